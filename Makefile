@@ -63,7 +63,7 @@ bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DAT
 bench-learners: setup-test ## compare the learners with their peers (in .venv-peers); writes the help page benchmarks.md
 	$(BIN)/python -m tests.benchmarks.learners $(ARGS)
 
-bench-clicks: setup-test ## measure how much simulated users' clicks teach; writes the help page benchmarks_clicks.md
+bench-clicks: setup-test ## measure how much a metric learns from simulated clicks; writes the help page benchmarks_clicks.md
 	$(BIN)/python -m tests.benchmarks.clicks $(ARGS)
 
 ##@ Release

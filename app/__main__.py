@@ -13,7 +13,7 @@ from pathlib import Path
 from semblance.core.engine import limit_threads
 
 #: Exit statuses: something could not be done; Ctrl-C.
-COULD_NOT, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED = 1, 130
 NO_DISPLAY = (
     "There is no display to open the window on. Start it in a desktop session; the commands need none: "
     "see `semblance --help`.\n"
@@ -40,15 +40,15 @@ def _has_display() -> bool:
     return sys.platform != "linux" or any(os.environ.get(name) for name in names)
 
 
-def _without_package(error: ModuleNotFoundError) -> int:
+def _report_missing_package(error: ModuleNotFoundError) -> int:
     """Say what to install; a module of Semblance's own that is missing is a defect."""
     from semblance.app.cli.missing_package import missing_package
 
-    told = missing_package(error)
-    if not told:
+    message = missing_package(error)
+    if not message:
         raise error
-    sys.stderr.write(f"{told}\n")
-    return COULD_NOT
+    sys.stderr.write(f"{message}\n")
+    return FAILED
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
 
             return open_window(library)
         except ModuleNotFoundError as error:
-            return _without_package(error)
+            return _report_missing_package(error)
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -11,10 +11,10 @@ class Application(QApplication):
     """macOS tells a program that runs what to open by an event; other systems start it with a path."""
 
     #: The path of what is to be opened.
-    asked_to_open = Signal(str)
+    open_requested = Signal(str)
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QFileOpenEvent):
-            self.asked_to_open.emit(event.file())
+            self.open_requested.emit(event.file())
             return True
         return super().event(event)

@@ -59,12 +59,12 @@ def make_application() -> QApplication:
         focus_ring.install(application)
         qInstallMessageHandler(_log_qt)
     settings = Settings()
-    _speak(application, settings.language)
+    _set_language(application, settings.language)
     set_theme(application, settings.theme, settings.text_scale)
     return application
 
 
-def _speak(application: QApplication, code: str) -> None:
+def _set_language(application: QApplication, code: str) -> None:
     """Use the language ``code`` for our texts and Qt's own, before modules with texts are imported."""
     from PySide6.QtCore import QLibraryInfo, QTranslator
 
@@ -103,7 +103,7 @@ def open_window(library: Path | None = None) -> int:
     window.show()
     window.start(library, freeze_garbage_collector)
     if isinstance(application, Application):
-        application.asked_to_open.connect(lambda path: window.open_library(Path(path)))
+        application.open_requested.connect(lambda path: window.open_library(Path(path)))
     try:
         return application.exec()
     finally:

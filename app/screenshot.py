@@ -44,7 +44,7 @@ def image_of_window(
     from semblance.app.window.main_window import MainWindow
 
     set_theme(application, theme, scale)
-    window = MainWindow(settings or forgetful_settings())
+    window = MainWindow(settings or temporary_settings())
     window.resize(*size)
     window.show()
     window.start(library)
@@ -90,7 +90,7 @@ def turn() -> None:
         QThread.msleep(IDLE_MS)
 
 
-def forgetful_settings() -> Settings:
+def temporary_settings() -> Settings:
     """Settings in a file of their own that nobody reads again."""
     import tempfile
 

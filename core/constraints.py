@@ -1,4 +1,4 @@
-"""Findings, visual neighbours and judged pairs turned into the constraints learners eat."""
+"""Findings, visual neighbours and judgements as constraints for learners: pairs and triplets."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def from_findings(y: npt.ArrayLike) -> Similarity:
 
 
 def no_findings(n: int) -> Similarity:
-    """Nothing known about ``n`` cases."""
+    """The similarity of ``n`` cases without findings."""
     return Similarity(np.full(n, -1, dtype=np.int64), np.empty((0, 3), dtype=np.int64))
 
 

@@ -1,4 +1,4 @@
-"""Parameters that describe themselves: the command line, the window and the help pages read them here."""
+"""Parameters of learners and extractors, with their descriptions for the command line, window and help pages."""
 
 from __future__ import annotations
 

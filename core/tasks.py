@@ -1,14 +1,14 @@
-"""What long work tells its caller, and how the caller stops it."""
+"""Progress of long work, and how the caller stops it."""
 
 from __future__ import annotations
 
 
 class Cancelled(Exception):
-    """The caller asked the work to end; what was finished is kept, nothing half done is."""
+    """The caller cancelled the work; finished parts are stored, incomplete parts are not."""
 
 
 class Reporter:
-    """Receives the news of long work; this base class is silent and never cancels.
+    """Receives the progress of long work; this base class does nothing and never cancels.
 
     Functions of ``core`` that can take longer than 0.2 s accept one. They call :meth:`progress` and
     :meth:`check_cancelled` at least every 0.1 s of work where that is possible.
@@ -18,14 +18,14 @@ class Reporter:
         """``done`` of ``total`` units are finished (``None``: unknown); ``what`` names the work."""
 
     def partial(self, result: object) -> None:
-        """Hand out a picklable intermediate result (a point of a training curve, a chunk of cases)."""
+        """Send a picklable intermediate result (a point of a training curve, a chunk of cases)."""
 
     def check_cancelled(self) -> None:
         """Raise :class:`Cancelled` when the caller no longer wants the result."""
 
     @property
     def stop_requested(self) -> bool:
-        """True when the caller wants the work to end now and to keep the best result so far."""
+        """Whether the caller requests the end of the work with the best result so far."""
         return False
 
 

@@ -1,9 +1,9 @@
-"""Make ``.venv`` with the pinned versions, and the system libraries Qt needs where that is allowed.
+"""Install the pinned versions into ``.venv``, and the system libraries that Qt needs if that is allowed.
 
 Started by setup.sh: ``bootstrap.py run`` for the program, ``bootstrap.py test`` for the checks too,
 ``bootstrap.py deep`` for the checks of the extra ``deep``, in ``.venv-deep``, ``bootstrap.py bundle`` for
-what builds the bundled program, in ``.venv-bundle``. Where nothing changed since the last time it only looks.
-Ends with :data:`OUT_OF_REACH` where the network refused what ``deep`` needs.
+what builds the bundled program, in ``.venv-bundle``. Nothing is installed if nothing
+changed. The exit status is :data:`NETWORK_FAILED` if ``deep`` could not be downloaded.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 VENV = TOP / ".venv"
-#: Apart from the other, which must not come to need torch unnoticed.
+#: A separate environment, so that the other one never needs torch.
 DEEP_VENV = TOP / ".venv-deep"
-#: Apart too: only what the program itself needs may get into the bundle.
+#: A separate environment, so that only the packages of the program get into the bundle.
 BUNDLE_VENV = TOP / ".venv-bundle"
 CONSTRAINTS = TOP / "packaging" / "constraints.txt"
 EXTRAS = {"run": "[app]", "test": "[test]", "deep": "[test,deep]", "bundle": "[bundle]"}
-#: Where torch lies without several GB of CUDA, which the usual index adds on Linux.
+#: The index of torch without CUDA, which takes several GB.
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-#: Exit status: nothing is wrong but the network.
-OUT_OF_REACH = 75
-_REFUSALS = ("connection broken by", "Could not fetch URL", "Network is unreachable", "timed out")
+#: Exit status: the network failed.
+NETWORK_FAILED = 75
+_NETWORK_ERRORS = ("connection broken by", "Could not fetch URL", "Network is unreachable", "timed out")
 
 #: Debian package -> the library in it that Qt loads.
 QT_LIBRARIES = {
@@ -45,7 +45,7 @@ QT_LIBRARIES = {
     "libfontconfig1": "libfontconfig.so.1",
     "libglib2.0-0": "libglib-2.0.so.0",
 }
-#: Needed on top where windows open on an X display.
+#: Also needed if windows open on an X display.
 X_LIBRARIES = {
     "libxcb-icccm4": "libxcb-icccm.so.4",
     "libxcb-keysyms1": "libxcb-keysyms.so.1",
@@ -65,35 +65,35 @@ FONT_PACKAGE = "fonts-dejavu-core"
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 
 
-class SetupFailed(Exception):
-    """The set-up cannot go on; the text says what to do."""
+class SetupError(Exception):
+    """The set-up failed. The text says what to do."""
 
 
-class OutOfReach(SetupFailed):
-    """The index refused or did not answer."""
+class NetworkError(SetupError):
+    """The package index could not be reached."""
 
 
-def say(text: str) -> None:
+def show_message(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in EXTRAS:
-        say(f"usage: bootstrap.py {'|'.join(EXTRAS)}")
+        show_message(f"usage: bootstrap.py {'|'.join(EXTRAS)}")
         return 2
     try:
-        ensure_system()
-        ensure_packages(arguments[0])
-    except SetupFailed as failure:
-        say(str(failure))
-        return OUT_OF_REACH if isinstance(failure, OutOfReach) and arguments[0] == "deep" else 1
+        ensure_system_packages()
+        ensure_python_packages(arguments[0])
+    except SetupError as failure:
+        show_message(str(failure))
+        return NETWORK_FAILED if isinstance(failure, NetworkError) and arguments[0] == "deep" else 1
     return 0
 
 
 # --- system libraries ---------------------------------------------------------------------------------
 
 
-def ensure_system() -> None:
+def ensure_system_packages() -> None:
     if not sys.platform.startswith("linux"):
         return
     missing = missing_packages()
@@ -101,7 +101,7 @@ def ensure_system() -> None:
         return
     if shutil.which("apt-get") is None:
         libraries = QT_LIBRARIES | X_LIBRARIES
-        say(
+        show_message(
             "This system seems to lack what Semblance needs: "
             + ", ".join(libraries.get(package, package) for package in missing)
             + ". Should the window not open, install them with the system's package manager."
@@ -109,26 +109,26 @@ def ensure_system() -> None:
         return
     become_root = root_prefix()
     if become_root is None:
-        raise SetupFailed(
+        raise SetupError(
             "Some system packages are missing and only an administrator can install them. Please run\n\n"
             f"    sudo apt-get install {shlex.join(missing)}\n\nand then the same make command again."
         )
-    say(f"Installing system packages: {' '.join(missing)}")
-    apt_install(become_root, missing)
-    still = missing_packages()
-    if still:
-        raise SetupFailed(
-            f"apt-get could not install: {' '.join(still)}. Its messages above say why; "
+    show_message(f"Installing system packages: {' '.join(missing)}")
+    install_with_apt(become_root, missing)
+    still_missing = missing_packages()
+    if still_missing:
+        raise SetupError(
+            f"apt-get could not install: {' '.join(still_missing)}. Its messages above say why; "
             "once they are there, run the same make command again."
         )
 
 
 def missing_packages() -> list[str]:
-    """Debian packages that would bring what is not there."""
-    wanted = dict(QT_LIBRARIES)
+    """The Debian packages of the missing libraries, fonts and modules."""
+    required = dict(QT_LIBRARIES)
     if os.environ.get("DISPLAY"):
-        wanted |= X_LIBRARIES
-    missing = [package for package, library in wanted.items() if not loads(library)]
+        required |= X_LIBRARIES
+    missing = [package for package, library in required.items() if not can_load(library)]
     if not has_fonts():
         missing.append(FONT_PACKAGE)
     if importlib.util.find_spec("ensurepip") is None and not venv_works(VENV):
@@ -136,7 +136,7 @@ def missing_packages() -> list[str]:
     return missing
 
 
-def loads(library: str) -> bool:
+def can_load(library: str) -> bool:
     try:
         ctypes.CDLL(library)
     except OSError:
@@ -150,17 +150,17 @@ def has_fonts() -> bool:
 
 
 def root_prefix() -> list[str] | None:
-    """What to write before a command so that root runs it; ``None`` where that takes a password."""
+    """The prefix of a command that root runs, or ``None`` if that needs a password."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") is None:
         return None
-    asked = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False)
-    return ["sudo", "-n"] if asked.returncode == 0 else None
+    result = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False)
+    return ["sudo", "-n"] if result.returncode == 0 else None
 
 
-def apt_install(become_root: list[str], packages: list[str]) -> None:
-    # dpkg refuses to work without the administrator's folders on the path.
+def install_with_apt(become_root: list[str], packages: list[str]) -> None:
+    # dpkg needs the administrator's folders on the path.
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
     prefix = [*become_root, "env", "DEBIAN_FRONTEND=noninteractive", f"PATH={path}", "apt-get", "-q"]
     subprocess.run([*prefix, "update"], stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
@@ -171,15 +171,17 @@ def apt_install(become_root: list[str], packages: list[str]) -> None:
 # --- Python packages ----------------------------------------------------------------------------------
 
 
-def ensure_packages(purpose: str) -> None:
+def ensure_python_packages(purpose: str) -> None:
     venv = {"deep": DEEP_VENV, "bundle": BUNDLE_VENV}.get(purpose, VENV)
-    stamp, wanted = venv / f"semblance-{purpose}.stamp", digest()
+    stamp, expected = venv / f"semblance-{purpose}.stamp", installation_digest()
     with contextlib.suppress(OSError):
-        if stamp.read_text() == wanted and venv_works(venv):
+        if stamp.read_text() == expected and venv_works(venv):
             return
     if not venv_works(venv):
         make_venv(venv)
-    say(f"Installing the Python packages into {venv.name} (the first time this takes a few minutes).")
+    show_message(
+        f"Installing the Python packages into {venv.name} (the first time this takes a few minutes)."
+    )
     pip_install(venv, "setuptools", "babel")
     if purpose == "deep" and sys.platform == "linux":
         install_torch(venv)
@@ -187,20 +189,20 @@ def ensure_packages(purpose: str) -> None:
     strict = ("--config-settings", "editable_mode=strict")
     pip_install(venv, "--no-build-isolation", *strict, "--editable", f".{EXTRAS[purpose]}")
     for name in {"run", purpose} if venv == VENV else {purpose}:
-        (venv / f"semblance-{name}.stamp").write_text(wanted)
+        (venv / f"semblance-{name}.stamp").write_text(expected)
 
 
 def install_torch(venv: Path) -> None:
-    """From pip's own sources where they have the build without CUDA, else from that of torch."""
+    """Install torch without CUDA from the index of pip, else from the index of torch."""
     try:
         pip_install(venv, "--no-deps", "torch", show=False)
-    except SetupFailed:
-        # Asked for this package alone: pip would wait for it once a package, and trust it with each.
+    except SetupError:
+        # Only for this package: pip would otherwise ask this index for every package, and trust it.
         pip_install(venv, "--no-deps", "--index-url", CPU_INDEX, "torch")
 
 
-def digest() -> str:
-    """Changes whenever what is installed, or where, has to change."""
+def installation_digest() -> str:
+    """A digest that changes when the packages have to be installed again."""
     project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
     setuptools = project["tool"]["setuptools"]
     constraints = CONSTRAINTS.read_text(encoding="utf-8")
@@ -210,14 +212,14 @@ def digest() -> str:
         setuptools,
         constraints,
         str(TOP),
-        sources(),
-        translations(),
+        source_files(),
+        translation_digests(),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def sources() -> list[str]:
-    """The files of the program: a strict editable installation links each, and does not see new ones."""
+def source_files() -> list[str]:
+    """The files of the program. A strict editable installation links each file and does not find new ones."""
     files = (path for folder in ("app", "core", "resources") for path in (TOP / folder).rglob("*"))
     return sorted(
         str(path.relative_to(TOP))
@@ -226,8 +228,8 @@ def sources() -> list[str]:
     )
 
 
-def translations() -> list[str]:
-    """What the installation compiles to the ``.mo`` files that the program reads."""
+def translation_digests() -> list[str]:
+    """Digests of the ``.po`` files, which the installation compiles."""
     files = sorted((TOP / "resources" / "translations").rglob("*.po"))
     return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
 
@@ -237,39 +239,39 @@ def venv_python(venv: Path) -> Path:
 
 
 def venv_works(venv: Path) -> bool:
-    """The environment is there, has pip, was made in this very folder, and its Python fits."""
+    """Whether the environment exists, has pip and a fitting Python, and was not moved."""
     check = "import pip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))"
     try:
-        made_by = (venv / "pyvenv.cfg").read_text(encoding="utf-8")
-        asked = subprocess.run(
+        configuration = (venv / "pyvenv.cfg").read_text(encoding="utf-8")
+        result = subprocess.run(
             [venv_python(venv), "-c", check], capture_output=True, check=False, env=clean_environment()
         )
     except OSError:
         return False
-    # The scripts of an environment name its folder, so one that was moved has to be made anew.
-    moved = "command = " in made_by and not made_by.rstrip().endswith(str(venv))
-    return asked.returncode == 0 and not moved
+    # The scripts of an environment contain its path, so a moved one is not usable.
+    was_moved = "command = " in configuration and not configuration.rstrip().endswith(str(venv))
+    return result.returncode == 0 and not was_moved
 
 
 def make_venv(venv: Path) -> None:
-    say(f"Making {venv.name} with Python {sys.version.split()[0]}")
+    show_message(f"Making {venv.name} with Python {sys.version.split()[0]}")
     command = [sys.executable, "-m", "venv", "--clear", str(venv)]
-    made = subprocess.run(command, env=clean_environment(), stdout=sys.stderr, check=False)
-    if made.returncode != 0 or not venv_works(venv):
+    result = subprocess.run(command, env=clean_environment(), stdout=sys.stderr, check=False)
+    if result.returncode != 0 or not venv_works(venv):
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-        raise SetupFailed(
+        raise SetupError(
             f"{sys.executable} could not make the environment {venv.name}. On Debian or Ubuntu this needs\n\n"
             f"    sudo apt-get install python{version}-venv\n\n"
             "Another Python can be named: make run PYTHON=/path/to/python"
         )
 
 
-def pip_install(venv: Path, *what: str, show: bool = True) -> None:
+def pip_install(venv: Path, *requirements: str, show: bool = True) -> None:
     command = [str(venv_python(venv)), "-m", "pip", "install", "--no-input", "--constraint", str(CONSTRAINTS)]
     if not sys.stderr.isatty():
         command.append("--quiet")
     with subprocess.Popen(
-        [*command, *what],
+        [*command, *requirements],
         cwd=TOP,
         env=clean_environment(),
         stdout=subprocess.PIPE,
@@ -278,13 +280,13 @@ def pip_install(venv: Path, *what: str, show: bool = True) -> None:
         errors="replace",
     ) as pip:
         assert pip.stdout is not None
-        refused = False
+        network_failed = False
         for line in pip.stdout:
             if show:
                 sys.stderr.write(line)
-            refused = refused or any(words in line for words in _REFUSALS)
+            network_failed = network_failed or any(error_text in line for error_text in _NETWORK_ERRORS)
     if pip.returncode != 0:
-        kind = OutOfReach if refused else SetupFailed
+        kind = NetworkError if network_failed else SetupError
         raise kind(
             "The Python packages could not be installed; pip's message above says why. With the network (or "
             "the package index named in pip's configuration) in reach, run the same make command again."
@@ -292,15 +294,15 @@ def pip_install(venv: Path, *what: str, show: bool = True) -> None:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what would send pip or Python somewhere else than into ``.venv``."""
-    diverting = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
-    kept = {name: value for name, value in os.environ.items() if name not in diverting}
-    quiet = {
+    """The environment without variables that make pip or Python use another folder than ``.venv``."""
+    removed = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
+    environment = {name: value for name, value in os.environ.items() if name not in removed}
+    settings = {
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_ROOT_USER_ACTION": "ignore",
         "PYTHONWARNINGS": "ignore",
     }
-    return kept | quiet | {"PIP_USER": "0"}
+    return environment | settings | {"PIP_USER": "0"}
 
 
 if __name__ == "__main__":

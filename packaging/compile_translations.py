@@ -1,7 +1,7 @@
 """Compile the translated texts, ``semblance.po``, to the ``semblance.mo`` that gettext reads, beside each.
 
-Run by setup.py when the package is built or installed, by ``make translations`` and before the tests. Needs
-Babel only where a text changed since the last time.
+Run by setup.py when the package is built or installed, by ``make translations`` and before the tests. Babel
+is needed only if a text changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def compile_translations(folder: Path = FOLDER) -> list[Path]:
 
         with source.open("rb") as texts:
             catalogue = read_po(texts, locale=source.parent.parent.name, abort_invalid=True)
-        # A program that starts meanwhile reads the old file or the new one, never half of one.
+        # A program that starts at the same time reads either the old or the new file.
         unfinished = target.with_name(f"{target.name}.{os.getpid()}")
         with unfinished.open("wb") as compiled:
             write_mo(compiled, catalogue)

@@ -1,4 +1,4 @@
-"""Write the coloured images the style sheet names (check marks, arrows) from the icons and the theme.
+"""Write the coloured images of the style sheet (check marks, arrows) from the icons and the theme.
 
 Run it after changing a colour or one of these icons: ``PYTHONPATH=. python packaging/theme_images.py``.
 """

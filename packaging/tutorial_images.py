@@ -1,4 +1,4 @@
-"""The tutorial's images, made from the running program: ``python packaging/tutorial_images.py DEMO FOLDER``."""
+"""Makes the images of the tutorial from the running program: ``python packaging/tutorial_images.py DEMO FOLDER``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.program import make_application
-from semblance.app.screenshot import forgetful_settings, settle
+from semblance.app.screenshot import settle, temporary_settings
 from semblance.app.search.feedback import refine_metric
 from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme
@@ -23,49 +23,49 @@ from semblance.core.workflows.demo import demo_query, make_demo
 from semblance.core.workflows.searches.refine_metric import likeness_judgement
 
 SIZE = (1280, 800)
-#: Wider images would not fit beside the contents of the help.
-WIDEST = 760
+#: Wider images do not fit beside the contents of the help.
+MAX_WIDTH = 760
 
 
 def make_images(library: Path, folder: Path) -> list[Path]:
-    """Open the demo ``library``, do what the tutorial does, and save an image of each step into ``folder``.
+    """Open the demo ``library``, run the steps of the tutorial, and save an image of each into ``folder``.
 
     Raises:
-        SemblanceError: the window did not come to rest, or a file cannot be written.
+        SemblanceError: The window did not become idle, or a file cannot be written.
     """
     application = make_application()
     set_theme(application, "dark", 1.0)
-    window = MainWindow(forgetful_settings())
+    window = MainWindow(temporary_settings())
     window.resize(*SIZE)
     window.show()
     window.start(library)
     folder.mkdir(parents=True, exist_ok=True)
-    made = []
+    files = []
     try:
         settle(window)
         steps: tuple[tuple[str, Callable[[MainWindow], QWidget]], ...] = (
-            ("asked", _ask),
-            ("why", _why),
-            ("compare", _compare),
-            ("refine", _refine),
-            ("two_metrics", _two_metrics),
+            ("asked", _show_search),
+            ("why", _show_why),
+            ("compare", _show_comparison),
+            ("refine", _show_judgements),
+            ("two_metrics", _show_two_metrics),
         )
         for name, step in steps:
-            shown = step(window)
+            widget = step(window)
             settle(window)
-            # Thumbnails are asked for by the first paint.
+            # The first paint requests the thumbnails.
             window.grab()
             settle(window)
-            made.append(_save(window, shown, folder / f"{name}.png"))
+            files.append(_save(window, widget, folder / f"{name}.png"))
     finally:
         window.close()
         window.deleteLater()
         QCoreApplication.sendPostedEvents(None, 0)
         application.processEvents()
-    return made
+    return files
 
 
-def _ask(window: MainWindow) -> QWidget:
+def _show_search(window: MainWindow) -> QWidget:
     assert window.state.path is not None
     search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
     settle(window)
@@ -73,47 +73,51 @@ def _ask(window: MainWindow) -> QWidget:
     return window
 
 
-def _why(window: MainWindow) -> QWidget:
+def _show_why(window: MainWindow) -> QWidget:
     window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(1))
     return window.parts.layout.docks["side"]
 
 
-def _compare(window: MainWindow) -> QWidget:
+def _show_comparison(window: MainWindow) -> QWidget:
     window.parts.full.compare(window.panels.ranking.grid.model().case_row(1))
     return window
 
 
-def _refine(window: MainWindow) -> QWidget:
+def _show_judgements(window: MainWindow) -> QWidget:
     window.parts.full.leave_page("compare")
     settle(window)
-    deck = window.panels.ranking.grid.model()
-    for place, alike in ((0, True), (2, True), (4, False)):
-        case = window.state.columns.ids[deck.index(place)]
+    model = window.panels.ranking.grid.model()
+    for index, is_similar in ((0, True), (2, True), (4, False)):
+        case = window.state.columns.ids[model.index(index)]
         assert window.state.search is not None
-        refine_metric.judge(window.context, [likeness_judgement(window.state.search, case, alike)])
+        refine_metric.judge(window.context, [likeness_judgement(window.state.search, case, is_similar)])
         settle(window)
     window.parts.layout.show_side("refine")
     return window
 
 
-def _two_metrics(window: MainWindow) -> QWidget:
+def _show_two_metrics(window: MainWindow) -> QWidget:
     window.context.actions["two_metrics"].trigger()
     return window
 
 
-def _save(window: MainWindow, part: QWidget, file: Path) -> Path:
-    whole = window.grab().toImage()
-    area = QRect(part.mapTo(window, QPoint(0, 0)), part.size()) if part is not window else whole.rect()
-    image = whole.copy(area)
-    if image.width() > WIDEST:
-        image = image.scaledToWidth(WIDEST, Qt.TransformationMode.SmoothTransformation)
+def _save(window: MainWindow, widget: QWidget, file: Path) -> Path:
+    image_of_window = window.grab().toImage()
+    area = (
+        QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())
+        if widget is not window
+        else image_of_window.rect()
+    )
+    image = image_of_window.copy(area)
+    if image.width() > MAX_WIDTH:
+        image = image.scaledToWidth(MAX_WIDTH, Qt.TransformationMode.SmoothTransformation)
     rgb = image.convertToFormat(QImage.Format.Format_RGB888)
-    packed = Image.frombuffer(
+    rgb_image = Image.frombuffer(
         "RGB", (rgb.width(), rgb.height()), bytes(rgb.constBits()), "raw", "RGB", rgb.bytesPerLine(), 1
     )
     try:
-        # Few colours are used; a palette makes the file a third of its size.
-        packed.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(file, optimize=True)
+        # A palette makes the file a third of its size.
+        rgb_image.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(file, optimize=True)
     except OSError as error:
         raise SemblanceError(
             f"{file} cannot be written: {error.strerror or error}.", "Choose a folder you may write to."

@@ -13,9 +13,9 @@ import pytest
 from semblance.core.engine import limit_threads
 from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
-from tests.helpers.isolation import keep_encoder, lend_encoder, redirect_user_folders
-from tests.helpers.leaks import Snapshot, left_over
-from tests.helpers.using_language import using_language
+from tests.helpers.isolation import cache_encoder, link_cached_encoder, redirect_user_folders
+from tests.helpers.leaks import Snapshot, find_leaks
+from tests.helpers.use_language import use_language
 
 # A slow machine must not fail a test.
 hypothesis.settings.register_profile(
@@ -72,16 +72,16 @@ def private_home(
     redirect_user_folders(monkeypatch, home)
     kept = None if request.config.cache is None else request.config.cache.mkdir("encoder")
     if kept is not None:
-        lend_encoder(kept)
+        link_cached_encoder(kept)
     yield home
     if kept is not None:
-        keep_encoder(kept)
+        cache_encoder(kept)
 
 
 @pytest.fixture
 def german() -> Iterator[None]:
     """The program in German."""
-    with using_language("de"):
+    with use_language("de"):
         yield
 
 
@@ -93,7 +93,7 @@ def nothing_left(request: pytest.FixtureRequest, private_home: Path) -> Iterator
     # A failed test's traceback keeps its objects alive; one failure at a time.
     if request.node.stash.get(_failed, False):
         return
-    found = left_over(before)
+    found = find_leaks(before)
     if found:
         pytest.fail("left over after the test: " + ", ".join(found), pytrace=False)
 

@@ -29,8 +29,8 @@ def states(language: str) -> dict[str, list[str]]:
 
 def note(language: str, pages: list[str]) -> None:
     """Keep that these translations are of the English pages as they are."""
-    made = help_files.made_from(language) | {page: help_files.digest(page) for page in pages}
-    file = resources.path("help") / language / help_files.MADE_FROM
+    made = help_files.source_digests(language) | {page: help_files.digest(page) for page in pages}
+    file = resources.path("help") / language / help_files.DIGESTS_FILE
     file.write_text(json.dumps(dict(sorted(made.items())), indent=1) + "\n", encoding="utf-8")
 
 

@@ -29,12 +29,12 @@ def demo(
     from semblance.app.demo import run_demo
 
     with ConsoleReporter() as reporter:
-        made = run_demo(library, headless=headless, reporter=reporter)
-    if made.opens_window:
+        result = run_demo(library, headless=headless, reporter=reporter)
+    if result.opens_window:
         from semblance.app.program import open_window
 
-        raise typer.Exit(open_window(made.library))
-    for file in made.files:
+        raise typer.Exit(open_window(result.library))
+    for file in result.files:
         echo(str(file))
 
 

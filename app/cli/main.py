@@ -32,7 +32,7 @@ from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.log import Plain, describe_failure, logger, start_log, stop_log
 from semblance.core.tasks import Cancelled
 
-DONE, COULD_NOT, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
+DONE, FAILED, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
 #: Set by a shell that asks how a line could go on.
 COMPLETION = "_SEMBLANCE_COMPLETE"
 
@@ -47,13 +47,13 @@ _debug = False
 
 def run(arguments: list[str]) -> int:
     """Run one command line; returns its exit status and lets no traceback through without --debug."""
-    begun = time.monotonic()
-    status = COULD_NOT
+    started = time.monotonic()
+    status = FAILED
     try:
         status = _run(arguments)
         return status
     finally:
-        logger.info("the command ended with status %d after %.2f s", status, time.monotonic() - begun)
+        logger.info("the command ended with status %d after %.2f s", status, time.monotonic() - started)
         stop_log()
 
 
@@ -88,7 +88,7 @@ def _run(arguments: list[str]) -> int:
         # Whoever read our output has gone; Python would complain of it once more at the end.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return COULD_NOT
+        return FAILED
     except Exception as error:  # noqa: BLE001 - the last door before the user
         return _report_error(error)
 
@@ -99,7 +99,7 @@ def _report_error(error: Exception) -> int:
         traceback.print_exc()
     if isinstance(error, SemblanceError):
         print_error(str(error))
-        return WRONG_ARGUMENTS if isinstance(error, BadArguments) else COULD_NOT
+        return WRONG_ARGUMENTS if isinstance(error, BadArguments) else FAILED
     missing = missing_package(error)
     if missing:
         print_error(missing)
@@ -107,7 +107,7 @@ def _report_error(error: Exception) -> int:
         print_error(
             f"A defect in Semblance ({type(error).__name__}: {error}). Run it again with --debug for details."
         )
-    return COULD_NOT
+    return FAILED
 
 
 @cli.callback(invoke_without_command=True)

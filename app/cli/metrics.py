@@ -83,8 +83,8 @@ def _train_slider(
     values = parse_settings(learner, allowed, settings or [])
     request = TrainRequest(learner, name, features, steps, findings, max_cases, values, seed)
     with ConsoleReporter() as reporter:
-        made = prepare_slider(library, request, reporter=reporter)
-    print_document(made.to_json(), as_json, show_fields)
+        result = prepare_slider(library, request, reporter=reporter)
+    print_document(result.to_json(), as_json, show_fields)
 
 
 @commands.command()

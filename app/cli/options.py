@@ -16,7 +16,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
 Features = Annotated[
     str | None,
-    typer.Option(metavar="FEATURES", help="The feature set. Needed only if the library has several."),
+    typer.Option(
+        metavar="FEATURES",
+        help="The feature set. Needed only if the library has several. a,b takes several together.",
+    ),
 ]
 CurrentMetric = Annotated[
     str | None, typer.Option("--metric", metavar="METRIC", help="The metric. Without it, the current one.")

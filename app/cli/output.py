@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 #: Columns of a table that goes into a pipe, and into one that must not be cut.
-PIPE_WIDTH, WIDE = 200, 1000
+PIPE_WIDTH, FILE_WIDTH = 200, 1000
 #: Control characters, but for ends of lines and tabs.
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -42,7 +42,7 @@ def print_table(table: Table) -> None:
     if sys.stdout.isatty():
         stdout.print(table)
     else:
-        Console(highlight=False, markup=False, soft_wrap=True, width=WIDE).print(table)
+        Console(highlight=False, markup=False, soft_wrap=True, width=FILE_WIDTH).print(table)
 
 
 def show_fields(document: Any) -> None:

@@ -68,8 +68,8 @@ def report(
     from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
 
-    asked = [given for given in (case, image, cases) if given is not None]
-    if len(asked) != 1:
+    queries = [value for value in (case, image, cases) if value is not None]
+    if len(queries) != 1:
         raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
     options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified, free_text)
     part = parse_region(region)

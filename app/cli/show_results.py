@@ -10,14 +10,14 @@ from rich.table import Table
 from semblance.app.cli.output import clean, echo, show_fields, stdout
 
 #: Case ids shown without --json.
-FEW = 10
+MAX_IDS = 10
 
 
 def show_info(document: Mapping[str, Any]) -> None:
     """Print a description of a library with its first case ids."""
     ids = document["case_ids"]
-    more = len(ids) > FEW
-    show_fields({**document, "case_ids": [*ids[:FEW], "… (--json lists them)"] if more else ids})
+    more = len(ids) > MAX_IDS
+    show_fields({**document, "case_ids": [*ids[:MAX_IDS], "… (--json lists them)"] if more else ids})
 
 
 def show_import(document: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
@@ -72,12 +73,14 @@ class ReportDialog(Dialog):
         self._rows.addRow("", self._free_text)
         self._rows.addRow("", self._privacy)
         self._problem = WrappedLabel(role="error")
+        self._copy_details = CopyDetailsButton()
         self._problem.hide()
         self.create_button = accept_button(tr("Create report…"))
         self.create_button.clicked.connect(self._accept_options)
         column = dialog_layout(self)
         column.addLayout(self._rows)
         column.addWidget(self._problem)
+        column.addWidget(self._copy_details)
         column.addLayout(action_row(self, self.create_button))
         self._update()
 
@@ -138,6 +141,7 @@ class ReportDialog(Dialog):
         has_pages = self.file_suffix() in ("pdf", "dcm")
         self._rows.setRowVisible(self._page, has_pages)
         self._problem.hide()
+        self._copy_details.set_error(None)
 
     def _choose_logo(self) -> None:
         file, _ = QFileDialog.getOpenFileName(self, tr("Logo"), "", f"{tr('Images')} (*.png *.jpg *.jpeg)")
@@ -159,6 +163,7 @@ class ReportDialog(Dialog):
         except SemblanceError as error:
             self._problem.setText(f"{error.message} {error.hint}".strip())
             self._problem.show()
+            self._copy_details.set_error(error)
             return
         file = self._choose_target()
         if file:

@@ -1,1 +1,1 @@
-"""The image viewer: what part of an image is seen, with which greys, and the region drawn on it."""
+"""The image viewer: zoom and pan, window and level, regions, measurements and volumes."""

@@ -1,4 +1,4 @@
-"""What a file says of its image: a table with search; who the patient is stays hidden unless asked."""
+"""The dialog with the header of an image file: a table with search. Identifying values are hidden by default."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.viewer.header_rows import COLUMNS, HeaderRows
+from semblance.app.viewer.header_model import COLUMNS, HeaderModel
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
@@ -37,8 +37,8 @@ from semblance.core.workflows.imaging.read_header import HeaderTable
 _ROW = 24
 
 
-class _Table(QTableView):
-    """``copy_requested``: Ctrl+C, which would copy one cell only."""
+class _HeaderTableView(QTableView):
+    """``copy_requested``: Ctrl+C, with which Qt would copy only one cell."""
 
     copy_requested = Signal()
 
@@ -50,7 +50,7 @@ class _Table(QTableView):
 
 
 class HeaderDialog(Dialog):
-    """One header at a time; a later :meth:`read` replaces it."""
+    """Shows one header. Another :meth:`read` replaces it."""
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,16 +59,16 @@ class HeaderDialog(Dialog):
         self._job: Job | None = None
         self.setWindowTitle(tr("File header"))
         resize_dialog(self, 860, 600)
-        self.rows = HeaderRows(self)
+        self.rows = HeaderModel(self)
         self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
-        self.told = QLabel()
-        set_look(self.told, role="second")
+        self.count_label = QLabel()
+        set_look(self.count_label, role="second")
         self.search = SearchField(tr("Search tags, names and values"), icon_name="search")
         self.search.searched.connect(self._search)
-        self.who = QCheckBox(tr("Show identifying values"))
-        self.who.setToolTip(tr("Names, dates, places and numbers that can identify the patient"))
-        self.who.toggled.connect(self._show_who)
-        self.table = _Table()
+        self.show_identifying = QCheckBox(tr("Show identifying values"))
+        self.show_identifying.setToolTip(tr("Names, dates, places and numbers that can identify the patient"))
+        self.show_identifying.toggled.connect(self._toggle_identifying)
+        self.table = _HeaderTableView()
         self.table.setAccessibleName(tr("Header entries"))
         self.table.setModel(self.rows)
         make_read_only(self.table)
@@ -97,10 +97,10 @@ class HeaderDialog(Dialog):
     def _lay_out(self) -> None:
         head = hbox(spacing=12)
         head.addWidget(self._name, 1)
-        head.addWidget(self.told)
+        head.addWidget(self.count_label)
         line = hbox(spacing=12)
         line.addWidget(self.search, 1)
-        line.addWidget(self.who)
+        line.addWidget(self.show_identifying)
         column = dialog_layout(self)
         column.addLayout(head)
         column.addLayout(line)
@@ -112,18 +112,18 @@ class HeaderDialog(Dialog):
         for column, width in enumerate((88, 264, 40)):
             self.table.setColumnWidth(column, theme().px(width))
 
-    def read(self, library: Path | None, what: int | ImageAddress, place: int | None) -> None:
+    def read(self, library: Path | None, image: int | ImageAddress, place: int | None) -> None:
         """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
         self._table = None
         self.rows.set_lines([])
-        self.who.setChecked(False)
-        self._say("hourglass", "", tr("Reading…"))
+        self.show_identifying.setChecked(False)
+        self._show_notice("hourglass", "", tr("Reading…"))
         try:
             job = self._context.jobs.run(
                 tr("Reading the header"),
                 read_header.read_header,
                 library,
-                what,
+                image,
                 place,
                 lane=Lane.READ,
                 channel="header",
@@ -138,7 +138,7 @@ class HeaderDialog(Dialog):
         job.ended.connect(lambda: self._ended(job))
 
     def copy_rows(self) -> None:
-        """The chosen rows, or all that are shown, to the clipboard; what is hidden stays hidden."""
+        """Copy the selected rows, or all rows shown, without hidden values."""
         chosen = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
         rows = chosen or range(len(self.rows.found))
         QGuiApplication.clipboard().setText("\n".join(self.rows.row_text(row) for row in rows))
@@ -156,31 +156,32 @@ class HeaderDialog(Dialog):
     def _fill(self, table: HeaderTable) -> None:
         self._table = table
         self._name.setText(table.name)
-        self.who.setVisible(table.dicom)
+        self.show_identifying.setVisible(table.dicom)
         for column in (0, 2):
             self.table.setColumnHidden(column, not table.dicom)
         self.rows.set_lines(table.lines)
-        self._tell()
+        self._update_table()
 
     def _fail(self, error: SemblanceError) -> None:
-        self._say("warning", tr("Could not read the header"), f"{error.message} {error.hint}")
+        self._show_notice("warning", "", "")
+        self.notice.show_error(error, tr("Could not read the header"))
 
-    def _say(self, icon: str, title: str, text: str) -> None:
+    def _show_notice(self, icon: str, title: str, text: str) -> None:
         self.notice.set_icon(icon)
         self.notice.show_message(title, text)
         self.pages.setCurrentWidget(self.notice)
-        self.told.setText("")
+        self.count_label.setText("")
         self._copy.setEnabled(False)
 
     def _search(self, text: str) -> None:
         self.rows.search(text)
-        self._tell()
+        self._update_table()
 
-    def _show_who(self, on: bool) -> None:
-        self.rows.show_who(on)
-        self._tell()
+    def _toggle_identifying(self, on: bool) -> None:
+        self.rows.set_identifying_shown(on)
+        self._update_table()
 
-    def _tell(self) -> None:
+    def _update_table(self) -> None:
         if self._table is None:
             return
         shown, every = len(self.rows.found), len(self._table.lines)
@@ -192,7 +193,7 @@ class HeaderDialog(Dialog):
         if self._table.left:
             text += tr(", {n:,} more not listed", n=self._table.left)
         if not shown:
-            self._say(
+            self._show_notice(
                 "search",
                 tr("Nothing found"),
                 tr("No entry contains these words. Hidden values are not searched."),
@@ -200,4 +201,4 @@ class HeaderDialog(Dialog):
         else:
             self.pages.setCurrentWidget(self.table)
             self._copy.setEnabled(True)
-        self.told.setText(text)
+        self.count_label.setText(text)

@@ -1,4 +1,4 @@
-"""The strip under the image: its histogram, and the window on it with two handles."""
+"""The histogram under the image, with two handles for the window."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from semblance.core.language import tr
 
 HEIGHT = 36
 INSET = 6
-#: Widget pixels around a handle that still take hold of it.
-REACH = 9
+#: Widget pixels around a handle in which it can be dragged.
+GRAB_RADIUS = 9
 
 _KEY_STEPS = 100
 _LOW, _HIGH, _BOTH = "low", "high", "both"
@@ -35,8 +35,8 @@ def bar_heights(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 
 class HistogramStrip(QWidget):
-    """Handles at the black and the white end; between them both move. ``window_changed`` tells the user's
-    changes only; ``auto_requested`` a double click."""
+    """Handles at the black and the white end. Dragging between them moves both. ``window_changed``: only changes
+    by the user; ``auto_requested`` a double click."""
 
     window_changed = Signal(object)
     auto_requested = Signal()
@@ -73,7 +73,7 @@ class HistogramStrip(QWidget):
             self.setAccessibleName(tr("Window and level, {window}", window=window_text(self._image, window)))
         self.update()
 
-    def place_of(self, stored: float) -> float:
+    def position_of(self, stored: float) -> float:
         """Where a stored number lies, in widget pixels; beyond the ends at the ends."""
         assert self._image is not None
         share = (stored - self._image.low) / (self._image.high - self._image.low)
@@ -83,7 +83,7 @@ class HistogramStrip(QWidget):
         assert self._image is not None
         return (self._image.high - self._image.low) / max(1, self.width() - 2 * INSET)
 
-    def _narrowest(self) -> float:
+    def _min_width(self) -> float:
         assert self._image is not None
         return 1.0 if self._image.slope == 1 else (self._image.high - self._image.low) / 1000
 
@@ -91,8 +91,8 @@ class HistogramStrip(QWidget):
 
     def _part_at(self, x: float) -> str:
         assert self._window is not None
-        low, high = self.place_of(self._window.low), self.place_of(self._window.high)
-        if min(abs(x - low), abs(x - high)) <= REACH:
+        low, high = self.position_of(self._window.low), self.position_of(self._window.high)
+        if min(abs(x - low), abs(x - high)) <= GRAB_RADIUS:
             nearer_low = abs(x - low) < abs(x - high) or (abs(x - low) == abs(x - high) and x < low)
             return _LOW if nearer_low else _HIGH
         if low < x < high:
@@ -109,21 +109,21 @@ class HistogramStrip(QWidget):
             return
         x = event.position().x()
         if self._drag is None:
-            over = self._part_at(x)
-            both = over == _BOTH
+            part = self._part_at(x)
+            both = part == _BOTH
             self.setCursor(Qt.CursorShape.SizeAllCursor if both else Qt.CursorShape.SizeHorCursor)
             return
         part, begin, before = self._drag
         by = (x - begin) * self._per_pixel()
-        least = self._narrowest()
+        min_width = self._min_width()
         if part == _LOW:
-            low = min(max(before.low + by, self._image.low), before.high - least)
-            self._tell(Window(low, before.high))
+            low = min(max(before.low + by, self._image.low), before.high - min_width)
+            self._set_window(Window(low, before.high))
         elif part == _HIGH:
-            high = max(min(before.high + by, self._image.high), before.low + least)
-            self._tell(Window(before.low, high))
+            high = max(min(before.high + by, self._image.high), before.low + min_width)
+            self._set_window(Window(before.low, high))
         else:
-            self._tell(Window(before.low + by, before.high + by))
+            self._set_window(Window(before.low + by, before.high + by))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._drag = None
@@ -156,9 +156,9 @@ class HistogramStrip(QWidget):
             case _:
                 super().keyPressEvent(event)
                 return
-        self._tell(Window.around(level, width, self._narrowest()))
+        self._set_window(Window.around(level, width, self._min_width()))
 
-    def _tell(self, window: Window) -> None:
+    def _set_window(self, window: Window) -> None:
         if window != self._window:
             self.show_window(window)
             self.window_changed.emit(window)
@@ -175,7 +175,7 @@ class HistogramStrip(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), colour(theme().image_well))
         if self._image is not None and self._window is not None:
-            low, high = self.place_of(self._window.low), self.place_of(self._window.high)
+            low, high = self.position_of(self._window.low), self.position_of(self._window.high)
             self._paint_bars(painter, low, high)
             self._paint_window(painter, low, high)
         if self.hasFocus():
@@ -189,13 +189,13 @@ class HistogramStrip(QWidget):
 
     def _paint_bars(self, painter: QPainter, low: float, high: float) -> None:
         n = len(self._heights)
-        room, tall = self.width() - 2 * INSET, self.height() - 4
-        edges = [INSET + round(i * room / n) for i in range(n + 1)]
+        width, height_limit = self.width() - 2 * INSET, self.height() - 4
+        edges = [INSET + round(i * width / n) for i in range(n + 1)]
         for i, share in enumerate(self._heights):
             if share <= 0:
                 continue
             left, right = edges[i], edges[i + 1]
-            height = max(1, round(share * tall))
+            height = max(1, round(share * height_limit))
             middle = (left + right) / 2
             shade = _INSIDE if low <= middle <= high else _OUTSIDE
             gap = 1 if right - left > 2 else 0

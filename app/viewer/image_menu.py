@@ -18,20 +18,20 @@ from semblance.core.language import tr
 
 
 def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
-    """What can be done with the image in ``view``; the menu deletes itself when it closes."""
+    """The menu of the image in ``view``. It deletes itself when it closes."""
     menu = Menu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     region, shown = view.region, view.image is not None
     menu.addAction(tr("Fit to window") + "\tF", view.fit).setEnabled(shown)
     menu.addAction(tr("Actual size (1:1)") + "\t1", view.actual_size).setEnabled(shown)
-    menu.addAction(tr("Rotate") + "\tT", view.turn).setEnabled(shown)
+    menu.addAction(tr("Rotate") + "\tT", view.rotate).setEnabled(shown)
     menu.addAction(tr("Flip") + "\tH", view.flip).setEnabled(shown)
     menu.addSeparator()
-    _add_greys(menu, view, context, parent)
-    words = menu.addAction(tr("Show overlay text"))
-    words.setCheckable(True)
-    words.setChecked(view.words_shown)
-    words.toggled.connect(view.show_words)
+    _add_window_level_actions(menu, view, context, parent)
+    overlay_text = menu.addAction(tr("Show overlay text"))
+    overlay_text.setCheckable(True)
+    overlay_text.setChecked(view.is_overlay_text_shown)
+    overlay_text.toggled.connect(view.set_overlay_text_shown)
     menu.addSeparator()
     if view.editable:
         outline = menu.addAction(tr("Outline the mass in the region"), view.refine_requested.emit)
@@ -39,49 +39,51 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
         menu.addAction(tr("Undo region\tCtrl+Z"), region.undo).setEnabled(region.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
         menu.addSeparator()
-    menu.addAction(tr("Copy image as displayed"), partial(copy_seen, view)).setEnabled(shown)
-    menu.addAction(tr("Save image as displayed…"), partial(ask_and_save, view, context, parent)).setEnabled(
-        shown
-    )
+    menu.addAction(tr("Copy image as displayed"), partial(copy_displayed_image, view)).setEnabled(shown)
+    menu.addAction(
+        tr("Save image as displayed…"), partial(ask_and_save_image, view, context, parent)
+    ).setEnabled(shown)
     menu.addSeparator()
     return menu
 
 
-def _add_greys(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
-    grey, settings = view.window_level is not None, context.settings
+def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
+    has_window, settings = view.window_level is not None, context.settings
     view.saved_presets = saved_presets(settings)
-    menu.addAction(tr("Automatic window / level") + "\t0", view.auto).setEnabled(grey)
+    menu.addAction(tr("Automatic window / level") + "\t0", view.auto).setEnabled(has_window)
     for preset in view.presets:
-        menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(grey)
+        menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(
+            has_window
+        )
     menu.addAction(
         tr("Save as window preset…"), partial(ask_and_save_preset, view, settings, parent)
-    ).setEnabled(grey)
+    ).setEnabled(has_window)
     if view.saved_presets:
-        forget = menu.addMenu(tr("Delete preset"))
+        delete_menu = menu.addMenu(tr("Delete preset"))
         for preset in view.saved_presets:
-            forget.addAction(preset.name, partial(delete_preset, view, settings, preset.name))
+            delete_menu.addAction(preset.name, partial(delete_preset, view, settings, preset.name))
     negative = menu.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)
     negative.setEnabled(view.image is not None)
 
 
-def copy_seen(view: ImageView) -> None:
-    """What the view shows, words, region and lines included, to the clipboard."""
+def copy_displayed_image(view: ImageView) -> None:
+    """Copy the image as displayed, with overlay text, region and lines."""
     QGuiApplication.clipboard().setImage(view.grab().toImage())
 
 
-def ask_and_save(view: ImageView, context: Context, parent: QWidget) -> None:
-    """Ask where to, and write what the view shows as a PNG without any text in it."""
+def ask_and_save_image(view: ImageView, context: Context, parent: QWidget) -> None:
+    """Ask for a file and save the image as displayed as a PNG without metadata."""
     name, _ = QFileDialog.getSaveFileName(
         parent, tr("Save image as displayed"), tr("image") + ".png", f"{tr('Image')} (*.png)"
     )
     if name:
-        save_seen(view, context, Path(name).with_suffix(".png"))
+        save_displayed_image(view, context, Path(name).with_suffix(".png"))
 
 
-def save_seen(view: ImageView, context: Context, path: Path) -> None:
-    """Write what the view shows to ``path``, and say so or why not."""
+def save_displayed_image(view: ImageView, context: Context, path: Path) -> None:
+    """Save the image as displayed to ``path`` and show a message."""
     image = view.grab().toImage()
     for key in image.textKeys():
         image.setText(key, "")

@@ -1,4 +1,4 @@
-"""An image with what goes along: its histogram, and for a volume the bar of its slices."""
+"""An image with its histogram, and for a volume the slice bar."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
-#: Attributes of a case worth a corner of the image, where the file itself says nothing.
-_NOTED = ("modality", "body_part", "view", "laterality")
+#: Attributes of a case shown on the image if the file has no notes.
+_NOTED_ATTRIBUTES = ("modality", "body_part", "view", "laterality")
 
 
 class ImagePane(QWidget):
-    """Shows a :class:`ViewedImage`. ``slice_changed(place)``: another slice is seen."""
+    """Shows a :class:`ViewedImage`. ``slice_changed(place)``: another slice is shown."""
 
     slice_changed = Signal(int)
 
     def __init__(self, jobs: Jobs, parent: QWidget | None = None, *, share: float = 1.0) -> None:
-        """``share`` of the memory for slices is this one's."""
+        """``share``: the part of the memory for slices that this pane may use."""
         super().__init__(parent)
         self.view = ImageView()
         self.histogram = HistogramStrip()
@@ -52,10 +52,10 @@ class ImagePane(QWidget):
         self.histogram.auto_requested.connect(self.view.auto)
         self.view.scrolled.connect(self.slices.step)
         self.view.run_requested.connect(self.bar.play.toggle)
-        self.view.region.moved.connect(lambda _: self._tell_away())
+        self.view.region.moved.connect(lambda _: self._update_on_other_slice())
         self.slices.ready.connect(self._show_slice)
-        self.slices.moved.connect(self._tell_place)
-        self.slices.failed.connect(self._tell_problem)
+        self.slices.moved.connect(self._show_place)
+        self.slices.failed.connect(self._show_problem)
 
     @property
     def case_region(self) -> Region | None:
@@ -64,7 +64,7 @@ class ImagePane(QWidget):
 
     @property
     def place(self) -> int | None:
-        """The slice seen; ``None`` where there are none."""
+        """The slice shown; ``None`` for an image that is no volume."""
         return self.slices.place if len(self.slices) > 1 else None
 
     def show_viewed(
@@ -80,12 +80,14 @@ class ImagePane(QWidget):
         stack = viewed.stack
         self.view.edges = None if stack is None else cut_planes(stack.directions)[0].edges
         if viewed.case is not None and not image.notes:
-            told = [viewed.case.attributes[key] for key in _NOTED if viewed.case.attributes.get(key)]
-            self.view.set_notes(told[:2])
+            attributes = [
+                viewed.case.attributes[key] for key in _NOTED_ATTRIBUTES if viewed.case.attributes.get(key)
+            ]
+            self.view.set_notes(attributes[:2])
         self.view.scrolls = stack is not None and stack.slices > 1
         self.slices.begin(stack, library, what, image)
         self._fit_bar()
-        self._tell_place(self.slices.place)
+        self._show_place(self.slices.place)
 
     def show_nothing(self) -> None:
         self.slices.begin(None, None, 0, None)
@@ -100,37 +102,37 @@ class ImagePane(QWidget):
         self.bar.begin()
         self._grid.setHorizontalSpacing(0 if self.bar.isHidden() else 4)
 
-    def placed(self, region: Region | None) -> Region | None:
-        """``region`` as drawn on the slice seen."""
+    def on_shown_slice(self, region: Region | None) -> Region | None:
+        """``region`` with the number of the slice shown."""
         if region is None or self.place is None or region.z is not None:
             return region
         return replace(region, z=self.place, depth=1)
 
-    def go_to(self, region: Region | None) -> None:
-        """Show the slice that ``region`` means, where it means one."""
+    def go_to_slice_of(self, region: Region | None) -> None:
+        """Show the middle slice of ``region``, if it has slices."""
         if region is not None and region.middle_slice is not None:
-            self.slices.go(region.middle_slice)
+            self.slices.go_to_slice(region.middle_slice)
 
     def _show_slice(self, place: int, image: DisplayImage) -> None:
         self.view.show_slice(image)
-        self._tell_place(place)
+        self._show_place(place)
         self.slice_changed.emit(place)
 
-    def _tell_place(self, place: int) -> None:
+    def _show_place(self, place: int) -> None:
         shown = None if self._case_region is None else self._case_region.on_slice(place)
         self.view.case_region = self._case_region if self.place is None else shown
         self.view.slice_text = (
             "" if self.place is None else tr("Slice {place} of {n}", place=place + 1, n=len(self.slices))
         )
         self.view.problem = ""
-        self._tell_away()
+        self._update_on_other_slice()
 
-    def _tell_away(self) -> None:
+    def _update_on_other_slice(self) -> None:
         drawn = self.view.region.region
-        self.view.region.away = drawn is not None and drawn.on_slice(self.slices.place) is None
+        self.view.region.on_other_slice = drawn is not None and drawn.on_slice(self.slices.place) is None
         self.view.update()
 
-    def _tell_problem(self, place: int, problem: str) -> None:
-        self._tell_place(place)
+    def _show_problem(self, place: int, problem: str) -> None:
+        self._show_place(place)
         self.view.problem = problem
         self.view.update()

@@ -1,7 +1,7 @@
-"""The widget that shows one image: zoom, pan, window and level, words on it, and the region tool.
+"""The widget that shows one image: zoom, pan, window and level, overlay text and the drawing tools.
 
-Painted by hand: what is seen is windowed at the size of the screen, in about 3 ms for 4,664 x 3,064 pixels of
-16 bits, where an ImageItem windows all of them on every move.
+It applies the window to the visible part only, at the size of the screen. That takes about 3 ms for 4,664 x 3,064
+pixels of 16 bits. pyqtgraph's ImageItem would apply it to all pixels on every move.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _BY_KEYBOARD = (
 class ImageView(QWidget):
     """Shows a :class:`semblance.core.imaging.display.DisplayImage`, fitted until the user zooms.
 
-    ``region.changed`` tells the drawn region; ``window_changed`` the greys, ``tool_changed`` the tool,
-    ``view_changed`` zoom and place. ``segment_requested(x, y)``: outline what lies at that image pixel;
+    Signals: ``region.changed(region)``, ``window_changed(window)``, ``tool_changed(name)``, ``view_changed()`` for
+    zoom and position, ``segment_requested(x, y)``: outline what lies at that image pixel;
     ``refine_requested``: what lies in the region drawn.
     ``scrolled(steps)``: so many slices on, where ``scrolls`` says that there are several; ``run_requested``:
     begin or end running through them. ``located(x, y)``: where the cross is wanted.
@@ -74,7 +74,7 @@ class ImageView(QWidget):
         self.case_region: Region | None = None
         self.notes: tuple[str, ...] = ()
         self.saved_presets: tuple[Preset, ...] = ()
-        self.words_shown = True
+        self.is_overlay_text_shown = True
         self.inverted = False
         self.editable = True
         self.scrolls = False
@@ -85,12 +85,12 @@ class ImageView(QWidget):
         #: A point of the image that lines cross at; clicks and drags of the lines move it.
         self.cross: tuple[float, float] | None = None
         #: The image pixel under the mouse.
-        self.under: tuple[int, int] | None = None
+        self.pixel_under_mouse: tuple[int, int] | None = None
         self._window: Window | None = None
         self._view = Viewport(1, 1)
         self._renderer: Renderer | None = None
         self._by_keyboard = False
-        self._turned = 0
+        self._wheel_angle = 0
         self.pointer = Pointer(self)
         self._keys = ViewKeys(self)
         self.region.moved.connect(self.update)
@@ -104,7 +104,7 @@ class ImageView(QWidget):
 
     @property
     def window_level(self) -> Window | None:
-        """The greys in force; ``None`` without an image and for colour."""
+        """The current window; ``None`` without an image and for colour."""
         return self._window
 
     @property
@@ -122,16 +122,16 @@ class ImageView(QWidget):
 
     @property
     def orientation(self) -> Orientation:
-        """How the image is held."""
+        """Rotation and flip of the image."""
         return self._view.orientation
 
     def show_image(self, image: DisplayImage | None, region: Region | None = None) -> None:
-        """Another image (or none): fitted, upright, its own greys, ``region`` drawn on it."""
+        """Show another image or none: fitted, not rotated, with its own window and ``region``."""
         self._renderer = None if image is None else Renderer(image)
         self.pointer.begin()
         self.pointer.ruler.begin(None if image is None else image.spacing_mm)
         self.inverted = image is not None and image.inverse
-        self.under = None
+        self.pixel_under_mouse = None
         self.case_region, self.notes = None, () if image is None else image.notes
         self.edges = self.cross = None
         if image is None:
@@ -150,7 +150,7 @@ class ImageView(QWidget):
         self.update()
 
     def show_slice(self, image: DisplayImage) -> None:
-        """Another slice of the same size: zoom, greys, region and lines stay."""
+        """Show another slice of the same size. Zoom, window, region and lines stay."""
         before = self.image
         self._renderer = Renderer(image)
         if before is not None and self._window is not None:
@@ -158,17 +158,17 @@ class ImageView(QWidget):
         self.update()
 
     def show_region(self, region: Region | None, *, in_use: bool = True) -> None:
-        """Show a region without telling it back."""
+        """Show a region without a signal."""
         self.region.show(region, in_use=in_use)
         self.update()
 
-    def show_words(self, shown: bool) -> None:
-        """Show or hide the words and the scale on the image."""
-        self.words_shown = shown
+    def set_overlay_text_shown(self, shown: bool) -> None:
+        """Show or hide the overlay text and the scale."""
+        self.is_overlay_text_shown = shown
         self.update()
 
     def show_cross(self, at: tuple[float, float] | None) -> None:
-        """Let lines cross at a point of the image, or nowhere."""
+        """Show the cross at a point of the image, or hide it."""
         if at != self.cross:
             self.cross = at
             self.update()
@@ -194,22 +194,22 @@ class ImageView(QWidget):
             self.update()
 
     def fit(self) -> None:
-        self._look(self._view.fit())
+        self._set_view(self._view.fit())
 
     def actual_size(self) -> None:
         """One screen pixel for an image pixel."""
         self.zoom_by(1 / (self._view.zoom * self.devicePixelRatioF()))
 
     def zoom_by(self, factor: float) -> None:
-        """Zoom about the middle."""
-        self._look(self._view.zoomed(factor, self.width() / 2, self.height() / 2))
+        """Zoom around the centre."""
+        self._set_view(self._view.zoomed(factor, self.width() / 2, self.height() / 2))
 
     def pan_by(self, right: float, down: float) -> None:
         """Move the image by widget pixels."""
-        self._look(self._view.panned(right, down))
+        self._set_view(self._view.panned(right, down))
 
     def auto(self) -> None:
-        """The greys the image was opened with."""
+        """Reset window and level."""
         if self.image is not None and not self.image.is_colour:
             self._set_window(auto_window(self.image))
 
@@ -217,24 +217,24 @@ class ImageView(QWidget):
         if self._window is not None:
             self._set_window(window)
 
-    def turn(self) -> None:
-        """By a quarter, clockwise."""
-        self.hold(self.orientation.turned(1))
+    def rotate(self) -> None:
+        """Rotate by 90 degrees clockwise."""
+        self.set_orientation(self.orientation.turned(1))
 
     def flip(self) -> None:
-        """Left for right."""
-        self.hold(self.orientation.flipped())
+        """Flip horizontally."""
+        self.set_orientation(self.orientation.flipped())
 
-    def hold(self, orientation: Orientation) -> None:
-        """Show the image turned and mirrored so."""
-        self._look(self._view.held(orientation))
+    def set_orientation(self, orientation: Orientation) -> None:
+        """Show the image in this rotation and flip."""
+        self._set_view(self._view.oriented(orientation))
 
-    def look(self, view: Viewport) -> None:
-        """Show the part that ``view``, of an image of the same size, shows."""
-        self._look(view.resized(self.width(), self.height()))
+    def set_view(self, view: Viewport) -> None:
+        """Show the same part as ``view``, which is of an image of the same size."""
+        self._set_view(view.resized(self.width(), self.height()))
 
     def invert(self) -> None:
-        """Black for white."""
+        """Invert the grey levels."""
         if self.image is not None:
             self.inverted = not self.inverted
             self.inverted_changed.emit(self.inverted)
@@ -242,15 +242,15 @@ class ImageView(QWidget):
 
     @property
     def presets(self) -> tuple[Preset, ...]:
-        """The windows of computed tomography, where the image has Hounsfield units, and the user's own."""
-        of_ct = PRESETS if self.image is not None and self.image.unit == "HU" else ()
-        return (*of_ct, *self.saved_presets)
+        """The presets of computed tomography, if the image has Hounsfield units, and the user's own."""
+        ct_presets = PRESETS if self.image is not None and self.image.unit == "HU" else ()
+        return (*ct_presets, *self.saved_presets)
 
     def use_preset(self, preset: Preset) -> None:
         if self.image is not None:
             self.set_window(preset_window(self.image, preset))
 
-    def _look(self, view: Viewport) -> None:
+    def _set_view(self, view: Viewport) -> None:
         if self._renderer is not None and view != self._view:
             self._view = view
             self.view_changed.emit()
@@ -275,7 +275,7 @@ class ImageView(QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self.pointer.move(event.position())
-        self._point_at(event.position())
+        self._update_pixel_under_mouse(event.position())
         if self.pointer.busy or self.tool in (tools.BRUSH, tools.RULER):
             self.update()
 
@@ -289,40 +289,40 @@ class ImageView(QWidget):
         self.update()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        turned = event.angleDelta().y()
-        if self._renderer is None or turned == 0:
+        angle = event.angleDelta().y()
+        if self._renderer is None or angle == 0:
             event.ignore()
             return
         event.accept()
         if self.scrolls and not event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            # A fine wheel turns by less than a notch at a time.
-            self._turned += turned
-            steps = int(self._turned / 120)
-            self._turned -= 120 * steps
+            # Fine wheels send less than a notch at a time.
+            self._wheel_angle += angle
+            steps = int(self._wheel_angle / 120)
+            self._wheel_angle -= 120 * steps
             self.scroll_by(-steps)
             return
         at = event.position()
-        self._look(self._view.zoomed(ZOOM_STEP ** (turned / 120), at.x(), at.y()))
+        self._set_view(self._view.zoomed(ZOOM_STEP ** (angle / 120), at.x(), at.y()))
 
     def enterEvent(self, event: QEnterEvent) -> None:
         self.pointer.show_cursor(event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
         self.pointer.leave()
-        self.under = None
+        self.pixel_under_mouse = None
         self.update()
 
-    def _point_at(self, at: QPointF) -> None:
-        """Remember which image pixel the mouse is on; its value is among the words."""
+    def _update_pixel_under_mouse(self, at: QPointF) -> None:
+        """Set the image pixel under the mouse, whose value is shown."""
         x, y = (int(value // 1) for value in self._view.to_image(at.x(), at.y()))
         inside = 0 <= x < self._view.width and 0 <= y < self._view.height
-        under = (x, y) if inside and self._renderer is not None else None
-        if under != self.under:
-            self.under = under
+        pixel_under_mouse = (x, y) if inside and self._renderer is not None else None
+        if pixel_under_mouse != self.pixel_under_mouse:
+            self.pixel_under_mouse = pixel_under_mouse
             self.update()
 
     def scroll_by(self, steps: int) -> None:
-        """Ask for the slice so many further on, where there are several."""
+        """Emit ``scrolled`` if the image is a volume."""
         if self.scrolls and steps:
             self.scrolled.emit(steps)
 
@@ -331,9 +331,13 @@ class ImageView(QWidget):
     def event(self, event: QEvent) -> bool:
         # Ctrl+Down is the window's next case; while a region can be moved it resizes that. E is the ellipse
         # here and an example in the window.
-        asked = event if event.type() == QEvent.Type.ShortcutOverride else None
-        taken = isinstance(asked, QKeyEvent) and self._renderer is not None and self._keys.takes(asked)
-        if taken or (isinstance(asked, QKeyEvent) and self.editable and self.region.takes(asked)):
+        key_event = event if event.type() == QEvent.Type.ShortcutOverride else None
+        is_view_key = (
+            isinstance(key_event, QKeyEvent) and self._renderer is not None and self._keys.handles(key_event)
+        )
+        if is_view_key or (
+            isinstance(key_event, QKeyEvent) and self.editable and self.region.handles(key_event)
+        ):
             event.accept()
             return True
         return super().event(event)
@@ -345,7 +349,7 @@ class ImageView(QWidget):
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         if event.key() in ARROWS and not event.isAutoRepeat():
-            self.region.keys_up()
+            self.region.release_keys()
         super().keyReleaseEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -355,7 +359,7 @@ class ImageView(QWidget):
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.region.keys_up()
+        self.region.release_keys()
         super().focusOutEvent(event)
         self.update()
 

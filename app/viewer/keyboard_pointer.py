@@ -1,4 +1,4 @@
-"""A place on the image that the keyboard points at, for tools that want a click."""
+"""A pointer on the image that is moved with the keyboard, for tools that need clicks."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from semblance.app.viewer import tools
 from semblance.app.viewer.region_painting import stroke
 from semblance.app.viewer.region_tool import ARROWS
 
-#: Tools for which arrows aim, and Enter or the space bar clicks there.
-AIMED = frozenset((tools.SEGMENT, tools.POLYGON))
+#: Tools for which the arrow keys move the pointer, and Enter or the space bar clicks.
+POINTED_TOOLS = frozenset((tools.SEGMENT, tools.POLYGON))
 #: Widget pixels of a step, and of one with Shift.
-STEP, FAR = 4, 40
+STEP, LARGE_STEP = 4, 40
 _ARM, _GAP = 9, 3
 _SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 class KeyboardPointer:
-    """``at``: where the keyboard points, in the widget; ``None`` while the mouse leads."""
+    """``at``: the position in the widget; ``None`` while the mouse is used."""
 
     def __init__(self) -> None:
         self.at: QPointF | None = None
 
-    def begin(self, room: QSize) -> None:
-        """Point at the middle of a widget so large."""
-        self.at = QPointF(room.width() / 2, room.height() / 2)
+    def begin(self, size: QSize) -> None:
+        """Point at the centre of a widget of this size."""
+        self.at = QPointF(size.width() / 2, size.height() / 2)
 
-    def move(self, event: QKeyEvent, room: QSize) -> bool:
-        """Whether a key moved it; it stays in the widget."""
+    def move(self, event: QKeyEvent, size: QSize) -> bool:
+        """Move by an arrow key inside the widget; returns whether it was one."""
         held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if event.key() not in ARROWS or held not in (Qt.KeyboardModifier.NoModifier, _SHIFT):
             return False
         if self.at is None:
-            self.begin(room)
+            self.begin(size)
         assert self.at is not None
-        far = FAR if held == _SHIFT else STEP
+        step = LARGE_STEP if held == _SHIFT else STEP
         right, down = ARROWS[event.key()]
-        x, y = self.at.x() + right * far, self.at.y() + down * far
-        self.at = QPointF(min(max(x, 0.0), room.width() - 1.0), min(max(y, 0.0), room.height() - 1.0))
+        x, y = self.at.x() + right * step, self.at.y() + down * step
+        self.at = QPointF(min(max(x, 0.0), size.width() - 1.0), min(max(y, 0.0), size.height() - 1.0))
         return True
 
     def paint(self, painter: QPainter) -> None:

@@ -1,4 +1,4 @@
-"""Two images seen alike: the same share of each, at the same zoom beyond the whole, with the same greys."""
+"""Linked images: the same part, the same relative zoom, the same window."""
 
 from __future__ import annotations
 
@@ -10,27 +10,24 @@ from semblance.core.imaging.display import DisplayImage
 
 
 def linked_view(source: Viewport, target: Viewport) -> Viewport:
-    """``target`` turned, zoomed and moved as ``source`` is.
-
-    Where both images fill the widget, the same share of each is seen; sizes of pixels may differ.
-    """
-    held = target.held(source.orientation)
+    """``target`` with the rotation, relative zoom and position of ``source``."""
+    oriented = target.oriented(source.orientation)
     if source.fitted:
-        return held.fit()
-    whole, other = source.fit(), held.fit()
+        return oriented.fit()
+    source_fit, other = source.fit(), oriented.fit()
     return replace(
         other,
-        zoom=other.zoom * source.zoom / whole.zoom,
-        x=other.x * source.x / whole.x,
-        y=other.y * source.y / whole.y,
+        zoom=other.zoom * source.zoom / source_fit.zoom,
+        x=other.x * source.x / source_fit.x,
+        y=other.y * source.y / source_fit.y,
         fitted=False,
     )
 
 
 def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Window:
-    """``source``, the greys of ``one``, for ``other``.
+    """``source``, the window of ``one``, for ``other``.
 
-    The same values where both tell their unit or have the same range, else the same share of their ranges.
+    The same values if both have the same unit or range, else the same part of their ranges.
     """
     same_range = (one.low, one.high, one.slope) == (other.low, other.high, other.slope)
     if (one.unit and one.unit == other.unit) or same_range:

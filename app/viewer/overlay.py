@@ -1,4 +1,4 @@
-"""Words and scale on an image, cased in black so that they can be read on any grey."""
+"""Overlay text and the scale of an image, outlined in black so that they can be read on any grey level."""
 
 from __future__ import annotations
 
@@ -14,86 +14,86 @@ from semblance.app.viewer.viewport import Viewport
 from semblance.core.language import localise_number
 
 MARGIN = 8
-#: Sides below which an image has no room for words, or for its scale.
-SMALLEST, SCALE_FROM = 60, 160
-#: Below this width the upper and lower letter lie further inside, off the words in the corners.
+#: Sides below which no text, or no scale, is drawn.
+SMALLEST, SCALE_MIN_HEIGHT = 60, 160
+#: Below this width the upper and lower letters lie further inside, away from the text in the corners.
 _NARROW, _INSET = 340, 30
-_CASING = 2.5
-#: Widget pixels around drawn letters, for their casing.
+_OUTLINE = 2.5
+#: Widget pixels around letters, for their outline.
 _PAD = 3
 _NICE = (1, 2, 5)
 
 
-def draw_words(
+def draw_overlay_text(
     painter: QPainter,
-    room: QRect,
+    area: QRect,
     view: Viewport,
-    words: Mapping[Qt.Corner, Sequence[str]],
+    texts: Mapping[Qt.Corner, Sequence[str]],
     row_mm: float | None,
     *,
     lower: bool = False,
 ) -> None:
-    """Lines in the corners, and a scale where a row's height in mm is known; nothing in a tiny ``room``.
+    """Lines in the corners, and a scale where a row's height in mm is known; nothing in a tiny ``area``.
     ``lower``: the scale leaves the middle of its edge free."""
-    if room.width() < SMALLEST or room.height() < SMALLEST:
+    if area.width() < SMALLEST or area.height() < SMALLEST:
         return
-    for corner, lines in words.items():
-        draw_corner(painter, room, [line for line in lines if line], corner)
-    if row_mm is not None and room.height() >= SCALE_FROM:
-        draw_scale(painter, room, view, row_mm, *((0.7, 0.34) if lower else (0.5, 0.4)))
+    for corner, lines in texts.items():
+        draw_corner(painter, area, [line for line in lines if line], corner)
+    if row_mm is not None and area.height() >= SCALE_MIN_HEIGHT:
+        draw_scale(painter, area, view, row_mm, *((0.7, 0.34) if lower else (0.5, 0.4)))
 
 
-def draw_corner(painter: QPainter, room: QRect, lines: Sequence[str], corner: Qt.Corner) -> None:
-    """Write ``lines`` into a corner of ``room``."""
-    written = font(SMALL, 600)
-    metrics = QFontMetricsF(written)
+def draw_corner(painter: QPainter, area: QRect, lines: Sequence[str], corner: Qt.Corner) -> None:
+    """Write ``lines`` into a corner of ``area``."""
+    text_font = font(SMALL, 600)
+    metrics = QFontMetricsF(text_font)
     step = metrics.height() + 1
     left = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.BottomLeftCorner)
     top = corner in (Qt.Corner.TopLeftCorner, Qt.Corner.TopRightCorner)
-    first = room.top() + MARGIN - 3 if top else room.bottom() - MARGIN + 4 - step * len(lines)
+    first = area.top() + MARGIN - 3 if top else area.bottom() - MARGIN + 4 - step * len(lines)
     for number, line in enumerate(lines):
-        text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, room.width() - 2 * MARGIN)
+        text = metrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width() - 2 * MARGIN)
         width = metrics.horizontalAdvance(text)
-        x = room.left() + MARGIN if left else room.right() + 1 - MARGIN - width
-        cased_text(painter, QPointF(x, first + number * step + metrics.ascent()), text)
+        x = area.left() + MARGIN if left else area.right() + 1 - MARGIN - width
+        draw_outlined_text(painter, QPointF(x, first + number * step + metrics.ascent()), text)
 
 
 def letter_inset(width: int) -> int:
-    """How much further from the upper and lower edge their letters lie in a view so wide."""
+    """The extra distance of the letters from the upper and lower edge in a view of this width."""
     return theme().px(_INSET) if width < theme().px(_NARROW) else 0
 
 
-def draw_edges(painter: QPainter, room: QRect, letters: tuple[str, str, str, str]) -> None:
+def draw_edges(painter: QPainter, area: QRect, letters: tuple[str, str, str, str]) -> None:
     """The patient's sides in the middle of the left, upper, right and lower edge."""
-    if room.width() < SMALLEST or room.height() < SMALLEST:
+    if area.width() < SMALLEST or area.height() < SMALLEST:
         return
     metrics = QFontMetricsF(font(OUTCOME, 600))
-    cap, middle = metrics.capHeight(), QPointF(room.center())
-    inset = letter_inset(room.width())
+    cap, middle = metrics.capHeight(), QPointF(area.center())
+    inset = letter_inset(area.width())
     left, top, right, bottom = letters
     for letter, x, y in (
         (left, MARGIN, middle.y() + cap / 2),
         (top, middle.x() - metrics.horizontalAdvance(top) / 2, MARGIN + inset + cap),
-        (right, room.right() + 1 - MARGIN - metrics.horizontalAdvance(right), middle.y() + cap / 2),
-        (bottom, middle.x() - metrics.horizontalAdvance(bottom) / 2, room.bottom() + 1 - MARGIN - inset),
+        (right, area.right() + 1 - MARGIN - metrics.horizontalAdvance(right), middle.y() + cap / 2),
+        (bottom, middle.x() - metrics.horizontalAdvance(bottom) / 2, area.bottom() + 1 - MARGIN - inset),
     ):
-        cased_text(painter, QPointF(x, y), letter, OUTCOME)
+        draw_outlined_text(painter, QPointF(x, y), letter, OUTCOME)
 
 
 def draw_scale(
-    painter: QPainter, room: QRect, view: Viewport, row_mm: float, centre: float = 0.5, longest: float = 0.4
+    painter: QPainter, area: QRect, view: Viewport, row_mm: float, centre: float = 0.5, longest: float = 0.4
 ) -> None:
-    """A bracket at the right whose length is a round number of millimetres, written beside it.
+    """Draw a bracket at the right with a round length in millimetres and its label.
 
     ``centre``, ``longest``: where its middle lies and how long it may be, as shares of the height.
     """
     per_mm = view.zoom * view.aspect / row_mm
-    length = scale_length(room.height() * longest / per_mm)
+    length = scale_length(area.height() * longest / per_mm)
     if length is None:
         return
     half = length * per_mm / 2
-    x = room.right() - MARGIN + 0.5
-    middle = round(room.top() + room.height() * centre) + 0.5
+    x = area.right() - MARGIN + 0.5
+    middle = round(area.top() + area.height() * centre) + 0.5
     path = QPainterPath()
     path.moveTo(x - 7, middle - half)
     path.lineTo(x, middle - half)
@@ -110,17 +110,17 @@ def draw_scale(
     metrics = QFontMetricsF(font(SMALL, 600))
     label = localise_number(f"{length:g} mm")
     begin = x - 12 - metrics.horizontalAdvance(label)
-    cased_text(painter, QPointF(begin, middle + metrics.capHeight() / 2), label)
+    draw_outlined_text(painter, QPointF(begin, middle + metrics.capHeight() / 2), label)
 
 
-def cased_text(painter: QPainter, at: QPointF, text: str, size: int = SMALL) -> None:
+def draw_outlined_text(painter: QPainter, at: QPointF, text: str, size: int = SMALL) -> None:
     """``text`` with its baseline beginning ``at``."""
     if not text:
         return
     ratio = painter.device().devicePixelRatioF()
-    drawn = _drawn(text, size, theme().text_scale, ratio)
+    text_image = _text_image(text, size, theme().text_scale, ratio)
     ascent = QFontMetricsF(font(size, 600)).ascent()
-    painter.drawImage(QPointF(round(at.x()) - _PAD, round(at.y() - ascent) - _PAD), drawn)
+    painter.drawImage(QPointF(round(at.x()) - _PAD, round(at.y() - ascent) - _PAD), text_image)
 
 
 def scale_length(most_mm: float) -> float | None:
@@ -134,7 +134,7 @@ def scale_length(most_mm: float) -> float | None:
 
 
 @lru_cache(maxsize=256)
-def _drawn(text: str, size: int, _scale: float, ratio: float) -> QImage:
+def _text_image(text: str, size: int, _scale: float, ratio: float) -> QImage:
     """The letters of ``text`` on nothing; stroking them takes as long as drawing the image."""
     face = font(size, 600)
     metrics = QFontMetricsF(face)
@@ -146,9 +146,9 @@ def _drawn(text: str, size: int, _scale: float, ratio: float) -> QImage:
     path.addText(QPointF(_PAD, _PAD + metrics.ascent()), face, text)
     painter = QPainter(image)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    casing = QPen(colour("#000000", 0.72), _CASING)
-    casing.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
-    painter.strokePath(path, casing)
+    outline_pen = QPen(colour("#000000", 0.72), _OUTLINE)
+    outline_pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+    painter.strokePath(path, outline_pen)
     painter.fillPath(path, colour("#FFFFFF"))
     painter.end()
     return image

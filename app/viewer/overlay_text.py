@@ -1,4 +1,4 @@
-"""The words in the corners of an image: place and value under the mouse, size, zoom, window."""
+"""The overlay texts of an image: position and value under the mouse, size, zoom, window."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def size_text(image: DisplayImage | None, region: Region | None) -> str:
 
 
 def window_level_text(image: DisplayImage, window: Window | None) -> str:
-    """Width and level of the window in force; empty for colour."""
+    """Width and level of the current window; empty for colour."""
     return window_text(image, window) if window else ""
 
 
-def value_text(image: DisplayImage | None, under: tuple[int, int] | None) -> str:
-    """Place and value of the pixel under the mouse, like ``x 120  y 64   −37 HU``; empty without one."""
-    if image is None or under is None:
+def value_text(image: DisplayImage | None, pixel_under_mouse: tuple[int, int] | None) -> str:
+    """Position and value of the pixel under the mouse, such as ``x 120  y 64   −37 HU``; empty without one."""
+    if image is None or pixel_under_mouse is None:
         return ""
-    x, y = under
+    x, y = pixel_under_mouse
     stored = image.levels[0][y // image.reduced, x // image.reduced]
     if image.is_colour:
         return f"x {x}  y {y}   {' '.join(str(int(channel)) for channel in stored)}"

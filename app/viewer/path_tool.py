@@ -1,4 +1,4 @@
-"""Drawing a region corner by corner, or in one stroke."""
+"""The polygon and lasso tools."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.outline import Polygon
 from semblance.core.imaging.region import Region
 
-#: Widget pixels: a click this near to the first corner closes the polygon; a stroke has a corner this often.
-CLOSE, STEP = 8, 3
-_FEWEST = 3
+#: Widget pixels: distance from the first corner at which a click closes the polygon; distance of a lasso's corners.
+CLOSE_RADIUS, STEP = 8, 3
+_MIN_POINTS = 3
 
 
 class PathTool:
-    """Corners of a polygon in image pixels, under way until it is closed; ``free``: in one stroke."""
+    """The corners of an unfinished polygon in image pixels. ``free``: drawn in one stroke."""
 
     def __init__(self) -> None:
         self.points: list[tuple[float, float]] = []
@@ -40,7 +40,7 @@ class PathTool:
         self._size = (view.width, view.height)
         if free:
             self.cancel()
-        elif len(self.points) >= _FEWEST and self._near_first(point, view):
+        elif len(self.points) >= _MIN_POINTS and self._near_first(point, view):
             return self.finish()
         self.free = free
         self._add(point, view)
@@ -77,7 +77,7 @@ class PathTool:
         """Close it; ``None`` where there are too few corners for an area."""
         points, (width, height) = list(self.points), self._size
         self.cancel()
-        if len(points) < _FEWEST or width == 0:
+        if len(points) < _MIN_POINTS or width == 0:
             return None
         xs, ys = [x for x, _ in points], [y for _, y in points]
         left, top = max(0, floor(min(xs))), max(0, floor(min(ys)))
@@ -106,7 +106,7 @@ class PathTool:
 
     def _near_first(self, point: QPointF, view: Viewport) -> bool:
         first = view.to_widget(*self.points[0])
-        return hypot(point.x() - first[0], point.y() - first[1]) <= CLOSE
+        return hypot(point.x() - first[0], point.y() - first[1]) <= CLOSE_RADIUS
 
     @staticmethod
     def _clipped(point: QPointF, view: Viewport) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The two planes across a volume's own slices, and the cross that ties all three together."""
+"""The two planes across a volume's slices, and the cross that links all three."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from semblance.core.workflows.imaging import view_planes
 from semblance.core.workflows.imaging.view_images import StackFacts
 from semblance.core.workflows.imaging.view_planes import ViewedPlane
 
-_BESIDE = (1, 2)
+_OTHER_AXES = (1, 2)
 _NAMES = {
     "Axial": tr("Axial"),
     "Coronal": tr("Coronal"),
@@ -33,14 +33,14 @@ _NAMES = {
 
 
 class PlaneViews(QStackedWidget):
-    """Follows the volume of ``pane`` while it is on. ``moved(voxel)``: the cross is elsewhere."""
+    """Two views of the volume in ``pane``. ``moved(voxel)``: the cross was moved."""
 
     moved = Signal(object)
 
     def __init__(self, jobs: Jobs, pane: ImagePane, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs, self._pane = jobs, pane
-        self.views = {axis: ImageView() for axis in _BESIDE}
+        self.views = {axis: ImageView() for axis in _OTHER_AXES}
         self.notice = EmptyState()
         both = QWidget()
         column = vbox(both, spacing=1)
@@ -50,8 +50,8 @@ class PlaneViews(QStackedWidget):
             column.addWidget(view, 1)
             view.located.connect(lambda x, y, axis=axis: self._locate(axis, x, y))
             view.scrolled.connect(lambda steps, axis=axis: self._step(axis, steps))
-            view.window_changed.connect(lambda _, axis=axis: self._follow_greys(axis))
-            view.inverted_changed.connect(lambda on, axis=axis: self._follow_inverted(axis, on))
+            view.window_changed.connect(lambda _, axis=axis: self._copy_window(axis))
+            view.inverted_changed.connect(lambda on, axis=axis: self._copy_inverted(axis, on))
         self.addWidget(self.notice)
         self.addWidget(both)
         self.on = False
@@ -62,11 +62,11 @@ class PlaneViews(QStackedWidget):
         self._planes: tuple[CutPlane, CutPlane, CutPlane] = cut_planes(None)
         self._shown: dict[int, int] = {}
         self._job: Job | None = None
-        self._following = False
+        self._is_copying = False
         pane.view.located.connect(lambda x, y: self._locate(0, x, y))
-        pane.view.window_changed.connect(lambda _: self._follow_greys(0))
-        pane.view.inverted_changed.connect(lambda on: self._follow_inverted(0, on))
-        pane.slices.moved.connect(lambda place: self._go((place, *self.voxel[1:])))
+        pane.view.window_changed.connect(lambda _: self._copy_window(0))
+        pane.view.inverted_changed.connect(lambda on: self._copy_inverted(0, on))
+        pane.slices.moved.connect(lambda place: self._move_cross((place, *self.voxel[1:])))
         self.hide()
 
     @property
@@ -74,8 +74,8 @@ class PlaneViews(QStackedWidget):
         return self._pane.source
 
     def begin(self, facts: StackFacts | None) -> None:
-        """Another image is in the pane, a volume or not."""
-        self._drop_job()
+        """Set the volume after another image was opened in the pane."""
+        self._cancel_job()
         image = self._pane.view.image
         self._facts = facts if facts is not None and facts.slices > 1 and image is not None else None
         self._shown.clear()
@@ -83,24 +83,24 @@ class PlaneViews(QStackedWidget):
             self._shape = (self._facts.slices, image.height, image.width)
             self._planes = cut_planes(self._facts.directions)
             self.voxel = (self._pane.slices.place, image.height // 2, image.width // 2)
-        self.turn(self.on)
+        self.set_shown(self.on)
 
-    def turn(self, on: bool) -> None:
-        """Show the planes, or give their room back."""
+    def set_shown(self, on: bool) -> None:
+        """Show or hide the planes."""
         self.on = on
-        there = on and self._facts is not None
-        self.setVisible(there)
-        self._pane.view.show_cross(self._point(0) if there else None)
-        if there:
-            self._say_reading()
-            self._ask()
+        is_shown = on and self._facts is not None
+        self.setVisible(is_shown)
+        self._pane.view.show_cross(self._point(0) if is_shown else None)
+        if is_shown:
+            self._show_reading()
+            self._request_planes()
         else:
-            self._drop_job()
+            self._cancel_job()
             self._shown.clear()
 
     def end(self) -> None:
-        """Give the memory of the volume back."""
-        self._drop_job()
+        """Release the memory of the volume."""
+        self._cancel_job()
         self._facts = None
         self._shown.clear()
         for view in self.views.values():
@@ -116,20 +116,20 @@ class PlaneViews(QStackedWidget):
 
     def _locate(self, axis: int, x: float, y: float) -> None:
         if self.on and self._facts is not None:
-            self._go(self._planes[axis].voxel(x, y, self.voxel[axis], self._shape))
+            self._move_cross(self._planes[axis].voxel(x, y, self.voxel[axis], self._shape))
 
     def _step(self, axis: int, steps: int) -> None:
         moved = list(self.voxel)
         moved[axis] = min(max(moved[axis] + steps, 0), self._shape[axis] - 1)
-        self._go((moved[0], moved[1], moved[2]))
+        self._move_cross((moved[0], moved[1], moved[2]))
 
-    def _go(self, voxel: Voxel) -> None:
+    def _move_cross(self, voxel: Voxel) -> None:
         before, self.voxel = self.voxel, voxel
         if not self.on or self._facts is None or voxel == before:
             return
-        self._pane.slices.go(voxel[0])
+        self._pane.slices.go_to_slice(voxel[0])
         self._show_cross()
-        self._ask()
+        self._request_planes()
         self.moved.emit(voxel)
 
     def _show_cross(self) -> None:
@@ -140,21 +140,23 @@ class PlaneViews(QStackedWidget):
 
     # The planes
 
-    def _ask(self) -> None:
-        """For the planes the cross lies in; while some are under way only the last wish is kept."""
-        wanted = [(axis, self.voxel[axis]) for axis in _BESIDE if self._shown.get(axis) != self.voxel[axis]]
+    def _request_planes(self) -> None:
+        """Request the planes at the cross, one job at a time. The next job uses the last position."""
+        missing = [
+            (axis, self.voxel[axis]) for axis in _OTHER_AXES if self._shown.get(axis) != self.voxel[axis]
+        ]
         image = self._pane.view.image
-        if self._job is not None or not wanted or self._facts is None or image is None:
+        if self._job is not None or not missing or self._facts is None or image is None:
             return
-        library, what = self.source
+        library, image_address = self.source
         try:
             job = self._jobs.run(
                 tr("Reading the volume"),
                 view_planes.view_planes,
                 library,
-                what,
-                wanted,
-                image.bare(),
+                image_address,
+                missing,
+                image.without_pixels(),
                 lane=Lane.SLICE,
                 quiet=True,
             )
@@ -162,18 +164,18 @@ class PlaneViews(QStackedWidget):
             self._fail(error)
             return
         self._job, self._used = job, True
-        job.changed.connect(lambda: self._tell_progress(job))
-        job.partial.connect(self._take)
-        job.done.connect(lambda _: self._go_on())
+        job.changed.connect(lambda: self._show_progress(job))
+        job.partial.connect(self._show_plane)
+        job.done.connect(lambda _: self._request_next())
         job.failed.connect(self._fail)
 
-    def _take(self, viewed: ViewedPlane) -> None:
+    def _show_plane(self, viewed: ViewedPlane) -> None:
         view, main = self.views[viewed.axis], self._pane.view
-        fresh = viewed.axis not in self._shown
+        is_first = viewed.axis not in self._shown
         self._shown[viewed.axis] = viewed.place
         plane = self._planes[viewed.axis]
-        self._following = True
-        if fresh:
+        self._is_copying = True
+        if is_first:
             view.show_image(viewed.image)
             view.inverted = main.inverted
             view.edges, view.scrolls = plane.edges, True
@@ -182,7 +184,7 @@ class PlaneViews(QStackedWidget):
             view.show_slice(viewed.image)
         if main.window_level is not None and main.image is not None:
             view.set_window(same_values(main.window_level, main.image, viewed.image))
-        self._following = False
+        self._is_copying = False
         view.slice_text = tr(
             "{plane} {place} of {n}",
             plane=_NAMES[plane.name],
@@ -190,53 +192,53 @@ class PlaneViews(QStackedWidget):
             n=self._shape[viewed.axis],
         )
         view.show_cross(self._point(viewed.axis))
-        if len(self._shown) == len(_BESIDE):
+        if len(self._shown) == len(_OTHER_AXES):
             self.setCurrentIndex(1)
 
-    def _go_on(self) -> None:
+    def _request_next(self) -> None:
         self._job = None
-        self._ask()
+        self._request_planes()
 
     def _fail(self, error: SemblanceError) -> None:
         self._job = None
         self._shown.clear()
         self.notice.set_icon("warning")
-        self.notice.show_message(tr("No planes"), f"{error.message} {error.hint}")
+        self.notice.show_error(error, tr("No planes"))
         self.setCurrentIndex(0)
 
-    def _say_reading(self) -> None:
+    def _show_reading(self) -> None:
         if not self._shown:
             self.notice.set_icon("hourglass")
             self.notice.show_message("", tr("Reading the volume…"))
             self.setCurrentIndex(0)
 
-    def _tell_progress(self, job: Job) -> None:
+    def _show_progress(self, job: Job) -> None:
         if job is self._job and job.fraction is not None and job.age_ms > SHOW_AFTER_MS and not self._shown:
             self.notice.show_message(
                 "", tr("Reading the volume… {share} %", share=f"{100 * job.fraction:.0f}")
             )
 
-    def _drop_job(self) -> None:
+    def _cancel_job(self) -> None:
         if self._job is not None:
             job, self._job = self._job, None
             job.cancel()
 
-    # Greys
+    # Window and inversion
 
-    def _all(self) -> dict[int, ImageView]:
+    def _all_views(self) -> dict[int, ImageView]:
         return {0: self._pane.view, **self.views}
 
-    def _follow_greys(self, axis: int) -> None:
-        one = self._all()[axis]
-        if self._following or not self.on or one.window_level is None or one.image is None:
+    def _copy_window(self, axis: int) -> None:
+        one = self._all_views()[axis]
+        if self._is_copying or not self.on or one.window_level is None or one.image is None:
             return
-        self._following = True
-        for other in self._all().values():
+        self._is_copying = True
+        for other in self._all_views().values():
             if other is not one and other.image is not None:
                 other.set_window(same_values(one.window_level, one.image, other.image))
-        self._following = False
+        self._is_copying = False
 
-    def _follow_inverted(self, axis: int, on: bool) -> None:
-        for view in self._all().values():
+    def _copy_inverted(self, axis: int, on: bool) -> None:
+        for view in self._all_views().values():
             if self.on and view.image is not None and view.inverted != on:
                 view.invert()

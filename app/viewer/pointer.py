@@ -1,4 +1,4 @@
-"""Mouse and drawing keys on an image: which tool takes them, and what the cursor shows."""
+"""Mouse and drawing keys on an image: the tool that handles them, and the cursor."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 
 from semblance.app.viewer import tools
 from semblance.app.viewer.brush_tool import BrushTool
-from semblance.app.viewer.keyboard_pointer import AIMED, KeyboardPointer
+from semblance.app.viewer.keyboard_pointer import POINTED_TOOLS, KeyboardPointer
 from semblance.app.viewer.path_tool import PathTool
-from semblance.app.viewer.region_tool import CLICK, RegionTool, cursor_for
+from semblance.app.viewer.region_tool import CLICK_DISTANCE, RegionTool, cursor_for
 from semblance.app.viewer.ruler import Ruler
 from semblance.app.viewer.window_level import Window, dragged
 
 if TYPE_CHECKING:
     from semblance.app.viewer.image_view import ImageView
 
-#: Widget pixels around a line of the cross that still take hold of it.
-_REACH = 5
+#: Widget pixels around a line of the cross in which it can be dragged.
+_GRAB_RADIUS = 5
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class Pointer:
-    """Routes what the mouse does on ``view`` to the tool in force; middle and Shift always pan."""
+    """Passes mouse events of ``view`` to the current tool. The middle button and Shift always pan."""
 
     def __init__(self, view: ImageView) -> None:
         self._view = view
@@ -32,21 +32,21 @@ class Pointer:
         self.path = PathTool()
         self.brush = BrushTool()
         self.ruler = Ruler()
-        self.aim = KeyboardPointer()
+        self.keyboard_pointer = KeyboardPointer()
         self.tool = tools.SELECT
         self._windowing: tuple[QPointF, Window] | None = None
         self._panning: QPointF | None = None
         self._clicking: QPointF | None = None
-        self._crossing = False
+        self._dragging_cross = False
 
     def begin(self) -> None:
-        """Another image or tool: nothing is under way."""
+        """Reset everything for another image or tool."""
         self._windowing = self._panning = self._clicking = None
-        self._crossing = False
+        self._dragging_cross = False
         self.path.cancel()
         self.brush.release()
         self.brush.leave()
-        self.aim.at = None
+        self.keyboard_pointer.at = None
 
     @property
     def busy(self) -> bool:
@@ -56,20 +56,20 @@ class Pointer:
     # Mouse
 
     def press(self, event: QMouseEvent) -> None:
-        self.aim.at = None
+        self.keyboard_pointer.at = None
         at, button = event.position(), event.button()
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and shift):
             self._panning = at
-        elif button == Qt.MouseButton.LeftButton and not self._took(at, event.modifiers()):
-            self._crossing = self._near_cross(at)
-            if not self._crossing:
+        elif button == Qt.MouseButton.LeftButton and not self._press_tool(at, event.modifiers()):
+            self._dragging_cross = self._near_cross(at)
+            if not self._dragging_cross:
                 window = self._view.window_level
                 self._windowing = None if window is None else (at, window)
                 self._clicking = at
 
-    def _took(self, at: QPointF, modifiers: Qt.KeyboardModifier) -> bool:
-        """Whether a tool took a left press."""
+    def _press_tool(self, at: QPointF, modifiers: Qt.KeyboardModifier) -> bool:
+        """Pass a left press to the tool; returns whether it handled it."""
         view = self._view.viewport
         if self.tool == tools.RULER:
             self.ruler.press(at, view)
@@ -103,14 +103,14 @@ class Pointer:
             step = at - self._panning
             self._panning = at
             self._view.pan_by(step.x(), step.y())
-        elif self._crossing:
+        elif self._dragging_cross:
             self._locate(at)
         elif self.region.dragging:
             self.region.drag(at, view)
         elif self._windowing is not None and image is not None:
             begin, window = self._windowing
-            way = at - begin
-            self._view.set_window(dragged(window, image, way.x(), way.y()))
+            offset = at - begin
+            self._view.set_window(dragged(window, image, offset.x(), offset.y()))
         elif self.tool == tools.RULER and self.ruler.active:
             self.ruler.move(at, view)
         elif self.tool == tools.BRUSH:
@@ -122,11 +122,11 @@ class Pointer:
 
     def release(self, at: QPointF) -> None:
         clicked = self._clicking
-        still = clicked is not None and (at - clicked).manhattanLength() < CLICK
-        if still and self._view.cross is not None:
+        is_click = clicked is not None and (at - clicked).manhattanLength() < CLICK_DISTANCE
+        if is_click and self._view.cross is not None:
             self._locate(at)
         self._panning = self._windowing = self._clicking = None
-        self._crossing = False
+        self._dragging_cross = False
         if self.brush.active:
             drawn = self.brush.region()
             self.brush.release()
@@ -140,20 +140,20 @@ class Pointer:
         self.show_cursor(at)
 
     def _near_cross(self, at: QPointF) -> bool:
-        """Whether a press takes hold of the cross."""
+        """Whether a press drags the cross."""
         if self._view.cross is None:
             return False
         x, y = self._view.viewport.to_widget(*self._view.cross)
-        return min(abs(at.x() - x), abs(at.y() - y)) <= _REACH
+        return min(abs(at.x() - x), abs(at.y() - y)) <= _GRAB_RADIUS
 
     def _locate(self, at: QPointF) -> None:
-        """Tell where the cross is wanted, inside the image."""
+        """Emit the new position of the cross, inside the image."""
         view = self._view.viewport
         x, y = view.to_image(at.x(), at.y())
         self._view.located.emit(min(max(x, 0.0), float(view.width)), min(max(y, 0.0), float(view.height)))
 
     def double_click(self) -> bool:
-        """Whether a double click closed a polygon; one that tools use otherwise does nothing."""
+        """Close a polygon; returns whether the tool uses double clicks."""
         if self.path.active:
             drawn = self.path.finish()
             if drawn is not None:
@@ -188,14 +188,14 @@ class Pointer:
     # Keyboard
 
     def key(self, event: QKeyEvent) -> bool:
-        """Whether a tool took a key."""
+        """Pass a key to the tool; returns whether it handled it."""
         if self.tool == tools.RULER and self.ruler.key(event):
             return True
         if not self._view.editable:
             return False
         if self.path.active and event.key() in _ENTER:
             return self.double_click()
-        if self.path.key(event) or (self.tool in AIMED and self._aimed(event)):
+        if self.path.key(event) or (self.tool in POINTED_TOOLS and self._handle_keyboard_pointer(event)):
             return True
         if self.tool == tools.BRUSH and event.text() in ("[", "]"):
             self.brush.grow(1 if event.text() == "]" else -1)
@@ -204,23 +204,23 @@ class Pointer:
         draw = self.tool in tools.BOXES
         return self.region.key(event, self._view.viewport, draw=draw, ellipse=ellipse)
 
-    def aim_from_keys(self) -> None:
-        """The tool was chosen by its key: the keyboard points at the middle, where it wants a click."""
-        if self.tool in AIMED and self._view.editable:
-            self.aim.begin(self._view.size())
+    def start_keyboard_pointer(self) -> None:
+        """After a tool was chosen by its key: start the keyboard pointer if the tool needs clicks."""
+        if self.tool in POINTED_TOOLS and self._view.editable:
+            self.keyboard_pointer.begin(self._view.size())
 
-    def _aimed(self, event: QKeyEvent) -> bool:
-        """Whether a key moved the aim, or clicked there."""
-        if self.aim.move(event, self._view.size()):
-            if self.path.active and self.aim.at is not None:
-                self.path.move(self.aim.at, self._view.viewport)
+    def _handle_keyboard_pointer(self, event: QKeyEvent) -> bool:
+        """Move the keyboard pointer or click at it; returns whether the key was for it."""
+        if self.keyboard_pointer.move(event, self._view.size()):
+            if self.path.active and self.keyboard_pointer.at is not None:
+                self.path.move(self.keyboard_pointer.at, self._view.viewport)
             return True
         if event.key() in (Qt.Key.Key_Space, *_ENTER) and not event.modifiers():
-            if self.aim.at is None:
-                self.aim.begin(self._view.size())
-            assert self.aim.at is not None
-            at = QPointF(self.aim.at)
-            self._took(at, Qt.KeyboardModifier.NoModifier)
+            if self.keyboard_pointer.at is None:
+                self.keyboard_pointer.begin(self._view.size())
+            assert self.keyboard_pointer.at is not None
+            at = QPointF(self.keyboard_pointer.at)
+            self._press_tool(at, Qt.KeyboardModifier.NoModifier)
             self.release(at)
             return True
         return False
@@ -233,7 +233,7 @@ class Pointer:
         self.region.paint(painter, view)
         self.path.paint(painter, view)
         self.ruler.paint(painter, view)
-        if self.tool in AIMED and self._view.editable:
-            self.aim.paint(painter)
+        if self.tool in POINTED_TOOLS and self._view.editable:
+            self.keyboard_pointer.paint(painter)
         if self.tool == tools.BRUSH and self._view.editable:
             self.brush.paint(painter, view)

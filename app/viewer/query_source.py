@@ -1,4 +1,4 @@
-"""Which image a query speaks of."""
+"""The image of a query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuerySource:
-    """A case of a library or a file, whatever the region asked with."""
+    """A case of a library or a file, without the region."""
 
     library: Path | None
     case: str | None
@@ -28,13 +28,13 @@ class QuerySource:
         return self.case or (self.image.name if self.image else "")
 
     def label(self, columns: CaseColumns) -> str:
-        """What the library calls it where there is little room."""
+        """The library's short name of the case, or the file name."""
         index = columns.index_of_id(self.case) if self.case else -1
         return columns.labels[index] if index >= 0 else self.name
 
 
 def inside(region: Region | None, image: DisplayImage) -> Region | None:
-    """``region`` as far as it lies in ``image``; one remembered from another image may not."""
+    """``region`` clipped to ``image``; ``None`` if it lies outside, as one from another image may."""
     if region is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Drawing regions of any shape over an image, to be seen on black and on white."""
+"""Regions of any shape drawn over an image, visible on black and on white."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
 from semblance.core.imaging.region import Region
 
-_CASING, _LINE = 3.5, 1.5
+_OUTLINE, _LINE = 3.5, 1.5
 
 
 def box_of(region: Region, view: Viewport) -> QRectF:
@@ -46,13 +46,13 @@ def paint_box(painter: QPainter, box: QRectF, shade: str, *, dashed: bool = Fals
 
 def stroke(painter: QPainter, path: QPainterPath, shade: str, *, dashed: bool = False) -> None:
     """``path``, in widget pixels, as a cased line."""
-    casing, line = QPen(colour("#000000", 0.66), _CASING), QPen(colour(shade), _LINE)
-    for pen in (casing, line):
+    outline_pen, line = QPen(colour("#000000", 0.66), _OUTLINE), QPen(colour(shade), _LINE)
+    for pen in (outline_pen, line):
         pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
     if dashed:
         line.setDashPattern([4, 3])
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for pen in (casing, line):
+    for pen in (outline_pen, line):
         painter.setPen(pen)
         painter.drawPath(path)
 

@@ -1,5 +1,7 @@
-"""The region on an image: its rectangle drawn, moved and resized by mouse and keyboard, in whole image
-pixels; what shape lies in it comes along. Other tools hand over what they drew."""
+"""The region on an image, drawn, moved and resized by mouse and keyboard in whole image pixels.
+
+A shape in the region's rectangle moves with it. Other drawing tools set their region here.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,15 @@ from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.outline import Ellipse, MaskOutline
 from semblance.core.imaging.region import Region
 
-#: Widget pixels around a handle or border that still take hold of it.
-REACH = 7
+#: Widget pixels around a handle or border in which it can be dragged.
+GRAB_RADIUS = 7
 #: Widget pixels a press must move before it draws a new rectangle.
-CLICK = 3
+CLICK_DISTANCE = 3
 HANDLE = 6
 
 #: Which edges follow the mouse: -1 left or top, 1 right or bottom, 0 neither; (0, 0) moves the whole.
 Grip = tuple[int, int]
-WHOLE: Grip = (0, 0)
+MOVE: Grip = (0, 0)
 HANDLES: tuple[Grip, ...] = ((-1, -1), (0, -1), (1, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0))
 ARROWS: dict[int, tuple[int, int]] = {
     Qt.Key.Key_Left: (-1, 0),
@@ -39,7 +41,7 @@ _CURSORS = {
     (0, 1): Qt.CursorShape.SizeVerCursor,
     (-1, 0): Qt.CursorShape.SizeHorCursor,
     (1, 0): Qt.CursorShape.SizeHorCursor,
-    WHOLE: Qt.CursorShape.SizeAllCursor,
+    MOVE: Qt.CursorShape.SizeAllCursor,
 }
 
 
@@ -53,10 +55,10 @@ class _Drag:
 
 
 class RegionTool(QObject):
-    """Knows the region of one image of ``width`` x ``height`` pixels and what the user does to it.
+    """The region of one image of ``width`` x ``height`` pixels.
 
-    ``changed`` tells the new region (or ``None``) once, when the mouse or key is released; ``moved`` tells
-    every step on the way. Neither speaks when :meth:`show` sets the region.
+    ``changed(region or None)``: once, when the mouse or key is released. ``moved(region or None)``: at every step.
+    :meth:`show` emits neither.
     """
 
     changed = Signal(object)
@@ -67,23 +69,23 @@ class RegionTool(QObject):
         self.width = self.height = 0
         self.region: Region | None = None
         self.in_use = True
-        #: Drawn on another slice than the one seen.
-        self.away = False
+        #: Drawn on another slice than the one shown.
+        self.on_other_slice = False
         self._drag: _Drag | None = None
-        self._keyed = False
-        self._told: Region | None = None
+        self._moved_by_keys = False
+        self._reported: Region | None = None
         self._undo: list[Region | None] = []
 
     def begin(self, width: int, height: int, region: Region | None = None) -> None:
-        """Another image: nothing to undo."""
+        """Set another image and clear the undo history."""
         self.width, self.height = width, height
         self._undo.clear()
         self.show(region)
 
     def show(self, region: Region | None, *, in_use: bool = True) -> None:
-        """Show ``region``; ``in_use`` false draws it as set aside. A drag under way ends."""
-        self._drag, self._keyed = None, False
-        self.region = self._told = region
+        """Set ``region`` and end a drag. ``in_use`` false: draw it dashed."""
+        self._drag, self._moved_by_keys = None, False
+        self.region = self._reported = region
         self.in_use = in_use
 
     @property
@@ -97,21 +99,21 @@ class RegionTool(QObject):
     # Mouse
 
     def grip_at(self, point: QPointF, view: Viewport, *, inside: bool) -> Grip | None:
-        """What ``point`` of the widget takes hold of; ``inside``: anywhere in the rectangle counts."""
+        """The handle or border at ``point`` of the widget. ``inside``: also anywhere in the rectangle."""
         if self.region is None:
             return None
         box = box_of(self.region, view)
         for grip in self._grips(view):
-            if (self._handle(grip, view) - point).manhattanLength() <= REACH + 1:
+            if (self._handle(grip, view) - point).manhattanLength() <= GRAB_RADIUS + 1:
                 return grip
-        reach = box.adjusted(-REACH, -REACH, REACH, REACH)
-        if not reach.contains(point):
+        grab_area = box.adjusted(-GRAB_RADIUS, -GRAB_RADIUS, GRAB_RADIUS, GRAB_RADIUS)
+        if not grab_area.contains(point):
             return None
-        core = box.adjusted(REACH, REACH, -REACH, -REACH)
-        return WHOLE if inside or not core.contains(point) else None
+        interior = box.adjusted(GRAB_RADIUS, GRAB_RADIUS, -GRAB_RADIUS, -GRAB_RADIUS)
+        return MOVE if inside or not interior.contains(point) else None
 
     def press(self, point: QPointF, view: Viewport, *, draw: bool, ellipse: bool = False) -> bool:
-        """A left press; whether it took hold of the region or, with ``draw``, begins a new one."""
+        """Start a drag of the region or, with ``draw``, of a new one; returns whether one was started."""
         grip = self.grip_at(point, view, inside=draw)
         at = QPointF(*view.to_image(point.x(), point.y()))
         if grip is not None:
@@ -127,37 +129,37 @@ class RegionTool(QObject):
         x, y = view.to_image(point.x(), point.y())
         if drag.new:
             begin = QPointF(*view.to_widget(drag.begin.x(), drag.begin.y()))
-            if self.region is drag.before and (begin - point).manhattanLength() < CLICK:
+            if self.region is drag.before and (begin - point).manhattanLength() < CLICK_DISTANCE:
                 return
-            drawn = self._between(drag.begin.x(), drag.begin.y(), x, y)
+            drawn = self._region_between(drag.begin.x(), drag.begin.y(), x, y)
             if drag.ellipse:
                 drawn = replace(drawn, outline=Ellipse.filling(drawn.width, drawn.height))
-            self._become(drawn)
+            self._set_region(drawn)
             return
         assert drag.before is not None
         right, down = round(x - drag.begin.x()), round(y - drag.begin.y())
-        if drag.grip == WHOLE:
-            self._become(self._shifted(drag.before, right, down))
+        if drag.grip == MOVE:
+            self._set_region(self._shifted(drag.before, right, down))
         else:
-            self._become(self._pulled(drag.before, drag.grip, right, down))
+            self._set_region(self._resized(drag.before, drag.grip, right, down))
 
     def release(self) -> None:
         """The mouse button came up."""
         if self._drag is not None:
             self._drag = None
-            self._tell()
+            self._report()
 
     # Keyboard
 
-    def takes(self, event: QKeyEvent) -> bool:
-        """Whether a key belongs to the region before it belongs to the window's shortcuts."""
+    def handles(self, event: QKeyEvent) -> bool:
+        """Whether the region uses a key instead of the window's shortcut."""
         arrow = event.key() in ARROWS and self.region is not None
         return arrow or (event.matches(QKeySequence.StandardKey.Undo) and self.can_undo)
 
     def key(self, event: QKeyEvent, view: Viewport, *, draw: bool, ellipse: bool = False) -> bool:
-        """A key went down; whether it did something. With ``draw``, Enter begins a region."""
+        """Handle a key; returns whether it did something. With ``draw``, Enter creates a region."""
         pressed = event.key()
-        if self.takes(event):
+        if self.handles(event):
             if pressed in ARROWS:
                 right, down = view.orientation.direction(*ARROWS[pressed])
                 self._arrow((round(right), round(down)), event.modifiers())
@@ -172,80 +174,80 @@ class RegionTool(QObject):
             return True
         return False
 
-    def _arrow(self, way: tuple[int, int], modifiers: Qt.KeyboardModifier) -> None:
-        far = 10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1
-        act = self.grow if modifiers & Qt.KeyboardModifier.ControlModifier else self.shift
-        act(way[0] * far, way[1] * far)
+    def _arrow(self, direction: tuple[int, int], modifiers: Qt.KeyboardModifier) -> None:
+        step = 10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1
+        move = self.grow if modifiers & Qt.KeyboardModifier.ControlModifier else self.shift
+        move(direction[0] * step, direction[1] * step)
 
     def shift(self, right: int, down: int) -> None:
-        """Move by image pixels; told when :meth:`keys_up` comes."""
+        """Move by image pixels. :meth:`release_keys` emits ``changed``."""
         if self.region is not None:
-            self._keyed = True
-            self._become(self._shifted(self.region, right, down))
+            self._moved_by_keys = True
+            self._set_region(self._shifted(self.region, right, down))
 
     def grow(self, right: int, down: int) -> None:
-        """Move the right and lower edge; told when :meth:`keys_up` comes."""
+        """Move the right and lower edge. :meth:`release_keys` emits ``changed``."""
         if self.region is not None:
             old = self.region
-            self._keyed = True
+            self._moved_by_keys = True
             width = min(max(1, old.width + right), self.width - old.x)
             height = min(max(1, old.height + down), self.height - old.y)
-            self._become(_stretched(old, Region(old.x, old.y, width, height)))
+            self._set_region(_stretched(old, Region(old.x, old.y, width, height)))
 
-    def keys_up(self) -> None:
-        if self._keyed:
-            self._keyed = False
-            self._tell()
+    def release_keys(self) -> None:
+        if self._moved_by_keys:
+            self._moved_by_keys = False
+            self._report()
 
     def place_in_middle(self, view: Viewport, *, ellipse: bool = False) -> None:
-        """A region of half the sides of what is seen of the image, for those who draw by keyboard."""
-        left, top, right, bottom = (round(edge) for edge in view.seen())
+        """Create a region of half the visible width and height, for drawing by keyboard."""
+        left, top, right, bottom = (round(edge) for edge in view.visible_area())
         if right > left and bottom > top and self.width > 0 and self.region is None:
             wide, high = max(1, (right - left) // 2), max(1, (bottom - top) // 2)
             outline = Ellipse.filling(wide, high) if ellipse else None
             x, y = (left + right - wide) // 2, (top + bottom - high) // 2
-            self._become(Region(x, y, wide, high, outline))
-            self._tell()
+            self._set_region(Region(x, y, wide, high, outline))
+            self._report()
 
     def draw(self, region: Region | None, *, done: bool = True) -> None:
-        """Another tool drew ``region``; ``done`` when it will not go on."""
-        self._drag, self._keyed = None, False
-        self._become(region)
+        """Set the region drawn by another tool. ``done``: the drawing is finished."""
+        self._drag, self._moved_by_keys = None, False
+        self._set_region(region)
         if done:
-            self._tell()
+            self._report()
 
     def remove(self) -> None:
-        """Give up a drag under way; without one, remove the region."""
+        """Cancel a drag; without one, remove the region."""
         if self._drag is not None:
             before, self._drag = self._drag.before, None
-            self._become(before)
+            self._set_region(before)
         elif self.region is not None:
-            self._become(None)
-            self._tell()
+            self._set_region(None)
+            self._report()
 
     def undo(self) -> None:
         """Back to the region before the last change."""
         if self._undo:
-            self.region = self._told = self._undo.pop()
+            self.region = self._reported = self._undo.pop()
             self.in_use = True
             self.moved.emit(self.region)
             self.changed.emit(self.region)
 
     # Shape
 
-    def _become(self, region: Region | None) -> None:
+    def _set_region(self, region: Region | None) -> None:
         if region != self.region:
             self.region = region
             self.in_use = True
             self.moved.emit(region)
 
-    def _tell(self) -> None:
-        if self.region != self._told:
-            self._undo.append(self._told)
-            self._told = self.region
+    def _report(self) -> None:
+        if self.region != self._reported:
+            self._undo.append(self._reported)
+            self._reported = self.region
             self.changed.emit(self.region)
 
-    def _between(self, x0: float, y0: float, x1: float, y1: float) -> Region:
+    def _region_between(self, x0: float, y0: float, x1: float, y1: float) -> Region:
         left, right = _span(x0, x1, self.width)
         top, bottom = _span(y0, y1, self.height)
         return Region(left, top, right - left, bottom - top)
@@ -255,11 +257,11 @@ class RegionTool(QObject):
         y = min(max(0, old.y + down), self.height - old.height)
         return replace(old, x=x, y=y)
 
-    def _pulled(self, old: Region, grip: Grip, right: int, down: int) -> Region:
+    def _resized(self, old: Region, grip: Grip, right: int, down: int) -> Region:
         x0, x1, y0, y1 = old.x, old.x + old.width, old.y, old.y + old.height
         x0, x1 = (x0 + right, x1) if grip[0] < 0 else (x0, x1 + right * grip[0])
         y0, y1 = (y0 + down, y1) if grip[1] < 0 else (y0, y1 + down * grip[1])
-        return _stretched(old, self._between(x0, y0, x1, y1))
+        return _stretched(old, self._region_between(x0, y0, x1, y1))
 
     # Drawing
 
@@ -267,9 +269,9 @@ class RegionTool(QObject):
         """Draw the region over the image."""
         if self.region is None:
             return
-        aside = self.away or not self.in_use
-        paint_region(painter, self.region, view, theme().region, dashed=aside)
-        if aside:
+        is_inactive = self.on_other_slice or not self.in_use
+        paint_region(painter, self.region, view, theme().region, dashed=is_inactive)
+        if is_inactive:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(colour("#101012"), 1))
@@ -281,15 +283,17 @@ class RegionTool(QObject):
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _grips(self, view: Viewport) -> tuple[Grip, ...]:
-        """Corners only where the middle of a side has no room between them; none on freely drawn pixels."""
+        """The handles: only corners if a side is too short, none for a mask."""
         assert self.region is not None
         if isinstance(self.region.outline, MaskOutline):
             return ()
-        box, room = box_of(self.region, view), 4 * HANDLE
+        box, min_side = box_of(self.region, view), 4 * HANDLE
         sides = (box.width(), box.height())
         wide, high = sides[::-1] if view.orientation.sideways else sides
         return tuple(
-            grip for grip in HANDLES if (grip[0] != 0 or wide >= room) and (grip[1] != 0 or high >= room)
+            grip
+            for grip in HANDLES
+            if (grip[0] != 0 or wide >= min_side) and (grip[1] != 0 or high >= min_side)
         )
 
     def _handle(self, grip: Grip, view: Viewport) -> QPointF:
@@ -300,10 +304,10 @@ class RegionTool(QObject):
 
 
 def cursor_for(grip: Grip, view: Viewport) -> Qt.CursorShape:
-    """What the mouse shows over ``grip``."""
-    middle, there = view.to_widget(0, 0), view.to_widget(*grip)
-    seen = tuple((b > a) - (b < a) for a, b in zip(middle, there, strict=True))
-    return _CURSORS[seen[0], seen[1]]
+    """The mouse cursor over ``grip``."""
+    middle, grip_position = view.to_widget(0, 0), view.to_widget(*grip)
+    on_screen = tuple((b > a) - (b < a) for a, b in zip(middle, grip_position, strict=True))
+    return _CURSORS[on_screen[0], on_screen[1]]
 
 
 def _stretched(old: Region, new: Region) -> Region:

@@ -1,4 +1,4 @@
-"""From an image's levels to the part seen now, windowed at the size of the screen."""
+"""Renders the visible part of an image with its window at the size of the screen."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import DisplayImage
 
-#: Pixels windowed at once (about 5 ms); beyond it a coarser level is good enough.
-MOST_PIXELS = 4_000_000
-#: From this many screen pixels an image pixel on, pixels are drawn as squares.
-SQUARES_FROM = 8.0
+#: Pixels rendered at once (about 5 ms). For more a coarser level is used.
+MAX_PIXELS = 4_000_000
+#: From this many screen pixels for an image pixel, pixels are drawn as squares.
+SQUARES_MIN_ZOOM = 8.0
 
 _MARGIN = 2
 
 
 class Renderer:
-    """Makes the visible part of one image; the last one made is kept."""
+    """Renders the visible part of one image. The last result is cached."""
 
     def __init__(self, image: DisplayImage) -> None:
         self.image = image
@@ -48,7 +48,7 @@ class Renderer:
 
         ``ratio`` is screen pixels per widget pixel; ``window`` is not asked for colour images.
         """
-        x0, y0, x1, y1 = viewport.seen()
+        x0, y0, x1, y1 = viewport.visible_area()
         if x1 <= x0 or y1 <= y0:
             return QImage(), QRectF()
         level = self.level_for(viewport, ratio)
@@ -58,18 +58,18 @@ class Renderer:
             left, top = max(0, floor(x0 / factor) - _MARGIN), max(0, floor(y0 / factor) - _MARGIN)
             right = min(columns, ceil(x1 / factor) + _MARGIN)
             bottom = min(rows, ceil(y1 / factor) + _MARGIN)
-            if (right - left) * (bottom - top) <= MOST_PIXELS or level + 1 == len(self.image.levels):
+            if (right - left) * (bottom - top) <= MAX_PIXELS or level + 1 == len(self.image.levels):
                 break
             level += 1
         key = (level, left, top, right, bottom, window, inverted, viewport.orientation)
         if key != self._key:
             part = self.image.levels[level][top:bottom, left:right]
-            self._make(_held(part, viewport.orientation), window, inverted)
+            self._render(_oriented(part, viewport.orientation), window, inverted)
             self._key = key
         ax, ay, bx, by = viewport.box(left * factor, top * factor, right * factor, bottom * factor)
         return self._image, QRectF(ax, ay, bx - ax, by - ay)
 
-    def _make(self, part: npt.NDArray[Any], window: Window | None, inverted: bool) -> None:
+    def _render(self, part: npt.NDArray[Any], window: Window | None, inverted: bool) -> None:
         if part.ndim == 3:
             shown = part if part.dtype == np.uint8 else (part >> 8).astype(np.uint8)
             pixels = np.ascontiguousarray(255 - shown if inverted else shown)
@@ -90,7 +90,7 @@ class Renderer:
         return self._tables[key]
 
 
-def _held(part: npt.NDArray[Any], orientation: Orientation) -> npt.NDArray[Any]:
+def _oriented(part: npt.NDArray[Any], orientation: Orientation) -> npt.NDArray[Any]:
     if orientation.mirrored:
         part = part[:, ::-1]
     return np.rot90(part, -orientation.turns) if orientation.turns else part

@@ -1,4 +1,4 @@
-"""The bar beside a volume: which slice, and going through them by mouse, keyboard or by itself."""
+"""The slice bar of a volume: a slider, and playing the slices."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 
-#: Slices a second while they run by themselves: the first rate, and those the menu offers.
+#: Slices a second: the default, and those in the menu.
 RATE, RATES = 12, (4, 8, 12, 20, 30)
 
 
 class SliceBar(QWidget):
-    """Follows and moves a :class:`Slices`; hidden without a volume. ``running_changed``: by itself;
-    ``rate_changed(rate)``: a person chose another."""
+    """Controls a :class:`Slices`; hidden without a volume. ``playing_changed(bool)`` · ``rate_changed(rate)``: the
+    user chose another rate."""
 
-    running_changed = Signal(bool)
+    playing_changed = Signal(bool)
     rate_changed = Signal(int)
 
     def __init__(self, slices: Slices, parent: QWidget | None = None) -> None:
@@ -38,26 +38,26 @@ class SliceBar(QWidget):
         self.play.setToolTip(tr("Play the slices (C)"))
         self.play.setAccessibleName(tr("Play the slices"))
         self.play.setIcon(icon("play"))
-        self.pace = QToolButton()
-        self.pace.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.pace.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        set_look(self.pace, role="pace")
-        menu = Menu(self.pace)
+        self.rate_button = QToolButton()
+        self.rate_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.rate_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        set_look(self.rate_button, role="pace")
+        menu = Menu(self.rate_button)
         for rate in RATES:
             act = menu.addAction(tr("{rate} slices a second", rate=rate))
             act.triggered.connect(lambda _=False, rate=rate: self._choose(rate))
-        self.pace.setMenu(menu)
+        self.rate_button.setMenu(menu)
         column = vbox(self, spacing=4)
         column.addWidget(self.slider, 1, Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(self.play, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(self.pace, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self.rate_button, 0, Qt.AlignmentFlag.AlignHCenter)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.rate = RATE
         self._timer = QTimer(self)
-        self._timer.timeout.connect(self._on)
-        self._awaited: int | None = None
-        self.slider.valueChanged.connect(slices.go)
-        self.play.toggled.connect(self.run)
+        self._timer.timeout.connect(self._show_next)
+        self._loading: int | None = None
+        self.slider.valueChanged.connect(slices.go_to_slice)
+        self.play.toggled.connect(self.set_playing)
         slices.moved.connect(self._follow)
         slices.ready.connect(lambda *_: self._arrived())
         slices.failed.connect(lambda *_: self._arrived())
@@ -75,41 +75,41 @@ class SliceBar(QWidget):
                 self.slider.setPageStep(max(1, len(self._slices) // 10))
                 self.slider.setValue(self._slices.place)
 
-    def run(self, on: bool) -> None:
+    def set_playing(self, on: bool) -> None:
         """Begin or end running through the slices."""
         if self.play.isChecked() != on:
             self.play.setChecked(on)
             return
         self.play.setIcon(icon("pause" if on else "play"))
-        self._awaited = None
+        self._loading = None
         if on:
             self._timer.start(round(1000 / self.rate))
         else:
             self._timer.stop()
-        self.running_changed.emit(on)
+        self.playing_changed.emit(on)
 
     def set_rate(self, rate: int) -> None:
         """Slices a second."""
         self.rate = rate
         self._timer.setInterval(round(1000 / rate))
-        self.pace.setText(tr("{rate}/s", rate=rate))
-        self.pace.setToolTip(tr("Speed: {rate} slices a second", rate=rate))
-        self.pace.setAccessibleName(self.pace.toolTip())
+        self.rate_button.setText(tr("{rate}/s", rate=rate))
+        self.rate_button.setToolTip(tr("Speed: {rate} slices a second", rate=rate))
+        self.rate_button.setAccessibleName(self.rate_button.toolTip())
 
     def _choose(self, rate: int) -> None:
         self.set_rate(rate)
         self.rate_changed.emit(rate)
 
-    def _on(self) -> None:
-        # The next slice only when the last one was seen: a slow disk makes it slower, not jerky.
-        if self._awaited is None:
+    def _show_next(self) -> None:
+        # Wait until the last slice is shown: a slow disk makes it slower, not jerky.
+        if self._loading is None:
             following = (self._slices.place + 1) % max(1, len(self._slices))
             if following not in self._slices.loaded:
-                self._awaited = following
-            self._slices.go(following)
+                self._loading = following
+            self._slices.go_to_slice(following)
 
     def _arrived(self) -> None:
-        self._awaited = None
+        self._loading = None
 
     def _follow(self, place: int) -> None:
         with QSignalBlocker(self.slider):

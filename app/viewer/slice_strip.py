@@ -1,4 +1,4 @@
-"""Small images of a volume's slices, one in every few, to see where one is and to go elsewhere."""
+"""Thumbnails of some slices of a volume, for orientation and navigation."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from semblance.core.workflows.imaging import view_planes
 from semblance.core.workflows.imaging.view_images import StackFacts, ViewedSlice
 
 WIDTH, CELL, GAP, MARGIN = 92, 72, 4, 4
-#: A window that is still being resized is waited for.
-SETTLED_MS = 150
+#: Thumbnails are loaded after this pause in resizing.
+RESIZE_PAUSE_MS = 150
 
 
 class SliceStrip(QWidget):
-    """As many cells as there is room for. ``wanted(place)``: a cell was clicked; ``scrolled(steps)``: the
-    wheel was turned."""
+    """As many cells as fit. ``slice_requested(place)``: a cell was clicked. ``scrolled(steps)``: the wheel was
+    turned."""
 
-    wanted = Signal(int)
+    slice_requested = Signal(int)
     scrolled = Signal(int)
 
     def __init__(self, jobs: Jobs, parent: QWidget | None = None) -> None:
@@ -45,13 +45,13 @@ class SliceStrip(QWidget):
         self._job: Job | None = None
         self._facts: StackFacts | None = None
         self._library: Path | None = None
-        self._what: int | ImageAddress = 0
-        self._like: DisplayImage | None = None
-        self._made: dict[int, Renderer] = {}
+        self._address: int | ImageAddress = 0
+        self._reference: DisplayImage | None = None
+        self._renderers: dict[int, Renderer] = {}
         self._place = 0
-        self._greys: tuple[DisplayImage, Window | None, bool] | None = None
-        self._turned = 0
-        self._settled = one_shot(self, self._ask, SETTLED_MS)
+        self._window_level: tuple[DisplayImage, Window | None, bool] | None = None
+        self._wheel_angle = 0
+        self._resize_timer = one_shot(self, self._request_images, RESIZE_PAUSE_MS)
         theme_signals.changed.connect(self._fit)
         self._fit()
         self.hide()
@@ -64,35 +64,35 @@ class SliceStrip(QWidget):
         self,
         facts: StackFacts | None,
         library: Path | None,
-        what: int | ImageAddress,
+        address: int | ImageAddress,
         first: DisplayImage | None,
     ) -> None:
         """Another volume, of which ``first`` is shown, or none."""
         if self._job is not None:
             job, self._job = self._job, None
             job.cancel()
-        self._facts, self._greys = facts, None
-        self._made.clear()
-        self._library, self._what = library, what
-        self._like = None if first is None else first.bare()
+        self._facts, self._window_level = facts, None
+        self._renderers.clear()
+        self._library, self._address = library, address
+        self._reference = None if first is None else first.without_pixels()
         self.setVisible(facts is not None and facts.slices > 1)
         self._place = 0 if facts is None else facts.place
         # Its height is known once it is laid out.
-        self._settled.start()
+        self._resize_timer.start()
 
     def show_place(self, place: int) -> None:
         """Mark the slice seen."""
         self._place = place
         self.update()
 
-    def show_greys(self, image: DisplayImage, window: Window | None, *, inverted: bool) -> None:
-        """The greys of ``image``, which is a slice of the same volume."""
-        self._greys = (image, window, inverted)
+    def show_window_level(self, image: DisplayImage, window: Window | None, *, inverted: bool) -> None:
+        """Use the window of ``image``, which is a slice of the same volume."""
+        self._window_level = (image, window, inverted)
         self.update()
 
     @property
     def shown(self) -> list[int]:
-        """The slices that have a cell now, from above: as evenly far as can be, with the first and last."""
+        """The slices with a cell, from above, evenly spaced from the first to the last."""
         if self._facts is None:
             return []
         slices = self._facts.slices
@@ -105,7 +105,7 @@ class SliceStrip(QWidget):
 
     @property
     def marked(self) -> int | None:
-        """The slice whose cell is marked: that nearest to the one seen."""
+        """The slice whose cell is marked: the nearest to the one shown."""
         return min(self.shown, key=lambda place: abs(place - self._place), default=None)
 
     def cell(self, number: int) -> QRect:
@@ -121,12 +121,12 @@ class SliceStrip(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._settled.start()
+        self._resize_timer.start()
 
-    def _ask(self) -> None:
-        """For the slices shown that are not made yet."""
-        self._settled.stop()
-        missing = [place for place in self.shown if place not in self._made]
+    def _request_images(self) -> None:
+        """Request the missing thumbnails."""
+        self._resize_timer.stop()
+        missing = [place for place in self.shown if place not in self._renderers]
         if self._facts is None or self._facts.slices < 2 or not missing:
             return
         try:
@@ -134,23 +134,23 @@ class SliceStrip(QWidget):
                 tr("Thumbnails of the slices"),
                 view_planes.slice_thumbnails,
                 self._library,
-                self._what,
+                self._address,
                 missing,
-                self._like,
+                self._reference,
                 lane=Lane.READ,
                 channel="slice strip",
                 quiet=True,
             )
         except SemblanceError:
-            # Cells keep their numbers, and the image beside them tells what is wrong.
+            # Cells keep their numbers, and the view beside them shows the error.
             return
         self._job = job
-        job.partial.connect(self._take)
+        job.partial.connect(self._store)
         job.ended.connect(lambda: self._ended(job))
 
-    def _take(self, viewed: ViewedSlice) -> None:
+    def _store(self, viewed: ViewedSlice) -> None:
         if viewed.image is not None:
-            self._made[viewed.place] = Renderer(viewed.image)
+            self._renderers[viewed.place] = Renderer(viewed.image)
             self.update()
 
     def _ended(self, job: Job) -> None:
@@ -163,12 +163,12 @@ class SliceStrip(QWidget):
         at = event.position().toPoint()
         for number, place in enumerate(self.shown):
             if event.button() == Qt.MouseButton.LeftButton and self.cell(number).contains(at):
-                self.wanted.emit(place)
+                self.slice_requested.emit(place)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self._turned += event.angleDelta().y()
-        steps = int(self._turned / 120)
-        self._turned -= 120 * steps
+        self._wheel_angle += event.angleDelta().y()
+        steps = int(self._wheel_angle / 120)
+        self._wheel_angle -= 120 * steps
         if steps:
             self.scrolled.emit(-steps)
         event.accept()
@@ -182,9 +182,9 @@ class SliceStrip(QWidget):
         for number, place in enumerate(self.shown):
             cell = self.cell(number)
             painter.fillRect(cell, colour(theme().image_well))
-            made = self._made.get(place)
-            if made is not None:
-                self._paint_slice(painter, cell, made)
+            renderer = self._renderers.get(place)
+            if renderer is not None:
+                self._paint_slice(painter, cell, renderer)
             _paint_number(painter, cell, str(place + 1))
             if place == marked:
                 painter.setPen(QPen(colour(theme().accent), 2))
@@ -192,19 +192,19 @@ class SliceStrip(QWidget):
                 painter.drawRect(cell.adjusted(0, 0, -1, -1))
         painter.end()
 
-    def _paint_slice(self, painter: QPainter, cell: QRect, made: Renderer) -> None:
-        image = made.image
+    def _paint_slice(self, painter: QPainter, cell: QRect, renderer: Renderer) -> None:
+        image = renderer.image
         aspect = 1.0
         if image.spacing_mm is not None and min(image.spacing_mm) > 0:
             aspect = image.spacing_mm[0] / image.spacing_mm[1]
         view = Viewport(image.width, image.height, aspect=aspect).resized(cell.width(), cell.height())
         window: Window | None = None if image.is_colour else Window(*image.auto)
         inverted = image.inverse
-        if self._greys is not None:
-            shown, greys, inverted = self._greys
-            if greys is not None and window is not None:
-                window = same_values(greys, shown, image)
-        rendered, target = made.visible(view, self.devicePixelRatioF(), window, inverted=inverted)
+        if self._window_level is not None:
+            shown, window_level, inverted = self._window_level
+            if window_level is not None and window is not None:
+                window = same_values(window_level, shown, image)
+        rendered, target = renderer.visible(view, self.devicePixelRatioF(), window, inverted=inverted)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, True)
         painter.save()
         painter.setClipRect(cell)

@@ -1,4 +1,4 @@
-"""The row above the image: which tool the mouse is, undo, and the first greys again."""
+"""The row above the image: the tools, undo, and the automatic window."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.panel_header import header_button
 from semblance.core.language import tr
 
-#: Tools that have their button in the narrowest row; a menu has the others.
-FEWEST = 2
+#: Tools with a button in the narrowest row. The others are in a menu.
+MIN_TOOLS = 2
 _SPACING = 4
-#: Pixels around a sign at least.
-_ROUND = 8
-#: Pixels beside the rule.
-_BESIDE = 2
-_RULE = 1
+#: Smallest px around an icon.
+_ICON_MARGIN = 8
+#: px beside the line.
+_LINE_MARGIN = 2
+_LINE_WIDTH = 1
 
 
 class ToolRow(QWidget):
     """``tool_requested(name)``, ``undo_requested()`` and ``auto_requested()`` tell what was pressed.
 
-    Where there is no room for all of it, the last of the tools stand in a menu behind ``more``.
+    If the tools do not fit, the last ones are in a menu behind ``more``.
     """
 
     tool_requested = Signal(str)
@@ -62,11 +62,11 @@ class ToolRow(QWidget):
         self.more.clicked.connect(self._open_menu)
         self.more.hide()
         row.addWidget(self.more)
-        rule = HLine(vertical=True)
-        rule.setFixedHeight(16)
-        row.addSpacing(_BESIDE)
-        row.addWidget(rule)
-        row.addSpacing(_BESIDE)
+        line = HLine(vertical=True)
+        line.setFixedHeight(16)
+        row.addSpacing(_LINE_MARGIN)
+        row.addWidget(line)
+        row.addSpacing(_LINE_MARGIN)
         self.undo = header_button("undo", tr("Undo the last change of the region (Ctrl+Z)"))
         self.undo.setObjectName("undo-region")
         self.undo.clicked.connect(self.undo_requested)
@@ -83,42 +83,42 @@ class ToolRow(QWidget):
         self._fit_width()
 
     def sizeHint(self) -> QSize:
-        return QSize(self._needed(len(self.tools)), super().sizeHint().height())
+        return QSize(self._needed_width(len(self.tools)), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._needed(FEWEST), super().minimumSizeHint().height())
+        return QSize(self._needed_width(MIN_TOOLS), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_width()
 
-    def _needed(self, shown: int) -> int:
-        """Pixels for so many tools and what always stands here."""
+    def _needed_width(self, shown: int) -> int:
+        """The width for ``shown`` tools and the other buttons."""
         buttons = [*list(self.tools.values())[:shown], self.undo]
         if shown < len(self.tools):
             buttons.append(self.more)
         return (
-            sum(map(_least, buttons))
+            sum(map(_min_width, buttons))
             + self.auto.sizeHint().width()
             + _SPACING * (len(buttons) + 1)
-            + 2 * _BESIDE
-            + _RULE
+            + 2 * _LINE_MARGIN
+            + _LINE_WIDTH
         )
 
     def _fit_width(self) -> None:
-        """Buttons for the first tools; the one in use is among them."""
+        """Show the buttons that fit, always with the current tool."""
         for button in (*self.tools.values(), self.undo, self.more):
-            # Else the layout takes what is lacking from the widest, which is a word.
-            button.setMinimumWidth(_least(button))
+            # Otherwise the layout would shrink the widest button, which has a text.
+            button.setMinimumWidth(_min_width(button))
         shown = len(self.tools)
-        while shown > FEWEST and self._needed(shown) > self.width():
+        while shown > MIN_TOOLS and self._needed_width(shown) > self.width():
             shown -= 1
-        seen = list(self.tools.values())[:shown]
+        visible = list(self.tools.values())[:shown]
         for button in self.tools.values():
-            if button.isChecked() and button not in seen:
-                seen[-1] = button
+            if button.isChecked() and button not in visible:
+                visible[-1] = button
         for button in self.tools.values():
-            button.setVisible(button in seen)
+            button.setVisible(button in visible)
         self.more.setVisible(shown < len(self.tools))
 
     def make_menu(self) -> QMenu:
@@ -135,9 +135,9 @@ class ToolRow(QWidget):
         open_below(self.more, self.make_menu())
 
 
-def _least(button: QToolButton) -> int:
-    """A sign needs less than its button would take."""
-    return min(button.sizeHint().width(), button.iconSize().width() + _ROUND)
+def _min_width(button: QToolButton) -> int:
+    """The width of a button with an icon, smaller than its size hint."""
+    return min(button.sizeHint().width(), button.iconSize().width() + _ICON_MARGIN)
 
 
 class AutoButton(QPushButton):
@@ -164,6 +164,6 @@ class AutoButton(QPushButton):
         painter = QPainter(self)
         painter.setFont(font(BASE))
         painter.setPen(colour(theme().third if self.isEnabled() else theme().disabled))
-        room = self.rect().adjusted(0, 0, -9, 0)
-        painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, "0")
+        text_area = self.rect().adjusted(0, 0, -9, 0)
+        painter.drawText(text_area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, "0")
         painter.end()

@@ -1,4 +1,4 @@
-"""What the left mouse button does on an image, by name."""
+"""The tools of the left mouse button on an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keys do on an image."""
+"""The keys of the image view."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
 
 ZOOM_STEP = 1.25
 _PAN = 32
-_TO_THE_END = 1 << 30
+_ALL_SLICES = 1 << 30
 
 
 class ViewKeys:
-    """The keys of one view: its tools' first, then presets, tools by letter, and what can be done with it."""
+    """The keys of one view: those of the current tool, of presets, of tools, and of actions."""
 
     def __init__(self, view: ImageView) -> None:
         self._view = view
-        self._acts: dict[int, Callable[[], None]] = {
+        self._actions: dict[int, Callable[[], None]] = {
             Qt.Key.Key_0: view.auto,
             Qt.Key.Key_1: view.actual_size,
             Qt.Key.Key_F: view.fit,
             Qt.Key.Key_I: view.invert,
             Qt.Key.Key_H: view.flip,
-            Qt.Key.Key_T: view.turn,
+            Qt.Key.Key_T: view.rotate,
             Qt.Key.Key_Plus: lambda: view.zoom_by(ZOOM_STEP),
             Qt.Key.Key_Equal: lambda: view.zoom_by(ZOOM_STEP),
             Qt.Key.Key_Minus: lambda: view.zoom_by(1 / ZOOM_STEP),
             Qt.Key.Key_PageUp: lambda: view.scroll_by(-1),
             Qt.Key.Key_PageDown: lambda: view.scroll_by(1),
-            Qt.Key.Key_Home: lambda: view.scroll_by(-_TO_THE_END),
-            Qt.Key.Key_End: lambda: view.scroll_by(_TO_THE_END),
-            Qt.Key.Key_C: self._run,
+            Qt.Key.Key_Home: lambda: view.scroll_by(-_ALL_SLICES),
+            Qt.Key.Key_End: lambda: view.scroll_by(_ALL_SLICES),
+            Qt.Key.Key_C: self._toggle_playing,
         }
         self._tools = {tool.key: tool.name for tool in tools.ALL}
 
-    def takes(self, event: QKeyEvent) -> bool:
-        """Whether a key is one of the view's own, which no single key of the window may take from it."""
+    def handles(self, event: QKeyEvent) -> bool:
+        """Whether the view uses a key instead of the window's shortcut."""
         if event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
             return False
         text = event.text().upper()
         # An image that nothing is drawn on leaves E to the window.
         drawn = self._view.editable or self._tools.get(text) in (tools.SELECT, tools.RULER)
-        of_view = (text in self._tools and drawn) or event.key() in self._acts
-        return of_view or any(text == preset.key for preset in self._view.presets)
+        is_view_key = (text in self._tools and drawn) or event.key() in self._actions
+        return is_view_key or any(text == preset.key for preset in self._view.presets)
 
     def press(self, event: QKeyEvent) -> bool:
         """Whether a key did something."""
@@ -61,21 +61,21 @@ class ViewKeys:
         if modifiers & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
             return False
         if key in ARROWS:
-            far = _PAN * (10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1)
-            view.pan_by(-ARROWS[key][0] * far, -ARROWS[key][1] * far)
+            step = _PAN * (10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1)
+            view.pan_by(-ARROWS[key][0] * step, -ARROWS[key][1] * step)
             return True
         preset = next((p for p in view.presets if event.text() == p.key), None)
         if preset is not None:
             view.use_preset(preset)
         elif event.text().upper() in self._tools:
             view.set_tool(self._tools[event.text().upper()])
-            view.pointer.aim_from_keys()
-        elif key in self._acts:
-            self._acts[key]()
+            view.pointer.start_keyboard_pointer()
+        elif key in self._actions:
+            self._actions[key]()
         else:
             return False
         return True
 
-    def _run(self) -> None:
+    def _toggle_playing(self) -> None:
         if self._view.scrolls:
             self._view.run_requested.emit()

@@ -1,4 +1,4 @@
-"""What is painted of a view: the image, regions and lines over it, the words on top."""
+"""Paints a view: the image, regions, lines and overlay text."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from PySide6.QtGui import QPainter, QPen
 
 from semblance.app.shell.theme import colour, theme
 from semblance.app.viewer import overlay_text
-from semblance.app.viewer.overlay import draw_edges, draw_words, letter_inset
+from semblance.app.viewer.overlay import draw_edges, draw_overlay_text, letter_inset
 from semblance.app.viewer.region_painting import paint_region
-from semblance.app.viewer.rendering import SQUARES_FROM, Renderer
+from semblance.app.viewer.rendering import SQUARES_MIN_ZOOM, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.core.imaging.cut_planes import Edges
 
 if TYPE_CHECKING:
     from semblance.app.viewer.image_view import ImageView
 
-#: Widget pixels that the lines of the cross leave free around the crossing and at the edges, for letters.
+#: Widget pixels without lines of the cross, around the crossing and at the edges.
 _GAP, _EDGE = 10, 24
 
 
 def paint_view(painter: QPainter, view: ImageView, renderer: Renderer | None) -> None:
-    """Everything but the focus; an empty well without ``renderer``."""
+    """Paint everything but the focus; only the background without ``renderer``."""
     painter.fillRect(view.rect(), colour(theme().image_well))
     if renderer is None:
         return
@@ -34,22 +34,22 @@ def paint_view(painter: QPainter, view: ImageView, renderer: Renderer | None) ->
     if view.cross is not None:
         paint_cross(painter, view.cross, view.viewport)
     view.pointer.paint(painter)
-    if view.words_shown:
-        _paint_words(painter, view, renderer)
+    if view.is_overlay_text_shown:
+        _paint_overlay_text(painter, view, renderer)
 
 
-def paint_focus(painter: QPainter, room: QRect) -> None:
-    """The frame of a view that has the keyboard."""
+def paint_focus(painter: QPainter, area: QRect) -> None:
+    """Paint the frame of a view with the keyboard focus."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     pen = QPen(colour(theme().region), 2)
     pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.drawRect(room.adjusted(1, 1, -1, -1))
+    painter.drawRect(area.adjusted(1, 1, -1, -1))
 
 
 def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> None:
-    """Two lines through the whole view that leave what they point at free."""
+    """Paint two lines through the view, with a gap at the crossing."""
     x, y = (round(value) + 0.5 for value in view.to_widget(*at))
     top = _EDGE + letter_inset(view.across)
     right, bottom = float(view.across) - _EDGE, float(view.down) - top
@@ -69,8 +69,8 @@ def paint_cross(painter: QPainter, at: tuple[float, float], view: Viewport) -> N
         painter.drawLines(lines)
 
 
-def seen_edges(edges: Edges, orientation: Orientation) -> Edges:
-    """The letters at left, top, right and bottom of an image as it is held, from those as stored."""
+def displayed_edges(edges: Edges, orientation: Orientation) -> Edges:
+    """The letters at left, top, right and bottom of the image as displayed, from those as stored."""
     stored = {(-1, 0): edges[0], (0, -1): edges[1], (1, 0): edges[2], (0, 1): edges[3]}
     left, top, right, bottom = (
         stored[round(way[0]), round(way[1])]
@@ -84,21 +84,21 @@ def _paint_image(painter: QPainter, view: ImageView, renderer: Renderer) -> None
     image, target = renderer.visible(view.viewport, ratio, view.window_level, inverted=view.inverted)
     if image.isNull():
         return
-    smooth = view.viewport.zoom * ratio < SQUARES_FROM
+    smooth = view.viewport.zoom * ratio < SQUARES_MIN_ZOOM
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
     painter.setClipRect(view.image_box())
     painter.drawImage(target, image)
 
 
-def _paint_words(painter: QPainter, view: ImageView, renderer: Renderer) -> None:
+def _paint_overlay_text(painter: QPainter, view: ImageView, renderer: Renderer) -> None:
     image = renderer.image
-    told = {
+    texts = {
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
         Qt.Corner.TopRightCorner: (view.slice_text, view.zoom_text),
-        Qt.Corner.BottomLeftCorner: (overlay_text.value_text(image, view.under), view.size_text),
+        Qt.Corner.BottomLeftCorner: (overlay_text.value_text(image, view.pixel_under_mouse), view.size_text),
         Qt.Corner.BottomRightCorner: (overlay_text.window_level_text(image, view.window_level),),
     }
     row_mm = image.spacing_mm[0] if image.spacing_mm is not None else None
-    draw_words(painter, view.rect(), view.viewport, told, row_mm, lower=view.edges is not None)
+    draw_overlay_text(painter, view.rect(), view.viewport, texts, row_mm, lower=view.edges is not None)
     if view.edges is not None:
-        draw_edges(painter, view.rect(), seen_edges(view.edges, view.orientation))
+        draw_edges(painter, view.rect(), displayed_edges(view.edges, view.orientation))

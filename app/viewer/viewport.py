@@ -1,16 +1,16 @@
-"""Which part of an image is seen: pure arithmetic between image pixels and the widget's."""
+"""The visible part of an image: coordinates between image pixels and widget pixels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 #: Widget pixels an image pixel may become.
-LARGEST = 64.0
+MAX_ZOOM = 64.0
 
 
 @dataclass(frozen=True)
 class Orientation:
-    """How an image is held: ``mirrored``, left for right, then turned clockwise by ``turns`` quarters."""
+    """Flip and rotation: ``mirrored`` horizontally, then rotated clockwise by ``turns`` times 90 degrees."""
 
     turns: int = 0
     mirrored: bool = False
@@ -20,15 +20,15 @@ class Orientation:
         return self.turns % 2 == 1
 
     def turned(self, quarters: int) -> Orientation:
-        """Turned on as it is seen now, clockwise."""
+        """Rotated further as displayed now, clockwise."""
         return replace(self, turns=(self.turns + quarters) % 4)
 
     def flipped(self) -> Orientation:
-        """Left for right as it is seen now."""
+        """Flipped horizontally as displayed now."""
         return Orientation(-self.turns % 4, not self.mirrored)
 
     def place(self, x: float, y: float, width: float, height: float) -> tuple[float, float]:
-        """Where a point of an image of ``width`` x ``height`` comes to lie."""
+        """The position of a point of an image of ``width`` x ``height`` after flip and rotation."""
         if self.mirrored:
             x = width - x
         for _ in range(self.turns):
@@ -46,7 +46,7 @@ class Orientation:
         return (width - x if self.mirrored else x), y
 
     def direction(self, right: float, down: float) -> tuple[float, float]:
-        """The way in the image as stored that is seen as ``right``, ``down``."""
+        """The direction in the stored image that is displayed as ``right``, ``down``."""
         for _ in range(self.turns):
             right, down = down, -right
         return (-right if self.mirrored else right), down
@@ -74,27 +74,27 @@ class Viewport:
     orientation: Orientation = Orientation()
 
     @property
-    def _held(self) -> tuple[int, int]:
-        """Columns and rows as held."""
+    def _oriented(self) -> tuple[int, int]:
+        """Columns and rows as displayed."""
         return (self.height, self.width) if self.orientation.sideways else (self.width, self.height)
 
     @property
     def _stretch(self) -> tuple[float, float]:
-        """Widget pixels a held column and row take at zoom 1."""
+        """Widget pixels of a displayed column and row at zoom 1."""
         return (self.aspect, 1.0) if self.orientation.sideways else (1.0, self.aspect)
 
     @property
     def fit_zoom(self) -> float:
         """The zoom that shows the whole image."""
-        (columns, rows), (wide, high) = self._held, self._stretch
-        return min(self.across / (columns * wide), self.down / (rows * high))
+        (columns, rows), (column_width, row_height) = self._oriented, self._stretch
+        return min(self.across / (columns * column_width), self.down / (rows * row_height))
 
     def fit(self) -> Viewport:
-        columns, rows = self._held
+        columns, rows = self._oriented
         return replace(self, zoom=self.fit_zoom, x=columns / 2, y=rows / 2, fitted=True)
 
-    def held(self, orientation: Orientation) -> Viewport:
-        """The image held otherwise; the point in the middle stays there."""
+    def oriented(self, orientation: Orientation) -> Viewport:
+        """The view in another orientation, with the same point in the centre."""
         if self.fitted:
             return replace(self, orientation=orientation).fit()
         x, y = self.orientation.origin(self.x, self.y, self.width, self.height)
@@ -111,31 +111,33 @@ class Viewport:
 
         Never smaller than the whole image (or its own size, where that is smaller than the widget).
         """
-        least = min(self.fit_zoom, 1.0)
-        zoom = min(max(self.zoom * by, least), max(LARGEST, self.fit_zoom))
-        if by < 1 and zoom <= least == self.fit_zoom:
+        min_zoom = min(self.fit_zoom, 1.0)
+        zoom = min(max(self.zoom * by, min_zoom), max(MAX_ZOOM, self.fit_zoom))
+        if by < 1 and zoom <= min_zoom == self.fit_zoom:
             return self.fit()
-        # Not by to_image(), whose whole pixels would drift in a long turn of the wheel.
-        shorter = 1 / self.zoom - 1 / zoom
-        wide, high = self._stretch
-        x = self.x + (left - self.across / 2) * shorter / wide
-        y = self.y + (top - self.down / 2) * shorter / high
+        # to_image() rounds to whole pixels, which would drift over many steps of the wheel.
+        inverse_change = 1 / self.zoom - 1 / zoom
+        column_width, row_height = self._stretch
+        x = self.x + (left - self.across / 2) * inverse_change / column_width
+        y = self.y + (top - self.down / 2) * inverse_change / row_height
         return replace(self, zoom=zoom, fitted=False)._centred(x, y)
 
     def panned(self, right: float, down: float) -> Viewport:
         """The image moved by so many widget pixels."""
         moved = replace(self, fitted=False)
-        wide, high = self._stretch
-        return moved._centred(self.x - right / (self.zoom * wide), self.y - down / (self.zoom * high))
+        column_width, row_height = self._stretch
+        return moved._centred(
+            self.x - right / (self.zoom * column_width), self.y - down / (self.zoom * row_height)
+        )
 
     def _centred(self, x: float, y: float) -> Viewport:
         """The widget's middle never leaves the image, so it cannot be lost."""
-        columns, rows = self._held
+        columns, rows = self._oriented
         return replace(self, x=min(max(x, 0.0), columns), y=min(max(y, 0.0), rows))
 
     @property
     def left(self) -> int:
-        """Where the left edge lies in the widget; whole, so that pixels stay sharp at 100 %."""
+        """The left edge of the image in the widget, rounded so that pixels stay sharp at 100 %."""
         return round(self.across / 2 - self.x * self.zoom * self._stretch[0])
 
     @property
@@ -143,21 +145,21 @@ class Viewport:
         return round(self.down / 2 - self.y * self.zoom * self._stretch[1])
 
     def to_image(self, left: float, top: float) -> tuple[float, float]:
-        wide, high = self._stretch
-        x, y = (left - self.left) / (self.zoom * wide), (top - self.top) / (self.zoom * high)
+        column_width, row_height = self._stretch
+        x, y = (left - self.left) / (self.zoom * column_width), (top - self.top) / (self.zoom * row_height)
         return self.orientation.origin(x, y, self.width, self.height)
 
     def to_widget(self, x: float, y: float) -> tuple[float, float]:
         x, y = self.orientation.place(x, y, self.width, self.height)
-        wide, high = self._stretch
-        return self.left + x * self.zoom * wide, self.top + y * self.zoom * high
+        column_width, row_height = self._stretch
+        return self.left + x * self.zoom * column_width, self.top + y * self.zoom * row_height
 
     def box(self, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
         """Left, top, right and bottom in the widget of a rectangle of the image."""
         (ax, ay), (bx, by) = self.to_widget(x0, y0), self.to_widget(x1, y1)
         return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
 
-    def seen(self) -> tuple[float, float, float, float]:
+    def visible_area(self) -> tuple[float, float, float, float]:
         """Left, top, right and bottom of the visible part, in image pixels; empty when right <= left."""
         (ax, ay), (bx, by) = self.to_image(0, 0), self.to_image(self.across, self.down)
         x0, x1, y0, y1 = min(ax, bx), max(ax, bx), min(ay, by), max(ay, by)

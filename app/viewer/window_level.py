@@ -1,4 +1,4 @@
-"""Window and level: which numbers of a grey image are shown black and which white."""
+"""Window and level of grey images."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def window_text(image: DisplayImage, window: Window) -> str:
     """Width and level in the image's own values, like ``W 198  L 104``."""
     width, level = window.width * image.slope, image.value(window.level)
     if image.slope != 1 and image.unit != "HU":
-        return f"W {_figures(width)}  L {_figures(level)}"
+        return f"W {_format_value(width)}  L {_format_value(level)}"
     return f"W {width:.0f}  L {level:.0f}"
 
 
-def _figures(value: float) -> str:
+def _format_value(value: float) -> str:
     return format_number(value, ".3f" if abs(value) < 10 else ".4g")

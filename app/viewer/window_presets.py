@@ -1,4 +1,4 @@
-"""Windows a user keeps under a name, for every image from then on."""
+"""The user's own window presets."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from semblance.core.language import tr
 _KEY = "presets"
 #: Keys of the first own presets; 3 to 7 are those of computed tomography.
 _KEYS = ("8", "9", "2")
-MOST = 20
+MAX_PRESETS = 20
 
 
 def saved_presets(settings: Settings) -> tuple[Preset, ...]:
-    """The user's, in the order they were kept; damaged entries are left out."""
+    """The user's presets in the order they were saved, without damaged ones."""
     try:
         entries = json.loads(settings.text(_KEY, "[]"))
         found = [(str(name), float(width), float(level)) for name, width, level in entries]
     except (ValueError, TypeError):
         return ()
-    keys = (*_KEYS, *[""] * MOST)
-    kept = [entry for entry in found[:MOST] if entry[1] > 0]
-    return tuple(Preset(keys[place], *entry) for place, entry in enumerate(kept))
+    keys = (*_KEYS, *[""] * MAX_PRESETS)
+    valid = [entry for entry in found[:MAX_PRESETS] if entry[1] > 0]
+    return tuple(Preset(keys[place], *entry) for place, entry in enumerate(valid))
 
 
 def save_preset(view: ImageView, settings: Settings, name: str) -> None:
-    """Keep the greys in force under ``name``; one of the same name is replaced."""
+    """Save the current window as ``name`` and replace a preset of this name."""
     image, window = view.image, view.window_level
     if image is None or window is None or not name.strip():
         return
     low, high = image.value(window.low), image.value(window.high)
     others = [(p.name, p.width, p.level) for p in saved_presets(settings) if p.name != name.strip()]
-    _write(settings, [*others[-(MOST - 1) :], (name.strip(), high - low, (low + high) / 2)])
+    _write(settings, [*others[-(MAX_PRESETS - 1) :], (name.strip(), high - low, (low + high) / 2)])
     view.saved_presets = saved_presets(settings)
 
 
@@ -46,9 +46,9 @@ def delete_preset(view: ImageView, settings: Settings, name: str) -> None:
 
 
 def ask_and_save_preset(view: ImageView, settings: Settings, parent: QWidget) -> None:
-    """Ask for the name to keep the greys in force under."""
-    name, given = QInputDialog.getText(parent, tr("Save as window preset"), tr("Name of the preset:"))
-    if given:
+    """Ask for a name and save the current window."""
+    name, accepted = QInputDialog.getText(parent, tr("Save as window preset"), tr("Name of the preset:"))
+    if accepted:
         save_preset(view, settings, name)
 
 

@@ -1,23 +1,23 @@
-"""What an empty panel shows: what is missing, why, and the button that mends it."""
+"""The message in an empty panel: what is missing, why, and a button for the next step. Also shows errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import vbox
+from semblance.core.errors import SemblanceError
 
 MAX_WIDTH = 320
 
 
 class EmptyState(QWidget):
-    """A title, a sentence or two, and at most one button; ``wanted`` is emitted when it is pressed."""
-
-    wanted = Signal()
+    """A title, a sentence or two, and at most one button; for an error also a button that copies its details."""
 
     def __init__(
         self,
@@ -46,6 +46,8 @@ class EmptyState(QWidget):
             column.addWidget(label)
         column.addSpacing(6)
         column.addWidget(self._button, 0, middle)
+        self.copy_details = CopyDetailsButton()
+        column.addWidget(self.copy_details, 0, middle)
         across = QHBoxLayout()
         across.addStretch(1)
         across.addWidget(self._inner, 100)
@@ -66,8 +68,9 @@ class EmptyState(QWidget):
     def show_message(
         self, title: str, text: str = "", button: str = "", then: Callable[[], object] | None = None
     ) -> None:
-        """Show these; ``then`` is called when the button is pressed. Without ``button`` there is none."""
+        """Show a message. ``then``: called when the button is pressed. Without ``button`` there is none."""
         self._then = then
+        self.copy_details.set_error(None)
         self.setAccessibleName(title or text)
         self._title.setText(title)
         self._text.setText(text)
@@ -75,6 +78,20 @@ class EmptyState(QWidget):
         self._title.setVisible(bool(title))
         self._text.setVisible(bool(text))
         self._button.setVisible(bool(button))
+
+    def show_error(
+        self,
+        error: SemblanceError,
+        title: str = "",
+        button: str = "",
+        then: Callable[[], object] | None = None,
+    ) -> None:
+        """Show an error with a button that copies its details; its message is the title unless one is given."""
+        if title:
+            self.show_message(title, f"{error.message} {error.hint}".strip(), button, then)
+        else:
+            self.show_message(error.message, error.hint, button, then)
+        self.copy_details.set_error(error)
 
     def set_icon(self, icon: str) -> None:
         """The name of an icon above the title; empty for none."""
@@ -85,4 +102,3 @@ class EmptyState(QWidget):
     def _pressed(self) -> None:
         if self._then is not None:
             self._then()
-        self.wanted.emit()

@@ -73,7 +73,7 @@ class Commands(QObject):
         self.examples.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown)
         self.experiments = ExperimentCommands(context, window, panels.thumbnails)
-        self.experiments.case_requested.connect(full.look_at_case)
+        self.experiments.case_requested.connect(full.view_case)
         self.experiments.help_requested.connect(self.show_help)
         self._commands: dict[str, Callable[[], object]] = {
             **self._window_commands(),
@@ -158,7 +158,7 @@ class Commands(QObject):
 
     def find_case(self) -> None:
         """Type into the filter of the library."""
-        self._layout.docks["library"].bring()
+        self._layout.docks["library"].bring_to_front()
         self._layout.open_library_panel("filter")
 
     def compare(self) -> None:
@@ -182,11 +182,11 @@ class Commands(QObject):
         """The case the keyboard is at, else the query."""
         row, library = self._current_row(), self._panels.library.grid
         if row is not None:
-            self._full.look_at_case(row)
+            self._full.view_case(row)
         elif self._context.state.query is not None:
-            self._full.look_at_query()
+            self._full.view_query()
         elif library.current() >= 0:
-            self._full.look_at_case(library.current())
+            self._full.view_case(library.current())
 
     def show_header_in_use(self) -> None:
         """The header of the image in full size, of the case the keyboard is at, or of the query."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Below this width the Library panel folds to a icon_bar.
 NARROW = 1360
 #: Below this width or height the other panels lie over each other, beside the ranking.
-CRAMPED = (1000, 480)
+SMALL_WINDOW = (1000, 480)
 VERSION = 2
 #: By whether panels lie over each other.
 _KEYS = {False: f"layout{VERSION}", True: f"cramped{VERSION}"}
@@ -35,14 +35,14 @@ class DockLayout(QObject):
     def __init__(self, window: QMainWindow, context: Context, panels: Panels) -> None:
         super().__init__(window)
         self._window, self._context, self._panels = window, context, panels
-        self._was_narrow = self._laid_out = self._was_cramped = self._kept = False
+        self._was_narrow = self._is_laid_out = self._was_small = self._is_saved = False
 
     @lazy_part
     def docks(self) -> dict[str, Dock]:
         """The docks by their names: library, query, side and evaluation."""
         window, panels = self._window, self._panels
         library, query, side, evaluation = panels.library, panels.query, panels.side, panels.evaluation
-        made = {
+        docks = {
             "library": Dock(
                 window, tr("Library"), "library", library, [library.view, library.collapse_button]
             ),
@@ -50,42 +50,42 @@ class DockLayout(QObject):
             "side": Dock(window, tr("Why, Train, Refine"), "side", side, header=side.header),
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
         }
-        for dock in made.values():
+        for dock in docks.values():
             dock.help_requested.connect(panels.help_requested)
-        self.place(made)
+        self.place(docks)
         if self._context.state.library is None:
             # Built before a library is open: the start page stands alone.
-            for dock in made.values():
+            for dock in docks.values():
                 dock.hide()
-        return made
+        return docks
 
     def show_side(self, tab: str) -> None:
         """Bring one of the panels at the right to the front."""
-        self.docks["side"].bring()
+        self.docks["side"].bring_to_front()
         self._panels.side.show_tab(tab)
 
-    def show_built(self, shown: bool) -> None:
+    def show_docks(self, shown: bool) -> None:
         """Show the docks that were built and the user has not closed, or hide all."""
         for dock in (DockLayout.docks.built(self) or {}).values():
-            dock.setVisible(shown and dock.wanted)
+            dock.setVisible(shown and dock.is_open)
 
     def reset(self) -> None:
         """Every dock shown where it usually is."""
         self.place(self.docks)
         for dock in self.docks.values():
-            dock.wanted = True
+            dock.is_open = True
             dock.setVisible(self._context.state.library is not None)
-        self.usual_sizes()
+        self.set_default_sizes()
 
     @property
-    def narrow(self) -> bool:
+    def is_narrow(self) -> bool:
         """Whether the library gives its room to the ranking."""
         return self._window.width() < theme().px(NARROW)
 
     @property
-    def cramped(self) -> bool:
+    def is_small(self) -> bool:
         """Whether panels lie over each other: the text is large for the window."""
-        width, height = (theme().px(side) for side in CRAMPED)
+        width, height = (theme().px(side) for side in SMALL_WINDOW)
         return self._window.width() < width or self._window.height() < height
 
     def place(self, docks: Mapping[str, Dock]) -> None:
@@ -104,7 +104,7 @@ class DockLayout(QObject):
                 dock.setFloating(False)
         window.addDockWidget(left, docks["library"])
         window.splitDockWidget(docks["library"], docks["query"], Qt.Orientation.Horizontal)
-        if self._was_cramped:
+        if self._was_small:
             window.tabifyDockWidget(docks["query"], docks["side"])
             window.tabifyDockWidget(docks["side"], docks["evaluation"])
             docks["query"].raise_()
@@ -112,10 +112,10 @@ class DockLayout(QObject):
             window.addDockWidget(right, docks["side"])
             window.addDockWidget(bottom, docks["evaluation"])
 
-    def usual_sizes(self) -> None:
+    def set_default_sizes(self) -> None:
         """The widths and heights of LOOK.md, for the present width of the window."""
-        small, docks = self.narrow, self.docks
-        if self._was_cramped:
+        small, docks = self.is_narrow, self.docks
+        if self._was_small:
             widths = [theme().px(40), self._window.width() * 46 // 100]
             self._window.resizeDocks([docks["library"], docks["query"]], widths, Qt.Orientation.Horizontal)
             return
@@ -130,44 +130,44 @@ class DockLayout(QObject):
     def open_library_panel(self, what: str = "") -> None:
         """Show the whole Library panel, also in a narrow window."""
         dock = self.docks["library"]
-        if dock.folded:
+        if dock.collapsed:
             # The ranking gives room first: else the panels at the right would, and cut their tabs and names.
-            kept = [] if self._was_cramped else [self.docks[name] for name in ("query", "side")]
-            widths = [theme().px(208), *(one.width() for one in kept)]
-            self._unfold()
-            self._window.resizeDocks([dock, *kept], widths, Qt.Orientation.Horizontal)
+            neighbours = [] if self._was_small else [self.docks[name] for name in ("query", "side")]
+            widths = [theme().px(208), *(one.width() for one in neighbours)]
+            self._expand_library()
+            self._window.resizeDocks([dock, *neighbours], widths, Qt.Orientation.Horizontal)
         if what == "filter":
             self._panels.library.focus_filter()
 
-    def take_keyboard(self) -> None:
+    def take_focus(self) -> None:
         """To the cases of the library; to what unfolds them where they are not seen."""
-        if self.docks["library"].folded:
-            self._icon_bar.take_keyboard()
+        if self.docks["library"].collapsed:
+            self._icon_bar.take_focus()
         else:
             self._panels.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def fold_again(self) -> None:
+    def collapse_library(self) -> None:
         """The icon bar instead of the whole Library panel; the keyboard goes to what opens it again."""
-        self._fold()
-        self.usual_sizes()
+        self._collapse_library()
+        self.set_default_sizes()
 
-    def _fold(self) -> None:
+    def _collapse_library(self) -> None:
         dock, icon_bar = self.docks["library"], self._icon_bar
-        had = dock.isAncestorOf(self._window.focusWidget() or self._window)
+        had_focus = dock.isAncestorOf(self._window.focusWidget() or self._window)
         # The text size may have changed this moment.
         icon_bar.fit()
-        dock.fold(icon_bar)
-        if had:
-            icon_bar.take_keyboard()
-        self._panels.library.collapse_button.setVisible(self.narrow)
+        dock.collapse(icon_bar)
+        if had_focus:
+            icon_bar.take_focus()
+        self._panels.library.collapse_button.setVisible(self.is_narrow)
 
-    def _unfold(self) -> None:
+    def _expand_library(self) -> None:
         dock, library = self.docks["library"], self._panels.library
-        had = self._icon_bar.isAncestorOf(self._window.focusWidget() or self._window)
-        dock.fold(None)
-        if had:
+        had_focus = self._icon_bar.isAncestorOf(self._window.focusWidget() or self._window)
+        dock.collapse(None)
+        if had_focus:
             library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
-        library.collapse_button.setVisible(self.narrow)
+        library.collapse_button.setVisible(self.is_narrow)
 
     def follow_width(self) -> None:
         """Fold the Library panel, or unfold it, where the window became narrow or wide.
@@ -175,82 +175,82 @@ class DockLayout(QObject):
         The others lie over each other where the window is too small for them.
         """
         docks = DockLayout.docks.built(self)
-        if docks is None or (self.cramped, self.narrow) == (self._was_cramped, self._was_narrow):
-            self._kept = False
+        if docks is None or (self.is_small, self.is_narrow) == (self._was_small, self._was_narrow):
+            self._is_saved = False
             return
         if not is_styled():
             # Panels are sized once it is known how small their hidden pages can be; what they have is kept
             # as long as they have it.
-            if self.cramped != self._was_cramped and not self._kept:
-                self._kept = True
-                self.keep()
+            if self.is_small != self._was_small and not self._is_saved:
+                self._is_saved = True
+                self.save()
             return
-        if self.cramped != self._was_cramped:
-            self._change_over(docks)
-        if self.narrow != self._was_narrow:
-            self._was_narrow = self.narrow
-            if self.narrow:
-                self._fold()
+        if self.is_small != self._was_small:
+            self._change_arrangement(docks)
+        if self.is_narrow != self._was_narrow:
+            self._was_narrow = self.is_narrow
+            if self.is_narrow:
+                self._collapse_library()
             else:
-                self._unfold()
-            if self._laid_out:
-                self.usual_sizes()
+                self._expand_library()
+            if self._is_laid_out:
+                self.set_default_sizes()
         # Now: else the window is painted once with what is between, and then anew.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
-    def _change_over(self, docks: Mapping[str, Dock]) -> None:
-        if not self._kept:
-            self.keep()
-        self._kept = False
-        self._was_cramped = self.cramped
-        seen = self._seen(docks)
+    def _change_arrangement(self, docks: Mapping[str, Dock]) -> None:
+        if not self._is_saved:
+            self.save()
+        self._is_saved = False
+        self._was_small = self.is_small
+        are_shown = self._are_docks_shown(docks)
         shown = {name: not dock.isHidden() for name, dock in docks.items()}
         self.place(docks)
         for name, dock in docks.items():
             dock.setVisible(shown[name])
-        if self._laid_out and seen:
+        if self._is_laid_out and are_shown:
             self._restore()
         elif self._context.state.library is None:
             # With the next library.
-            self._laid_out = False
+            self._is_laid_out = False
 
     @staticmethod
-    def _seen(docks: Mapping[str, Dock]) -> bool:
+    def _are_docks_shown(docks: Mapping[str, Dock]) -> bool:
         """Whether docks are hidden only where the user closed them, not behind a page on the whole window."""
         return any(not dock.isHidden() for dock in docks.values()) or not any(
-            dock.wanted for dock in docks.values()
+            dock.is_open for dock in docks.values()
         )
 
     def _restore(self) -> None:
         """As it was left in a window of this kind, or as it usually is."""
-        layout = self._context.settings.bytes(_KEYS[self._was_cramped])
+        layout = self._context.settings.bytes(_KEYS[self._was_small])
         if layout is None or not self._window.restoreState(layout, VERSION):
-            self.usual_sizes()
+            self.set_default_sizes()
         for dock in self.docks.values():
-            dock.wanted = not dock.isHidden()
+            dock.is_open = not dock.isHidden()
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Keep where the docks are, while they are shown: behind other pages they have no sizes."""
-        if self._laid_out and self._seen(self.docks):
-            key = _KEYS[self._was_cramped]
+        if self._is_laid_out and self._are_docks_shown(self.docks):
+            key = _KEYS[self._was_small]
             self._context.settings.set_bytes(key, self._window.saveState(VERSION))
             self._context.settings.set_text(_TAB, self._panels.side.current)
 
-    def lay_out_once(self) -> None:
+    def restore_once(self) -> None:
         """The docks as they were left, or as they usually are; they can be sized only once they are shown."""
-        if not self._laid_out:
-            QTimer.singleShot(0, self, self._lay_out)
+        if not self._is_laid_out:
+            QTimer.singleShot(0, self, self._restore_layout)
 
-    def _lay_out(self) -> None:
+    def _restore_layout(self) -> None:
         from semblance.app.window.side_panel import NAMES
 
-        self._laid_out = True
+        self._is_laid_out = True
         self._restore()
         tab = self._context.settings.text(_TAB)
         if tab in NAMES:
             self._panels.side.show_tab(tab)
         # Docks that are laid out anew lose the keyboard.
-        self.take_keyboard()
+        self.take_focus()
         grid = self._panels.library.grid
         if grid.current() < 0 and len(grid.model()):
             grid.set_current(grid.model().case_row(0))

@@ -12,7 +12,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel_header import PanelHeader
 
 
-class _Title(PanelHeader):
+class _DockTitle(PanelHeader):
     """Dragging it drags the dock, a double click floats it."""
 
     def __init__(self, dock: Dock, title: str, actions: Sequence[QWidget]) -> None:
@@ -26,7 +26,7 @@ class _Title(PanelHeader):
         event.accept()
 
 
-class _Room(QWidget):
+class _WidgetSwitcher(QWidget):
     """Shows one of several widgets, or none, and asks for the size that one asks for."""
 
     def __init__(self, widget: QWidget) -> None:
@@ -37,20 +37,20 @@ class _Room(QWidget):
         self._column.addWidget(widget)
         self._shown: QWidget | None = widget
 
-    def show_only(self, wanted: QWidget | None) -> None:
-        """``wanted`` has its place here from its first time on."""
+    def show_only(self, widget: QWidget | None) -> None:
+        """Show ``widget``, which is added on first use, or nothing."""
         if self._shown is not None:
             self._shown.hide()
-        if wanted is not None:
-            if self._column.indexOf(wanted) < 0:
-                self._column.addWidget(wanted)
-            wanted.show()
-        self._shown = wanted
+        if widget is not None:
+            if self._column.indexOf(widget) < 0:
+                self._column.addWidget(widget)
+            widget.show()
+        self._shown = widget
         self._column.activate()
 
 
 class Dock(QDockWidget):
-    """A panel in a dock. ``wanted``: the user has not closed it; ``folded``: only a rail of it is shown."""
+    """A panel in a dock. ``is_open``: the user has not closed it; ``collapsed``: only a rail of it is shown."""
 
     help_requested = Signal(str)
 
@@ -67,34 +67,34 @@ class Dock(QDockWidget):
         """``header`` of the panel's own takes the place of the usual one with ``actions`` in it."""
         super().__init__(title, window)
         self.setObjectName(name)
-        self.wanted = True
-        self.folded = False
+        self.is_open = True
+        self.collapsed = False
         self._panel = panel
         if header is None:
-            bar = _Title(self, title, actions)
+            bar = _DockTitle(self, title, actions)
             bar.help_requested.connect(lambda: self.help_requested.emit(name))
             header = bar
         self._bar = header
         # Nothing is taken out of a dock that folds: every widget in it would be dressed anew.
-        self._head, self._body = _Room(header), _Room(panel)
+        self._head, self._body = _WidgetSwitcher(header), _WidgetSwitcher(panel)
         self.setTitleBarWidget(self._head)
         self.setWidget(self._body)
         feature = QDockWidget.DockWidgetFeature
         self.setFeatures(feature.DockWidgetMovable | feature.DockWidgetFloatable | feature.DockWidgetClosable)
-        self.toggleViewAction().triggered.connect(self._set_wanted)
+        self.toggleViewAction().triggered.connect(self._set_open)
 
-    def bring(self) -> None:
+    def bring_to_front(self) -> None:
         """Show it, in front of those it shares its place with."""
-        self.wanted = True
+        self.is_open = True
         self.show()
         self.raise_()
 
-    def _set_wanted(self, wanted: bool) -> None:
-        self.wanted = wanted
+    def _set_open(self, is_open: bool) -> None:
+        self.is_open = is_open
 
-    def fold(self, rail: QWidget | None) -> None:
-        """Show ``rail`` instead of the panel, or the panel again."""
-        self.folded = rail is not None
-        self._head.show_only(None if self.folded else self._bar)
-        self._body.show_only(rail or self._panel)
+    def collapse(self, bar: QWidget | None) -> None:
+        """Show ``bar`` instead of the panel, or the panel again."""
+        self.collapsed = bar is not None
+        self._head.show_only(None if self.collapsed else self._bar)
+        self._body.show_only(bar or self._panel)
         self.updateGeometry()

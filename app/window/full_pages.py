@@ -27,8 +27,8 @@ class FullPages:
         self._window, self._context, self._stack = window, context, stack
         self._panels, self._layout = panels, layout
         self._sizes: dict[str, QSize] = {}
-        self._from_two = False
-        self._came_from: QWidget | None = None
+        self._return_to_two_metrics = False
+        self._focus_before: QWidget | None = None
 
     @property
     def open(self) -> bool:
@@ -50,7 +50,7 @@ class FullPages:
         """The query under two metrics."""
         if self._context.state.library is not None:
             self._enter(self._panels.two_metrics)
-            self._from_two = False
+            self._return_to_two_metrics = False
             self._panels.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
@@ -75,7 +75,7 @@ class FullPages:
         """Questions in full size, one after another."""
         if self._context.state.ranking is not None:
             self._enter(self._panels.ask_next)
-            self._from_two = False
+            self._return_to_two_metrics = False
             self._panels.ask_next.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def undo_judgement(self) -> None:
@@ -97,20 +97,20 @@ class FullPages:
             self._panels.compare.compare(case_row)
         else:
             # Another metric ranks it so near: it stands in no strip to go through.
-            self.look_at_case(case_row)
+            self.view_case(case_row)
 
-    def look_at_case(self, case_row: int) -> None:
+    def view_case(self, case_row: int) -> None:
         """A case of the library, large."""
         state = self._context.state
         index = state.columns.index_of_row(case_row)
         if index >= 0:
-            self._look_at(QuerySource(state.path, state.columns.ids[index], None))
+            self._view(QuerySource(state.path, state.columns.ids[index], None))
 
-    def look_at_query(self) -> None:
+    def view_query(self) -> None:
         """The query's image, large."""
         state = self._context.state
         if state.query is not None:
-            self._look_at(QuerySource(state.path, state.query.case, state.query.image))
+            self._view(QuerySource(state.path, state.query.case, state.query.image))
 
     def leave_page(self, name: str) -> None:
         """As :meth:`leave`, where the page ``name`` is shown."""
@@ -122,31 +122,33 @@ class FullPages:
         if not self.open:
             return
         self._leave_large()
-        if self._from_two and self._context.state.library is not None:
+        if self._return_to_two_metrics and self._context.state.library is not None:
             self.two_metrics()
             return
         self._share_memory(self._panels.ranking)
         self._stack.setCurrentWidget(self._panels.ranking)
         for dock in self._layout.docks.values():
-            dock.setVisible(self._context.state.library is not None and dock.wanted)
+            dock.setVisible(self._context.state.library is not None and dock.is_open)
         # Docks can be sized only once they are shown.
         QTimer.singleShot(0, self._window, self._restore_sizes)
-        back = self._came_from
-        if back is None or not isValid(back) or not back.isVisible() or not back.isEnabled():
-            back = self._panels.ranking.grid
-        back.setFocus(Qt.FocusReason.OtherFocusReason)
+        target = self._focus_before
+        if target is None or not isValid(target) or not target.isVisible() or not target.isEnabled():
+            target = self._panels.ranking.grid
+        target.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _look_at(self, source: QuerySource) -> None:
+    def _view(self, source: QuerySource) -> None:
         large = self._panels.large
         self._enter(large)
         if large.source != source:
             large.show_source(source)
 
     def _enter(self, page: QWidget) -> None:
-        self._from_two = self._is_shown("two_metrics") or (self.open and self._from_two)
+        self._return_to_two_metrics = self._is_shown("two_metrics") or (
+            self.open and self._return_to_two_metrics
+        )
         if not self.open:
-            self._layout.keep()
-            self._came_from = self._window.focusWidget()
+            self._layout.save()
+            self._focus_before = self._window.focusWidget()
             self._sizes = {name: dock.size() for name, dock in self._layout.docks.items() if dock.isVisible()}
         elif page is not self.pages().get("large"):
             self._leave_large()
@@ -163,7 +165,7 @@ class FullPages:
         shown += [(owner, owner.panes) for owner in built if owner is not None]
         for owner, panes in shown:
             for pane in panes:
-                pane.slices.wake() if page is owner else pane.slices.rest()
+                pane.slices.resume_loading() if page is owner else pane.slices.release_memory()
 
     def _leave_large(self) -> None:
         large = Panels.large.built(self._panels)

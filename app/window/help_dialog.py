@@ -47,9 +47,9 @@ from semblance.core.language import tr
 _WIDTH, _HEIGHT = 820, 680
 _CONTENTS = 220
 #: Found words that are marked on a page.
-_MOST_MARKS = 200
+_MAX_MARKS = 200
 #: For pages with tables of more columns than this.
-_WIDE, _FEW_COLUMNS = 1180, 4
+_WIDE_PAGE, _MAX_COLUMNS = 1180, 4
 
 
 class HelpDialog(Dialog):
@@ -59,22 +59,22 @@ class HelpDialog(Dialog):
         super().__init__(parent)
         self.setWindowTitle(tr("Help"))
         resize_dialog(self, _WIDTH, _HEIGHT)
-        self._past: list[str] = []
-        self._ahead: list[str] = []
+        self._back_pages: list[str] = []
+        self._forward_pages: list[str] = []
         self.shown = ""
         self.search = SearchField(tr("Search the help"), icon_name="search")
         self.search.searched.connect(self._search)
-        self.search.down_pressed.connect(self._into_list)
-        self.search.returnPressed.connect(self._into_list)
+        self.search.down_pressed.connect(self._focus_list)
+        self.search.returnPressed.connect(self._focus_list)
         self.list = QListWidget()
         self.list.setAccessibleName(tr("Pages of the help"))
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         # Pages that are only passed on the way to another are not laid out.
-        self._soon = one_shot(self, self._show_chosen)
-        self.list.currentItemChanged.connect(self._chosen)
-        self.list.itemActivated.connect(self._into_page)
+        self._page_timer = one_shot(self, self._show_chosen)
+        self.list.currentItemChanged.connect(self._current_changed)
+        self.list.itemActivated.connect(self._focus_page)
         self.back = QPushButton(tr("Back"))
         self.back.setToolTip(tr("To the page before (Alt+Left)"))
         # Else Enter in the search or the list would press it.
@@ -97,14 +97,14 @@ class HelpDialog(Dialog):
         # Where it came and went with the pages, a long one was laid out twice.
         self.page.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.page.anchorClicked.connect(self._follow)
-        self._anew = one_shot(self, self._set_document)
+        self._theme_timer = one_shot(self, self._set_document)
         left = vbox(spacing=8)
         for widget in (self.search, self.list):
             left.addWidget(widget)
-        ways = hbox(spacing=8)
-        ways.addWidget(self.back, 1)
-        ways.addWidget(self.forward, 1)
-        left.addLayout(ways)
+        buttons = hbox(spacing=8)
+        buttons.addWidget(self.back, 1)
+        buttons.addWidget(self.forward, 1)
+        left.addLayout(buttons)
         row = hbox(self, spacing=12, margins=(12, 12, 12, 12))
         row.addLayout(left)
         row.addWidget(self.page, 1)
@@ -115,32 +115,32 @@ class HelpDialog(Dialog):
     def show_page(self, name: str) -> None:
         """The page called ``name``; the list of words where there is no such page."""
         if self.shown and self.shown != name:
-            self._past.append(self.shown)
-            self._ahead.clear()
+            self._back_pages.append(self.shown)
+            self._forward_pages.clear()
         name = help_pages.PAGE_OF_PANEL.get(name, name)
         self._show(name if help_pages.has(name) else help_pages.FALLBACK)
 
     def go_back(self) -> None:
         """The page that was shown before this one."""
-        if self._past:
-            self._ahead.append(self.shown)
-            self._show(self._past.pop())
+        if self._back_pages:
+            self._forward_pages.append(self.shown)
+            self._show(self._back_pages.pop())
 
     def go_forward(self) -> None:
         """The page that :meth:`go_back` left."""
-        if self._ahead:
-            self._past.append(self.shown)
-            self._show(self._ahead.pop())
+        if self._forward_pages:
+            self._back_pages.append(self.shown)
+            self._show(self._forward_pages.pop())
 
     def _show(self, name: str) -> None:
         self.shown = name
-        enable_widgets({self.back: bool(self._past), self.forward: bool(self._ahead)})
+        enable_widgets({self.back: bool(self._back_pages), self.forward: bool(self._forward_pages)})
         self._set_document()
-        self._show_found()
+        self._mark_found()
         tables = [f for f in self.page.document().rootFrame().childFrames() if isinstance(f, QTextTable)]
-        if max((table.columns() for table in tables), default=0) > _FEW_COLUMNS:
-            widen(self, _WIDE)
-        self._mark(name)
+        if max((table.columns() for table in tables), default=0) > _MAX_COLUMNS:
+            widen(self, _WIDE_PAGE)
+        self._select_in_list(name)
         self.show()
         self.raise_()
 
@@ -154,46 +154,46 @@ class HelpDialog(Dialog):
         self.list.blockSignals(True)
         self.list.clear()
         for title, entries in help_pages.contents():
-            head = QListWidgetItem(title)
-            head.setFlags(Qt.ItemFlag.NoItemFlags)
-            head.setFont(font(OUTCOME, 600))
-            self.list.addItem(head)
+            heading = QListWidgetItem(title)
+            heading.setFlags(Qt.ItemFlag.NoItemFlags)
+            heading.setFont(font(OUTCOME, 600))
+            self.list.addItem(heading)
             for entry in entries:
                 item = QListWidgetItem(f"  {entry.title}")
                 item.setData(Qt.ItemDataRole.UserRole, entry.page)
                 item.setToolTip(plain_tip(entry.title))
                 self.list.addItem(item)
         self.list.blockSignals(False)
-        self._mark(self.shown)
+        self._select_in_list(self.shown)
 
-    def _search(self, words: str) -> None:
-        """The pages that have ``words``, or the contents without any."""
-        if not words.strip():
+    def _search(self, text: str) -> None:
+        """The pages that have ``text``, or the contents without any."""
+        if not text.strip():
             self._list_contents()
             self.page.setExtraSelections([])
             return
         self.list.blockSignals(True)
         self.list.clear()
-        for found in help_pages.find(words):
+        for found in help_pages.find(text):
             item = QListWidgetItem(found.title)
             item.setData(Qt.ItemDataRole.UserRole, found.page)
             item.setToolTip(plain_tip(found.excerpt))
             self.list.addItem(item)
         if not self.list.count():
-            self._say(tr("No page has these words."))
+            self._add_line(tr("No page has these words."))
         self.list.blockSignals(False)
 
-    def _say(self, text: str) -> None:
+    def _add_line(self, text: str) -> None:
         line = QListWidgetItem(text)
         line.setFlags(Qt.ItemFlag.NoItemFlags)
         self.list.addItem(line)
 
-    def _show_found(self) -> None:
+    def _mark_found(self) -> None:
         """Mark the words looked for, and go to the first."""
         marks: list[QTextEdit.ExtraSelection] = []
         for word in self.search.text().split():
             at = self.page.document().find(word)
-            while not at.isNull() and len(marks) < _MOST_MARKS:
+            while not at.isNull() and len(marks) < _MAX_MARKS:
                 mark = QTextEdit.ExtraSelection()
                 mark.cursor = at
                 mark.format.setBackground(colour(theme().tool_on))
@@ -206,19 +206,19 @@ class HelpDialog(Dialog):
             self.page.setTextCursor(first)
             self.page.ensureCursorVisible()
 
-    def _into_list(self) -> None:
+    def _focus_list(self) -> None:
         self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
         for row in range(self.list.count()):
             if self.list.item(row).flags() & Qt.ItemFlag.ItemIsEnabled:
                 self.list.setCurrentRow(row)
                 return
 
-    def _into_page(self) -> None:
+    def _focus_page(self) -> None:
         self._show_chosen()
         self.page.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def _chosen(self) -> None:
-        self._soon.start()
+    def _current_changed(self) -> None:
+        self._page_timer.start()
 
     def _show_chosen(self) -> None:
         item = self.list.currentItem()
@@ -226,7 +226,7 @@ class HelpDialog(Dialog):
         if page and page != self.shown:
             self.show_page(page)
 
-    def _mark(self, name: str) -> None:
+    def _select_in_list(self, name: str) -> None:
         """Make the shown page current in the list without asking for it again."""
         self.list.blockSignals(True)
         for row in range(self.list.count()):
@@ -244,7 +244,7 @@ class HelpDialog(Dialog):
         self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
         # Closed, it is set anew when it is opened; open, once the window itself has changed.
         if self.isVisible():
-            self._anew.start()
+            self._theme_timer.start()
 
     def _set_document(self) -> None:
         """The page shown, laid out once: changed where it is seen, a long one took 20 s."""
@@ -252,15 +252,15 @@ class HelpDialog(Dialog):
         document.setDefaultFont(self.page.document().defaultFont())
         document.setDefaultTextOption(self.page.document().defaultTextOption())
         document.setMarkdown(help_pages.text_of(self.shown))
-        self._set_type(document)
+        self._format_document(document)
         self._fit_images(document)
         before = self.page.document()
         # Qt keeps the word of a double click, which must not be looked for on another page.
         before.clear()
         # Its first one Qt takes away itself.
-        ours = before.parent() is self.page
+        is_own = before.parent() is self.page
         self.page.setDocument(document)
-        if ours:
+        if is_own:
             before.deleteLater()
 
     def _fit_images(self, document: QTextDocument) -> None:
@@ -271,7 +271,7 @@ class HelpDialog(Dialog):
         if layout is not None:
             layout.activate()
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
-        room = self.page.width() - bar - 2 * round(document.documentMargin())
+        width = self.page.width() - bar - 2 * round(document.documentMargin())
         cursor, block = QTextCursor(document), document.begin()
         while block.isValid():
             part = block.begin()
@@ -281,7 +281,7 @@ class HelpDialog(Dialog):
                 image = fragment.charFormat().toImageFormat()
                 if image.isValid():
                     loaded = QImage(str(resources.path("help") / image.name()))
-                    image.setWidth(min(room, loaded.width()))
+                    image.setWidth(min(width, loaded.width()))
                     cursor.setPosition(fragment.position())
                     cursor.setPosition(
                         fragment.position() + fragment.length(), QTextCursor.MoveMode.KeepAnchor
@@ -290,7 +290,7 @@ class HelpDialog(Dialog):
             block = block.next()
 
     @staticmethod
-    def _set_type(document: QTextDocument) -> None:
+    def _format_document(document: QTextDocument) -> None:
         """Headings and spaces as in the rest of the window; Markdown has none of its own."""
         document.setDocumentMargin(16)
         document.setIndentWidth(16)

@@ -14,7 +14,7 @@ from semblance import resources
 from semblance.core.language import ENGLISH, current_language, tr
 
 #: What the translations of a language were made from: page -> digest.
-MADE_FROM = "of.json"
+DIGESTS_FILE = "of.json"
 
 
 def english(page: str) -> str:
@@ -33,20 +33,20 @@ def text_of(page: str) -> str:
         return english(page)
     text, original = translated(page, current_language()), english(page)
     if not text:
-        return _said_below_title(original, tr("This page is not translated yet.")) if original else ""
+        return _with_note(original, tr("This page is not translated yet.")) if original else ""
     if is_older(page, current_language()):
-        return _said_below_title(text, tr("The English page was changed since this was translated."))
+        return _with_note(text, tr("The English page was changed since this was translated."))
     return text
 
 
 def is_older(page: str, language: str) -> bool:
     """Whether the English page is no longer the one the translation was made from."""
-    return made_from(language).get(page) != digest(page)
+    return source_digests(language).get(page) != digest(page)
 
 
-def made_from(language: str) -> dict[str, str]:
-    told = _read(_folder(language) / MADE_FROM)
-    found: dict[str, str] = json.loads(told) if told else {}
+def source_digests(language: str) -> dict[str, str]:
+    text = _read(_folder(language) / DIGESTS_FILE)
+    found: dict[str, str] = json.loads(text) if text else {}
     return found
 
 
@@ -64,15 +64,15 @@ def pages() -> list[str]:
 
 def languages() -> list[str]:
     """Those that have translated pages."""
-    return sorted(file.parent.name for file in _folder(ENGLISH).glob(f"*/{MADE_FROM}"))
+    return sorted(file.parent.name for file in _folder(ENGLISH).glob(f"*/{DIGESTS_FILE}"))
 
 
-def _said_below_title(text: str, words: str) -> str:
+def _with_note(text: str, note: str) -> str:
     """A page of the contents begins with its title; what follows facts of a registry has none."""
     if not text.startswith("# "):
-        return f"*{words}*\n\n{text}"
+        return f"*{note}*\n\n{text}"
     title, _, rest = text.partition("\n")
-    return f"{title}\n\n*{words}*\n{rest}"
+    return f"{title}\n\n*{note}*\n{rest}"
 
 
 def _folder(language: str) -> Path:

@@ -58,11 +58,11 @@ _REGISTRIES = (
     ("protocols", tr("Protocols")),
 )
 #: Words shown around what was found.
-_AROUND = 60
+_EXCERPT = 60
 
 
 @dataclass(frozen=True)
-class Entry:
+class HelpEntry:
     """A page in the contents."""
 
     page: str
@@ -70,7 +70,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchHit:
     """A page that has all words looked for; ``excerpt`` has the first of them."""
 
     page: str
@@ -86,8 +86,8 @@ def text_of(page: str) -> str:
 
 def target(page: str, link: str) -> str:
     """The page that ``link`` on ``page`` leads to."""
-    there = posixpath.join(posixpath.dirname(page), link.partition("#")[0])
-    return posixpath.normpath(there).removesuffix(".md")
+    existing = posixpath.join(posixpath.dirname(page), link.partition("#")[0])
+    return posixpath.normpath(existing).removesuffix(".md")
 
 
 def has(page: str) -> bool:
@@ -95,44 +95,44 @@ def has(page: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def contents() -> tuple[tuple[str, tuple[Entry, ...]], ...]:
+def contents() -> tuple[tuple[str, tuple[HelpEntry, ...]], ...]:
     """Every page in its group; a file that no group names stands in the last of them."""
     files = {file.stem for file in resources.path("help").glob("*.md")}
     named = {page for _, pages in GROUPS for page in pages}
     out = []
     for title, pages in GROUPS:
-        there = [page for page in pages if page in files]
+        existing = [page for page in pages if page in files]
         if title == GROUPS[-1][0]:
-            there += sorted(files - named)
-        out.append((title, tuple(Entry(page, _title(_text(page))) for page in there)))
+            existing += sorted(files - named)
+        out.append((title, tuple(HelpEntry(page, _title(_text(page))) for page in existing)))
     for folder, title in _REGISTRIES:
-        entries = tuple(Entry(f"{folder}/{name}", shown) for name, shown, _ in _registry(folder))
+        entries = tuple(HelpEntry(f"{folder}/{name}", shown) for name, shown, _ in _registry(folder))
         out.append((title, entries))
     return tuple(out)
 
 
-def find(words: str) -> list[Found]:
-    """The pages that have every one of ``words``, in whole or at their beginning: those with it in their
+def find(query: str) -> list[SearchHit]:
+    """The pages that have every one of ``query``, in whole or at their beginning: those with it in their
     title first, then in a heading, then most often."""
-    wanted = [word for word in words.casefold().split() if word]
-    if not wanted:
+    terms = [word for word in query.casefold().split() if word]
+    if not terms:
         return []
-    ranked: list[tuple[int, int, int, int, Found]] = []
+    ranked: list[tuple[int, int, int, int, SearchHit]] = []
     for _, entries in contents():
         for entry in entries:
             text = _text(entry.page)
             plain = _plain(text)
-            heads = " ".join(re.findall(r"^##+ (.*)$", text, re.MULTILINE))
-            often = [_hits(word, plain) for word in wanted]
-            if all(often):
-                in_title = sum(word in entry.title.casefold() for word in wanted)
-                in_heads = sum(_hits(word, heads) > 0 for word in wanted)
-                found = Found(entry.page, entry.title, _excerpt(plain, wanted[0]))
-                ranked.append((-in_title, -in_heads, -sum(often), len(ranked), found))
+            headings = " ".join(re.findall(r"^##+ (.*)$", text, re.MULTILINE))
+            counts = [_count_hits(word, plain) for word in terms]
+            if all(counts):
+                in_title = sum(word in entry.title.casefold() for word in terms)
+                in_headings = sum(_count_hits(word, headings) > 0 for word in terms)
+                found = SearchHit(entry.page, entry.title, _excerpt(plain, terms[0]))
+                ranked.append((-in_title, -in_headings, -sum(counts), len(ranked), found))
     return [found for *_, found in sorted(ranked)]
 
 
-def _hits(word: str, text: str) -> int:
+def _count_hits(word: str, text: str) -> int:
     return len(re.findall(rf"\b{re.escape(word)}", text.casefold()))
 
 
@@ -163,14 +163,14 @@ def _learners() -> Iterator[tuple[str, str, str]]:
     from semblance.core.metrics.registry import learners
 
     for one in learners():
-        eats = ", ".join(sorted(one.accepts)) or tr("no findings or pairs")
-        facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), eats), (tr("Paper"), one.paper)]
+        accepts = ", ".join(sorted(one.accepts)) or tr("no findings or pairs")
+        facts = [(tr("Name"), f"`{one.name}`"), (tr("Learns from"), accepts), (tr("Paper"), one.paper)]
         if one.needs:
             facts.append((tr("Needs"), tr("the extra `{name}`", name=one.needs)))
         yield (
             one.name,
             tr_name(one.title),
-            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+            _facts_text(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
         )
 
 
@@ -182,7 +182,7 @@ def _extractors() -> Iterator[tuple[str, str, str]]:
         yield (
             one.name,
             tr_name(one.title),
-            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+            _facts_text(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
         )
 
 
@@ -192,7 +192,7 @@ def _kinds() -> Iterator[tuple[str, str, str]]:
     for one in importers():
         headers = tr("yes, replaced by codes unless you choose otherwise") if one.reads_headers else tr("no")
         facts = [(tr("Name"), f"`{one.kind}`"), (tr("Reads patients from file headers"), headers)]
-        yield one.kind, tr_name(one.title), _head(tr_name(one.title), tr_name(one.summary), facts, ())
+        yield one.kind, tr_name(one.title), _facts_text(tr_name(one.title), tr_name(one.summary), facts, ())
 
 
 def _protocols() -> Iterator[tuple[str, str, str]]:
@@ -208,16 +208,18 @@ def _protocols() -> Iterator[tuple[str, str, str]]:
         yield (
             one.name,
             tr_name(one.title),
-            _head(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
+            _facts_text(tr_name(one.title), tr_name(one.summary), facts, one.parameters),
         )
 
 
-def _head(title: str, summary: str, facts: Sequence[tuple[str, str]], parameters: Sequence[Parameter]) -> str:
+def _facts_text(
+    title: str, summary: str, facts: Sequence[tuple[str, str]], parameters: Sequence[Parameter]
+) -> str:
     lines = [f"# {title}", "", summary, ""]
     lines += [f"- **{label}:** {value}" for label, value in facts if value]
     if parameters:
-        heads = (tr("parameter"), tr("default"), tr("meaning"))
-        lines += ["", f"## {tr('Parameters')}", "", f"| {' | '.join(heads)} |", "| --- | --- | --- |"]
+        headings = (tr("parameter"), tr("default"), tr("meaning"))
+        lines += ["", f"## {tr('Parameters')}", "", f"| {' | '.join(headings)} |", "| --- | --- | --- |"]
         lines += [
             f"| {_cell(tr_name(p.title))} (`{p.name}`) | {_value(p)} | {_cell(tr_name(p.meaning))} |"
             for p in parameters
@@ -248,5 +250,5 @@ def _plain(text: str) -> str:
 def _excerpt(plain: str, word: str) -> str:
     found = re.search(rf"\b{re.escape(word)}", plain, re.IGNORECASE)
     place = found.start() if found else 0
-    start, end = max(0, place - _AROUND), place + _AROUND
+    start, end = max(0, place - _EXCERPT), place + _EXCERPT
     return f"{'…' if start else ''}{plain[start:end].strip()}{'…' if end < len(plain) else ''}"

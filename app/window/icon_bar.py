@@ -40,7 +40,7 @@ class LibraryIconBar(Panel):
         theme_signals.changed.connect(self.fit)
         self.fit()
 
-    def take_keyboard(self) -> None:
+    def take_focus(self) -> None:
         """To the button that opens the panel."""
         self._first.setFocus(Qt.FocusReason.OtherFocusReason)
 

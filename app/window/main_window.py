@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from semblance.app.window.parts import WindowParts
 
 MINIMUM = (1024, 640)
-USUAL = (1440, 900)
+DEFAULT_SIZE = (1440, 900)
 
 
 class MainWindow(QMainWindow):
@@ -65,12 +65,12 @@ class MainWindow(QMainWindow):
         self.context = Context(State(self), Jobs(self), Messages(self), settings or Settings(), Actions(self))
         self.state, self.jobs = self.context.state, self.context.jobs
         self._lock = LibraryLock(self.context)
-        self._idle = IdleQueue(self)
+        self._idle_queue = IdleQueue(self)
         self._make_centre()
         self.top = TopBar(self.context.actions, make_pickers(self.context), EmphasisSlider(self.context))
         self.setMenuWidget(self.top)
         self._connect()
-        self.resize(*USUAL)
+        self.resize(*DEFAULT_SIZE)
         self._restore()
         self._show_library()
 
@@ -107,7 +107,7 @@ class MainWindow(QMainWindow):
             self,
             self.enable,
         )
-        state.on_change(Change.NAME, self, self._tell_name)
+        state.on_change(Change.NAME, self, self._update_title)
         theme_signals.changed.connect(self._follow_width)
         self.context.messages.shown.connect(self._show_message)
         self.status.unreadable_files_requested.connect(self.context.actions["not_read"].trigger)
@@ -166,7 +166,7 @@ class MainWindow(QMainWindow):
     @property
     def built(self) -> bool:
         """Whether nothing is left to build while nobody waits."""
-        return self._idle.done
+        return self._idle_queue.done
 
     def _build_part(self, part: str) -> None:
         self.parts.build(part)
@@ -182,8 +182,8 @@ class MainWindow(QMainWindow):
     def start(self, library: Path | None = None, built: Callable[[], object] = lambda: None) -> None:
         """After the first paint: open ``library`` or the last one and build the rest, then call ``built``."""
         self.context.messages.install_hooks()
-        self._idle.add(steps(self.jobs, partial(self.open_first, library), self._build_part))
-        self._idle.add([built])
+        self._idle_queue.add(steps(self.jobs, partial(self.open_first, library), self._build_part))
+        self._idle_queue.add([built])
 
     def open_first(self, library: Path | None) -> None:
         """Open ``library`` or the last one, unless a person was faster."""
@@ -205,7 +205,7 @@ class MainWindow(QMainWindow):
         parts = MainWindow.parts.built(self)
         if parts is not None:
             parts.panels.forget_thumbnails()
-        self._tell_name()
+        self._update_title()
         while parts is not None and parts.full.open:
             parts.full.leave()
         if is_open:
@@ -213,18 +213,18 @@ class MainWindow(QMainWindow):
             parts = self.parts
         else:
             if parts is not None:
-                parts.layout.keep()
+                parts.layout.save()
             self.start_page.set_recent(self.context.settings.recent)
         self.pages.setCurrentWidget(self.panels.ranking if is_open else self.start_page)
         if parts is not None:
-            parts.layout.show_built(is_open)
+            parts.layout.show_docks(is_open)
         if parts is not None and is_open:
-            parts.layout.take_keyboard()
-            parts.layout.lay_out_once()
+            parts.layout.take_focus()
+            parts.layout.restore_once()
         self.enable()
         self._lock.update()
 
-    def _tell_name(self) -> None:
+    def _update_title(self) -> None:
         """The library, and the kept search that is open, in the window's title."""
         library, search = self.state.library, self.state.search_name
         parts = [search, library.name if library else "", "Semblance"]
@@ -234,12 +234,12 @@ class MainWindow(QMainWindow):
         settings = self.context.settings
         if self.state.library is not None:
             # The next start begins with another tab than the map.
-            self.parts.map_links.give_back()
-            self.parts.layout.keep()
+            self.parts.map_links.restore_dock()
+            self.parts.layout.save()
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path
         settings.save()
-        self._idle.stop()
+        self._idle_queue.stop()
         parts = MainWindow.parts.built(self)
         if parts is not None:
             parts.record_view()
@@ -268,9 +268,10 @@ class MainWindow(QMainWindow):
     # Showing
 
     def enable(self) -> None:
-        """Offer the commands that have now what they need."""
+        """Enable the commands whose conditions are met."""
         parts = MainWindow.parts.built(self)
-        self.context.actions.enable(self.state.available | (parts.panels.concepts_there if parts else set()))
+        conditions = parts.panels.concept_conditions if parts is not None else set()
+        self.context.actions.enable(self.state.available | conditions)
 
     def show_help(self, page: str) -> None:
         """A help page by its name."""
@@ -288,7 +289,7 @@ class MainWindow(QMainWindow):
     def _show_message(self, message: Message) -> None:
         """News without anything to do go to the status line: nothing a person is aiming at may move."""
         if message.level == "info" and not message.hint and not message.actions:
-            self.status.tell(message.what)
+            self.status.show_message(message.what)
             return
         self.message_bar.add(message.level, message.what, message.hint, message.details, message.actions)
 
@@ -297,13 +298,13 @@ class MainWindow(QMainWindow):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
-            self.start_page.set_dropping(True)
+            self.start_page.set_dragging(True)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.start_page.set_dropping(False)
+        self.start_page.set_dragging(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        self.start_page.set_dropping(False)
+        self.start_page.set_dragging(False)
         for url in event.mimeData().urls():
             if url.isLocalFile():
                 self._open_dropped(Path(url.toLocalFile()))

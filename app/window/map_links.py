@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: The map wants this much height, px at text scale 1; lower docks grow when it is asked for.
 HEIGHT = 400
 #: px by which a dock may miss the height it was given.
-_SAME = 4
+_TOLERANCE = 4
 
 
 class MapLinks(QObject):
@@ -30,46 +30,46 @@ class MapLinks(QObject):
         #: The map, once it was looked at, and the case that is current.
         self._map: MapPage | None = None
         self._current = -1
-        self._panels.evaluation.map_built.connect(self._begin)
+        self._panels.evaluation.map_built.connect(self._connect_map)
         #: Heights of the dock before it grew for the map, and then; ``None`` where it did not.
-        self._grown: tuple[int, int] | None = None
-        self._panels.evaluation.header.changed.connect(lambda _tab: self.give_back())
+        self._grown_heights: tuple[int, int] | None = None
+        self._panels.evaluation.header.changed.connect(lambda _tab: self.restore_dock())
         self._panels.library.grid.set_multiple(True)
         for grid in (self._panels.library.grid, self._panels.ranking.grid):
             grid.current_changed.connect(self._follow)
-        self._panels.library.grid.selection_changed.connect(self._selected)
+        self._panels.library.grid.selection_changed.connect(self._mark_selection)
 
-    def _begin(self, panel: MapPage) -> None:
+    def _connect_map(self, panel: MapPage) -> None:
         self._map = panel
-        panel.chosen.connect(self._chosen)
+        panel.chosen.connect(self._show_map_case)
         panel.menu_requested.connect(self._panels.case_menu_requested)
         panel.view.set_current(self._current)
-        self._selected()
+        self._mark_selection()
 
     def show(self) -> None:
         """The map, with room for it."""
         dock = self._layout.docks["evaluation"]
-        dock.bring()
+        dock.bring_to_front()
         self._panels.evaluation.show_map()
-        wanted = min(theme().px(HEIGHT), self._window.height() // 2)
-        if not dock.isFloating() and dock.height() < wanted:
-            self._grown = dock.height(), wanted
-            self._window.resizeDocks([dock], [wanted], Qt.Orientation.Vertical)
+        height = min(theme().px(HEIGHT), self._window.height() // 2)
+        if not dock.isFloating() and dock.height() < height:
+            self._grown_heights = dock.height(), height
+            self._window.resizeDocks([dock], [height], Qt.Orientation.Vertical)
 
-    def give_back(self) -> None:
+    def restore_dock(self) -> None:
         """The room the dock took for the map, when another tab is shown, unless a person sized it since."""
-        dock, grown, self._grown = self._layout.docks["evaluation"], self._grown, None
-        if grown is not None and not dock.isFloating() and abs(dock.height() - grown[1]) <= _SAME:
-            self._window.resizeDocks([dock], [grown[0]], Qt.Orientation.Vertical)
+        dock, heights, self._grown_heights = self._layout.docks["evaluation"], self._grown_heights, None
+        if heights is not None and not dock.isFloating() and abs(dock.height() - heights[1]) <= _TOLERANCE:
+            self._window.resizeDocks([dock], [heights[0]], Qt.Orientation.Vertical)
 
-    def _chosen(self, row: int) -> None:
+    def _show_map_case(self, row: int) -> None:
         """A case of the map is current in the library, and in the ranking where it is ranked."""
         ranking = self._panels.ranking.grid
         if ranking.model().place_of(row) >= 0:
             ranking.set_current(row)
         self._panels.library.grid.set_current(row)
 
-    def _selected(self) -> None:
+    def _mark_selection(self) -> None:
         if self._map is not None:
             self._map.highlight_rows(np.array(self._panels.library.grid.selected(), dtype=np.int64))
 

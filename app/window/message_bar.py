@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -17,17 +16,17 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.icons import icon
-from semblance.app.shell.log_folder import versions_text
 from semblance.app.shell.messages import Action
 from semblance.app.shell.theme import set_look, theme
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n
 
-SHOWN = 3
+MAX_SHOWN = 3
 _ICONS = {"error": "warning", "warning": "warning", "info": "info"}
-_SAID = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
+_LEVEL_NAMES = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
 
 
 class MessageContent(Protocol):
@@ -63,23 +62,25 @@ class MessageView(QFrame):
         self.level, self.what, self.hint, self.details = level, what, hint, details
         self.times = 1
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(f"{_SAID[level]}: {what}")
+        self.setAccessibleName(f"{_LEVEL_NAMES[level]}: {what}")
         self.setAccessibleDescription(hint)
         set_look(self, message=level)
         self._what = WrappedLabel(what, "title", selectable=True)
         self._hint = WrappedLabel(hint, "second", selectable=True)
         self._hint.setVisible(bool(hint))
-        words = vbox(spacing=2)
-        words.addWidget(self._what)
-        words.addWidget(self._hint)
+        texts = vbox(spacing=2)
+        texts.addWidget(self._what)
+        texts.addWidget(self._hint)
         row = hbox(self, spacing=6, margins=(12, 8, 8, 8))
         row.addWidget(
             IconLabel(_ICONS[level], "error" if level == "error" else "second"), 0, Qt.AlignmentFlag.AlignTop
         )
         row.addSpacing(2)
-        row.addLayout(words, 1)
-        for text, then in (*actions, *([(tr("Copy details"), self.copy)] if details else [])):
+        row.addLayout(texts, 1)
+        for text, then in actions:
             row.addWidget(_button(text, then))
+        if details:
+            row.addWidget(CopyDetailsButton(details))
         close = QToolButton()
         close.setIcon(icon("close"))
         close.setIconSize(QSize(theme().px(14), theme().px(14)))
@@ -88,14 +89,10 @@ class MessageView(QFrame):
         close.clicked.connect(self.closed)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignVCenter)
 
-    def again(self) -> None:
-        """The same happened once more."""
+    def count_again(self) -> None:
+        """Count the same message once more."""
         self.times += 1
         self._what.setText(tr("{what} ({n} times)", what=self.what, n=self.times))
-
-    def copy(self) -> None:
-        """Put what may be sent to others on the clipboard: message, hint and origin without names, and versions."""
-        QGuiApplication.clipboard().setText(f"{self.details}\n{versions_text()}")
 
 
 class MessageBar(QWidget):
@@ -109,7 +106,7 @@ class MessageBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._views: list[MessageView] = []
-        self._all = False
+        self._shows_all = False
         self._column = vbox(self, spacing=1)
         self._more = QPushButton()
         self._close_all = QPushButton(tr("Close all"))
@@ -117,16 +114,16 @@ class MessageBar(QWidget):
             set_look(button, quiet=True)
         self._more.clicked.connect(self._toggle)
         self._close_all.clicked.connect(self.clear)
-        self._foot = QFrame()
-        set_look(self._foot, message="foot")
-        foot = QHBoxLayout(self._foot)
+        self._footer = QFrame()
+        set_look(self._footer, message="foot")
+        foot = QHBoxLayout(self._footer)
         foot.setContentsMargins(36, 2, 12, 2)
         foot.addWidget(self._more)
         foot.addStretch(1)
         foot.addWidget(self._close_all)
-        self._column.addWidget(self._foot)
+        self._column.addWidget(self._footer)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._settle()
+        self._update()
 
     def add(
         self, level: str, what: str, hint: str = "", details: str = "", actions: Sequence[Action] = ()
@@ -137,13 +134,13 @@ class MessageBar(QWidget):
         """
         for view in self._views:
             if (view.level, view.what, view.hint) == (level, what, hint):
-                view.again()
+                view.count_again()
                 return view
         view = MessageView(level, what, hint, details, actions)
         view.closed.connect(lambda: self.remove(view))
         self._views.insert(0, view)
         self._column.insertWidget(0, view)
-        self._settle()
+        self._update()
         return view
 
     def show_message(self, message: MessageContent) -> MessageView:
@@ -161,25 +158,25 @@ class MessageBar(QWidget):
             view.hide()
             self._column.removeWidget(view)
             view.deleteLater()
-            self._settle()
+            self._update()
 
     def clear(self) -> None:
         for view in self.messages():
             self.remove(view)
 
     def _toggle(self) -> None:
-        self._all = not self._all
-        self._settle()
+        self._shows_all = not self._shows_all
+        self._update()
 
-    def _settle(self) -> None:
-        hidden = len(self._views) - SHOWN
+    def _update(self) -> None:
+        hidden = len(self._views) - MAX_SHOWN
         if hidden <= 0:
-            self._all = False
+            self._shows_all = False
         for place, view in enumerate(self._views):
-            view.setVisible(self._all or place < SHOWN)
-        self._foot.setVisible(hidden > 0)
+            view.setVisible(self._shows_all or place < MAX_SHOWN)
+        self._footer.setVisible(hidden > 0)
         earlier = tr_n("{n} earlier message", "{n} earlier messages", hidden)
-        self._more.setText(tr("Show fewer") if self._all else earlier)
+        self._more.setText(tr("Show fewer") if self._shows_all else earlier)
         self.setVisible(bool(self._views))
         self.count_changed.emit(len(self._views))
 

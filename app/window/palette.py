@@ -40,7 +40,7 @@ from semblance.core.language import tr
 
 WIDTH, ROWS, TOP = 576, 9, 88
 _ROW = 32
-_REMEMBERED = 5
+_MAX_RECENT = 5
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -51,18 +51,18 @@ class CommandPalette(QWidget):
         super().__init__(window)
         self._window = window
         self._entries: list[CommandEntry] = []
-        self._lately: list[str] = []
-        self._before: QWidget | None = None
-        self._model = _Matches(self)
+        self._recent: list[str] = []
+        self._focus_before: QWidget | None = None
+        self._model = _MatchesModel(self)
         self.field = QLineEdit()
         self.field.setPlaceholderText(tr("Type a few letters of a command"))
         self.field.setAccessibleName(tr("Search all commands"))
         self.field.setFrame(False)
-        self.field.textChanged.connect(self._narrow)
+        self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
         self.list = QListView()
         self.list.setModel(self._model)
-        self.list.setItemDelegate(_Line(self))
+        self.list.setItemDelegate(_CommandDelegate(self))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setMouseTracking(True)
         self.list.setUniformItemSizes(True)
@@ -71,20 +71,20 @@ class CommandPalette(QWidget):
         self.list.entered.connect(self.list.setCurrentIndex)
         self.list.clicked.connect(lambda _index: self._run())
         self.list.setAccessibleName(tr("Commands"))
-        self._nothing = QLabel(tr("No command matches."))
-        self._nothing.setContentsMargins(18, 8, 18, 8)
-        set_look(self._nothing, role="third")
+        self._no_match = QLabel(tr("No command matches."))
+        self._no_match.setContentsMargins(18, 8, 18, 8)
+        set_look(self._no_match, role="third")
         self._panel = self._frame()
         window.installEventFilter(self)
         self.hide()
 
     def open(self, entries: Sequence[CommandEntry]) -> None:
         """Show ``entries``; what was run lately stands first."""
-        lately = {text: place for place, text in enumerate(self._lately)}
-        self._entries = sorted(entries, key=lambda entry: lately.get(entry.text, _REMEMBERED))
-        self._before = self._window.focusWidget()
+        recent = {text: place for place, text in enumerate(self._recent)}
+        self._entries = sorted(entries, key=lambda entry: recent.get(entry.text, _MAX_RECENT))
+        self._focus_before = self._window.focusWidget()
         self.field.clear()
-        self._narrow("")
+        self._filter("")
         self.setGeometry(self._window.rect())
         self.show()
         self.raise_()
@@ -99,15 +99,15 @@ class CommandPalette(QWidget):
         if self.isHidden():
             return
         self.hide()
-        if self._before is not None and isValid(self._before):
-            self._before.setFocus(Qt.FocusReason.PopupFocusReason)
-        self._before = None
+        if self._focus_before is not None and isValid(self._focus_before):
+            self._focus_before.setFocus(Qt.FocusReason.PopupFocusReason)
+        self._focus_before = None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._window:
             if event.type() == QEvent.Type.Resize and not self.isHidden():
                 self.setGeometry(self._window.rect())
-                self._settle()
+                self._fit()
         elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._key(event.key())
         return False
@@ -135,7 +135,7 @@ class CommandPalette(QWidget):
         column.addWidget(HLine())
         column.addSpacing(4)
         column.addWidget(self.list)
-        column.addWidget(self._nothing)
+        column.addWidget(self._no_match)
         column.addSpacing(4)
         column.addWidget(HLine())
         column.addWidget(keys)
@@ -176,20 +176,20 @@ class CommandPalette(QWidget):
         entry = self._model.matches[at].entry
         if not entry.enabled:
             return
-        self._lately = [entry.text, *(text for text in self._lately if text != entry.text)][:_REMEMBERED]
+        self._recent = [entry.text, *(text for text in self._recent if text != entry.text)][:_MAX_RECENT]
         self.dismiss()
         entry.run()
 
-    def _narrow(self, wanted: str) -> None:
-        self._model.show(matches(self._entries, wanted))
+    def _filter(self, query: str) -> None:
+        self._model.show(matches(self._entries, query))
         if self._model.rowCount():
             self.list.setCurrentIndex(self._model.index(0))
             self.list.scrollToTop()
-        self._settle()
+        self._fit()
 
-    def _settle(self) -> None:
+    def _fit(self) -> None:
         count, row = self._model.rowCount(), theme().px(_ROW)
-        self._nothing.setVisible(not count)
+        self._no_match.setVisible(not count)
         self.list.setVisible(bool(count))
         room = max(3, (self._window.height() - 2 * TOP - theme().px(90)) // row)
         self.list.setFixedHeight(min(count, ROWS, room) * row)
@@ -200,7 +200,7 @@ class CommandPalette(QWidget):
         self._panel.move(left, min(TOP, max(8, self._window.height() - self._panel.height() - 8)))
 
 
-class _Matches(QAbstractListModel):
+class _MatchesModel(QAbstractListModel):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.matches: list[Match] = []
@@ -224,7 +224,7 @@ class _Matches(QAbstractListModel):
         return None
 
 
-class _Line(QStyledItemDelegate):
+class _CommandDelegate(QStyledItemDelegate):
     """Icon, text with the found letters lit, category, shortcut."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
@@ -232,7 +232,7 @@ class _Line(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         model = index.model()
-        assert isinstance(model, _Matches)
+        assert isinstance(model, _MatchesModel)
         match, tokens = model.matches[index.row()], theme()
         entry, at = match.entry, QRect(option.rect)
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -270,7 +270,7 @@ class _Line(QStyledItemDelegate):
     def _text(painter: QPainter, where: QRect, match: Match) -> int:
         """Draw the text; gives the x of its end."""
         tokens, entry = theme(), match.entry
-        plain, lit = text_cache(BASE), text_cache(BASE, 600)
+        plain, bold = text_cache(BASE), text_cache(BASE, 600)
         shown, _ = plain.fitted(entry.text, where.width())
         x, begin = float(where.x()), 0
         while begin < len(shown):
@@ -278,7 +278,7 @@ class _Line(QStyledItemDelegate):
             end = begin
             while end < len(shown) and (end in match.letters) == found:
                 end += 1
-            part, face = shown[begin:end], lit if found else plain
+            part, face = shown[begin:end], bold if found else plain
             shade = tokens.accent if found else tokens.text
             width = face.width(part)
             box = QRect(round(x), where.y(), int(width) + 2, where.height())

@@ -35,9 +35,9 @@ class PanelFocus:
     def to_library(self) -> None:
         """To the cases of the library, which unfold where only the icon bar is seen; from them it folds again."""
         # Behind the icon bar the cases may have kept the keyboard.
-        seen = not self._layout.docks["library"].folded
-        if self._layout.narrow and seen and self._panels.library.grid.hasFocus():
-            self._layout.fold_again()
+        seen = not self._layout.docks["library"].collapsed
+        if self._layout.is_narrow and seen and self._panels.library.grid.hasFocus():
+            self._layout.collapse_library()
             return
         self._full.leave()
         self._show("library")
@@ -83,7 +83,7 @@ class PanelFocus:
         while widget is not None:
             if widget in pages.values():
                 return next(name for name, page in pages.items() if widget is page)
-            if self._panels.side.asks_in(widget):
+            if self._panels.side.is_question(widget):
                 return "ask_next"
             if widget in self._layout.docks.values():
                 name = widget.objectName()
@@ -92,7 +92,7 @@ class PanelFocus:
         return "ranking"
 
     def _show(self, dock: str) -> None:
-        self._layout.docks[dock].bring()
+        self._layout.docks[dock].bring_to_front()
 
 
 def _focus(widget: QWidget) -> None:

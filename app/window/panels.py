@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
-from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget
 
 from semblance.app.evaluation.panel import EvaluationPanel
 from semblance.app.library.panel import LibraryPanel
@@ -17,6 +17,8 @@ from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.lazy import lazy_part
+from semblance.app.widgets.full_page import FullPage
+from semblance.app.widgets.panel_header import PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
 from semblance.app.window.side_panel import SidePanel
 from semblance.core.language import tr
@@ -39,7 +41,7 @@ class Panels(QObject):
     ``help_requested(page)`` · ``case_menu_requested(case_row, where)`` · ``compare_requested(case_row)`` ·
     ``page_closed(name)``: a page on the whole window · ``full_size_requested``: the query's image ·
     ``header_requested(pane)``: the header of the file shown in a pane · ``side_requested(tab)`` ·
-    ``questions_requested``: ask in full size · ``fold_requested``: fold the Library panel.
+    ``questions_requested``: ask in full size · ``collapse_requested``: fold the Library panel.
     """
 
     help_requested = Signal(str)
@@ -50,7 +52,7 @@ class Panels(QObject):
     header_requested = Signal(object)
     side_requested = Signal(str)
     questions_requested = Signal()
-    fold_requested = Signal()
+    collapse_requested = Signal()
     concepts_changed = Signal()
 
     def __init__(self, context: Context, stack: QStackedWidget, parent: QObject) -> None:
@@ -65,7 +67,7 @@ class Panels(QObject):
             thumbnails.clear()
 
     @property
-    def concepts_there(self) -> set[str]:
+    def concept_conditions(self) -> set[str]:
         """What commands on concepts need, as far as it is there."""
         concepts = Panels.concepts.built(self)
         return concepts.available if concepts is not None else set()
@@ -151,7 +153,7 @@ class Panels(QObject):
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
         made.menu_requested.connect(self.case_menu_requested)
-        made.collapse_button.clicked.connect(self.fold_requested)
+        made.collapse_button.clicked.connect(self.collapse_requested)
         return made
 
     @lazy_part
@@ -217,16 +219,16 @@ class Panels(QObject):
     def _judge_case(self, case_row: int, mark: int) -> None:
         self.ranking.card_feedback.judge(mark, [case_row])
 
-    def _connect_help(self, header: QWidget, page: str) -> None:
-        header.help_requested.connect(lambda: self.help_requested.emit(page))  # type: ignore[attr-defined]
+    def _connect_help(self, header: PanelHeader | TabHeader, page: str) -> None:
+        header.help_requested.connect(lambda: self.help_requested.emit(page))
 
-    def _add_page(self, page: QWidget, name: str, panes: Sequence[ImagePane] = ()) -> None:
+    def _add_page(self, page: FullPage, name: str, panes: Sequence[ImagePane] = ()) -> None:
         """A page on the whole window; ``panes`` keep no slices until it is shown."""
         self._stack.addWidget(page)
         for pane in panes:
-            pane.slices.rest()
-        page.closed.connect(lambda: self.page_closed.emit(name))  # type: ignore[attr-defined]
-        self._connect_help(page.header, name)  # type: ignore[attr-defined]
+            pane.slices.release_memory()
+        page.closed.connect(lambda: self.page_closed.emit(name))
+        self._connect_help(page.header, name)
 
     def _fetch_thumbnails(self, rows: list[int], done: Done) -> None:
         path = self._context.state.path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
@@ -35,11 +37,11 @@ class WindowParts(QObject):
         self.panels.case_menu_requested.connect(self.show_case_menu)
         self.panels.compare_requested.connect(self.full.compare)
         self.panels.page_closed.connect(self.full.leave_page)
-        self.panels.full_size_requested.connect(self.full.look_at_query)
+        self.panels.full_size_requested.connect(self.full.view_query)
         self.panels.questions_requested.connect(self.full.ask_next)
         self.panels.header_requested.connect(self.commands.show_header)
         self.panels.side_requested.connect(self.layout.show_side)
-        self.panels.fold_requested.connect(self.layout.fold_again)
+        self.panels.collapse_requested.connect(self.layout.collapse_library)
 
     @lazy_part
     def map_links(self) -> MapLinks:
@@ -66,10 +68,7 @@ class WindowParts(QObject):
 
     def build(self, part: str) -> None:
         """Build one of :data:`semblance.app.window.startup.PARTS`, if it is not built already."""
-        owner = next(
-            one for one in (self, self.layout, self.panels) if hasattr(type(one), part) or part in vars(one)
-        )
-        getattr(owner, part)
+        attrgetter(part)(self)
 
     def save_before_end(self) -> None:
         """Save what is to outlast the window."""

@@ -25,7 +25,8 @@ def make_pickers(context: Context) -> list[Picker]:
 
     def recent() -> list[QAction]:
         return [
-            _action(path.stem, path == state.path, partial(_open, path)) for path in context.settings.recent
+            _make_action(path.stem, path == state.path, partial(_open, path))
+            for path in context.settings.recent
         ]
 
     def _open(path: Path) -> None:
@@ -37,7 +38,7 @@ def make_pickers(context: Context) -> list[Picker]:
     def feature_sets() -> list[QAction]:
         sets = state.library.feature_sets if state.library else ()
         return [
-            _action(
+            _make_action(
                 f"{s.name}   {tr_n('{n} case', '{n} cases', s.cases)}",
                 s.name == state.features,
                 partial(state.set_features, s.name),
@@ -51,11 +52,11 @@ def make_pickers(context: Context) -> list[Picker]:
         slider_operations.select_metric(context, name)
 
     def metrics() -> list[QAction]:
-        there = state.library.metrics if state.library else ()
+        available = state.library.metrics if state.library else ()
         # The steps of a slider are one choice; where between them is the slider's matter.
-        names = dict.fromkeys(_shown(m) for m in there)
-        chosen = _shown(state.metric) if state.metric else ""
-        return [_action(n, n == chosen, partial(choose, n)) for n in names]
+        names = dict.fromkeys(_shown_name(m) for m in available)
+        chosen = _shown_name(state.metric) if state.metric else ""
+        return [_make_action(n, n == chosen, partial(choose, n)) for n in names]
 
     pickers = [
         Picker(tr("Library"), recent),
@@ -66,20 +67,20 @@ def make_pickers(context: Context) -> list[Picker]:
     def follow() -> None:
         pickers[0].set_value(state.library.name if state.library else "")
         pickers[1].set_value(state.features)
-        pickers[2].set_value(_shown(state.metric) if state.metric else "")
+        pickers[2].set_value(_shown_name(state.metric) if state.metric else "")
 
     state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, state, follow)
     follow()
     return pickers
 
 
-def _shown(metric: MetricFacts) -> str:
+def _shown_name(metric: MetricFacts) -> str:
     """The name of a metric, or of the slider it is a step of."""
     belongs = slider_of(metric.card)
     return belongs[0] if belongs else metric.name
 
 
-def _action(text: str, checked: bool, run: Callable[[], object]) -> QAction:
+def _make_action(text: str, checked: bool, run: Callable[[], object]) -> QAction:
     action = QAction(text.replace("&", "&&"))
     action.setCheckable(True)
     action.setChecked(checked)

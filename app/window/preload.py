@@ -5,7 +5,7 @@ from __future__ import annotations
 from semblance.core.tasks import SILENT, Reporter
 
 #: What opening a library needs and the first paint does not, in portions of at most 0.05 s.
-TO_OPEN = (
+OPEN_MODULES = (
     "numpy._core",
     "semblance.core.library.importers.registry",
     "semblance.core.workflows.library.library_snapshot",
@@ -14,7 +14,7 @@ TO_OPEN = (
     "semblance.app.shell.library_operations",
 )
 #: What showing it needs.
-TO_SHOW = (
+SHOW_MODULES = (
     "semblance.app.search.feedback.refine_metric",
     "semblance.app.viewer.image_pane",
     "semblance.app.search.similar.panel",
@@ -24,7 +24,7 @@ TO_SHOW = (
     "semblance.app.window.parts",
 )
 #: What the first of the larger dialogs, and the first sight of the map, would stop to read.
-TO_COME = (
+LATER_MODULES = (
     "semblance.core.workflows.evaluation.map_library",
     "semblance.app.evaluation.map.map_page",
     "semblance.core.evaluation.protocols.registry",

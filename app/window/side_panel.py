@@ -51,49 +51,49 @@ class SidePanel(QWidget):
 
     @lazy_part
     def why(self) -> WhyPanel:
-        made = WhyPanel(self._context)
-        made.follow(self._case)
-        self._add(made)
-        return made
+        panel = WhyPanel(self._context)
+        panel.follow(self._case)
+        self._add(panel)
+        return panel
 
     @lazy_part
     def train(self) -> TrainPanel:
-        made = TrainPanel(self._context)
-        made.slider_requested.connect(self.slider_requested)
-        self._add(made)
-        return made
+        panel = TrainPanel(self._context)
+        panel.slider_requested.connect(self.slider_requested)
+        self._add(panel)
+        return panel
 
     @property
     def refine(self) -> RefinePanel:
-        return self._refining[0]
+        return self._refine_parts[0]
 
     @property
     def question(self) -> QuestionSection:
-        return self._refining[1]
+        return self._refine_parts[1]
 
     @property
     def concepts(self) -> ConceptsSection:
-        return self._refining[2]
+        return self._refine_parts[2]
 
     @lazy_part
-    def _refining(self) -> tuple[RefinePanel, QuestionSection, ConceptsSection]:
+    def _refine_parts(self) -> tuple[RefinePanel, QuestionSection, ConceptsSection]:
         """The panel with the two sections that stand in it."""
-        made = RefinePanel(self._context, self._thumbnails)
-        made.train_requested.connect(lambda: self.show_tab("train"))
-        made.save_requested.connect(self.save_requested)
-        made.case_requested.connect(self.case_requested)
-        self._add(made)
+        panel = RefinePanel(self._context, self._thumbnails)
+        panel.train_requested.connect(lambda: self.show_tab("train"))
+        panel.save_requested.connect(self.save_requested)
+        panel.case_requested.connect(self.case_requested)
+        self._add(panel)
         question = QuestionSection(self._context, self._thumbnails)
         question.full_size_requested.connect(self.questions_requested)
-        made.set_questions(question)
+        panel.set_questions(question)
         concepts = ConceptsSection(self._context, self._concepts)
         concepts.help_requested.connect(lambda: self.help_requested.emit("concepts"))
-        made.add_section(concepts)
-        return made, question, concepts
+        panel.add_section(concepts)
+        return panel, question, concepts
 
-    def asks_in(self, widget: QWidget) -> bool:
+    def is_question(self, widget: QWidget) -> bool:
         """Whether ``widget`` is the question."""
-        built = SidePanel._refining.built(self)
+        built = SidePanel._refine_parts.built(self)
         return built is not None and widget is built[1]
 
     def follow(self, case_row: int) -> None:

@@ -36,8 +36,8 @@ from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr
 
-WIDEST = 896
-RECENT = 6
+MAX_WIDTH = 896
+MAX_RECENT = 6
 KINDS = tr("DICOM · mammograms · ultrasound · folders as findings · zips of them · table (CSV) · MedMNIST")
 
 
@@ -63,7 +63,7 @@ class StartPage(QScrollArea):
         self._focused = False
         self.setAcceptDrops(True)
         self.viewport().setAcceptDrops(True)
-        self._demo = _Card(
+        self._demo = _StartCard(
             "play",
             tr("Try the demo"),
             tr(
@@ -74,7 +74,7 @@ class StartPage(QScrollArea):
             "Ctrl+D",
         )
         set_look(self._demo.button, primary=True)
-        self._new = _Card(
+        self._new = _StartCard(
             "folder-plus",
             tr("New library"),
             tr(
@@ -84,7 +84,7 @@ class StartPage(QScrollArea):
             tr("Choose a folder…"),
             "Ctrl+N",
         )
-        self._open = _Card(
+        self._open = _StartCard(
             "folder",
             tr("Open library"),
             tr("A folder whose name ends in .semblance."),
@@ -120,27 +120,27 @@ class StartPage(QScrollArea):
                 widget.deleteLater()
         if not paths:
             self._recent.addWidget(_label(tr("Libraries you open appear here."), "third"))
-        for path in paths[:RECENT]:
+        for path in paths[:MAX_RECENT]:
             self._recent.addWidget(self._recent_line(Path(path)))
 
-    def set_dropping(self, dropping: bool) -> None:
+    def set_dragging(self, dragging: bool) -> None:
         """Whether something that could be opened is held over the window."""
-        self.drop_zone.set_held(dropping)
+        self.drop_zone.set_dragging(dragging)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _local(event.mimeData()):
+        if _local_path(event.mimeData()):
             event.acceptProposedAction()
-            self.set_dropping(True)
+            self.set_dragging(True)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
         event.acceptProposedAction()
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.set_dropping(False)
+        self.set_dragging(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        self.set_dropping(False)
-        path = _local(event.mimeData())
+        self.set_dragging(False)
+        path = _local_path(event.mimeData())
         if path:
             event.acceptProposedAction()
             self.dropped.emit(path)
@@ -156,8 +156,8 @@ class StartPage(QScrollArea):
         self._fit()
 
     def _fit(self) -> None:
-        room = self.viewport().width() - 48
-        self._column.setFixedWidth(max(280, min(theme().px(WIDEST), room)))
+        available = self.viewport().width() - 48
+        self._column.setFixedWidth(max(280, min(theme().px(MAX_WIDTH), available)))
         beside = self._column.width() >= theme().px(640)
         cards = (self._demo, self._new, self._open)
         for place, card in enumerate(cards):
@@ -212,31 +212,31 @@ class StartPage(QScrollArea):
     def _recent_line(self, path: Path) -> QWidget:
         line = QWidget()
         row = hbox(line, spacing=10)
-        there = path.is_dir()
+        exists = path.is_dir()
         button = QPushButton(path.stem)
-        button.setEnabled(there)
+        button.setEnabled(exists)
         button.setToolTip(str(path))
         button.clicked.connect(lambda: self.recent_requested.emit(str(path)))
         set_look(button, quiet=True)
-        where = str(path.parent) if there else tr("{folder} (not found)", folder=path.parent)
+        where = str(path.parent) if exists else tr("{folder} (not found)", folder=path.parent)
         row.addWidget(button)
         row.addWidget(ElidedLabel(where, role="third", mode=Qt.TextElideMode.ElideMiddle), 1)
         return line
 
 
-class _Card(QFrame):
-    def __init__(self, sign: str, title: str, text: str, button: str, shortcut: str) -> None:
+class _StartCard(QFrame):
+    def __init__(self, icon: str, title: str, text: str, button: str, shortcut: str) -> None:
         super().__init__()
         set_look(self, role="card")
         self.setAccessibleName(title)
-        self._title, self._text = QLabel(title), QLabel(_airy(text))
+        self._title, self._text = QLabel(title), QLabel(_spaced(text))
         self._text.setWordWrap(True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         set_look(self._title, role="outcome")
         set_look(self._text, role="second")
         self.button = QPushButton(button)
         head = hbox(spacing=12)
-        head.addWidget(IconLabel(sign, "text", 18))
+        head.addWidget(IconLabel(icon, "text", 18))
         head.addWidget(self._title, 1)
         foot = QHBoxLayout()
         foot.addWidget(self.button)
@@ -270,7 +270,7 @@ class _DropZone(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._held = False
+        self._is_dragging = False
         title = _label(tr("Or drop a folder or file anywhere in this window"), "outcome")
         self.setAccessibleName(title.text())
         kinds = _label(KINDS, "third")
@@ -280,30 +280,32 @@ class _DropZone(QWidget):
             label.setWordWrap(True)
             column.addWidget(label)
 
-    def set_held(self, held: bool) -> None:
-        if held != self._held:
-            self._held = held
+    def set_dragging(self, dragging: bool) -> None:
+        if dragging != self._is_dragging:
+            self._is_dragging = dragging
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, tokens = QPainter(self), theme()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        pen = QPen(colour(tokens.accent if self._held else tokens.strong_line), 2 if self._held else 1)
+        pen = QPen(
+            colour(tokens.accent if self._is_dragging else tokens.strong_line), 2 if self._is_dragging else 1
+        )
         pen.setDashPattern([5, 4])
         painter.setPen(pen)
-        if self._held:
+        if self._is_dragging:
             painter.setBrush(colour(tokens.selected))
         half = pen.widthF() / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), 6, 6)
         painter.end()
 
 
-def _airy(text: str) -> str:
+def _spaced(text: str) -> str:
     """Body text with room between its lines."""
     return f'<p style="line-height: 135%; margin: 0">{text}</p>'
 
 
-def _local(data: QMimeData) -> str:
+def _local_path(data: QMimeData) -> str:
     """The first file or folder of a drag; empty where there is none."""
     return next((url.toLocalFile() for url in data.urls() if url.isLocalFile()), "")
 

@@ -7,19 +7,25 @@ from functools import partial
 from importlib import import_module
 
 from semblance.app.shell.jobs import Jobs, Lane
-from semblance.app.window.preload import TO_COME, TO_OPEN, TO_SHOW, preload_reading, preload_searching
+from semblance.app.window.preload import (
+    LATER_MODULES,
+    OPEN_MODULES,
+    SHOW_MODULES,
+    preload_reading,
+    preload_searching,
+)
 
-#: What is shown once a library is open, in the order it is built: parts of the window and its panels.
+#: Attributes of ``WindowParts`` that are shown once a library is open, in the order they are built.
 PARTS = (
     "commands",
-    "thumbnails",
-    "concepts",
-    "ranking",
-    "library",
-    "query",
-    "side",
-    "evaluation",
-    "docks",
+    "panels.thumbnails",
+    "panels.concepts",
+    "panels.ranking",
+    "panels.library",
+    "panels.query",
+    "panels.side",
+    "panels.evaluation",
+    "layout.docks",
     "map_links",
     "search_view",
 )
@@ -31,9 +37,9 @@ def steps(
     """Open a library, ``build`` each of :data:`PARTS`, and preload what will be asked for."""
     # What comes from other processes is on its way while the rest of the window is built.
     yield partial(jobs.preload, Lane.READ, preload_reading)
-    yield from (partial(import_module, name) for name in TO_OPEN)
+    yield from (partial(import_module, name) for name in OPEN_MODULES)
     yield open_library
-    yield from (partial(import_module, name) for name in TO_SHOW)
+    yield from (partial(import_module, name) for name in SHOW_MODULES)
     yield from (partial(build, part) for part in PARTS)
     yield partial(jobs.preload, Lane.SEARCH, preload_searching)
-    yield from (partial(import_module, name) for name in TO_COME)
+    yield from (partial(import_module, name) for name in LATER_MODULES)

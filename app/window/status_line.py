@@ -18,7 +18,7 @@ from semblance.core.language import tr, tr_n
 
 HEIGHT = 28
 #: How long news stay.
-NEWS_MS = 8000
+MESSAGE_MS = 8000
 
 
 class StatusLine(QFrame):
@@ -39,25 +39,25 @@ class StatusLine(QFrame):
         self.not_read.setIcon(icon("warning"))
         self.not_read.clicked.connect(self.unreadable_files_requested)
         self.where = ElidedLabel(role="small")
-        self._told = ElidedLabel()
-        self._leave = one_shot(self, lambda: self._told.setText(""), NEWS_MS)
+        self._message = ElidedLabel()
+        self._clear_timer = one_shot(self, lambda: self._message.setText(""), MESSAGE_MS)
         self.jobs = JobStrip(context)
         self.jobs.list_requested.connect(self.jobs_requested)
         row = hbox(self, spacing=16, margins=(12, 0, 8, 0))
         row.addWidget(self.counts)
         row.addWidget(self.not_read)
         row.addWidget(self.where)
-        row.addWidget(self._told, 1)
+        row.addWidget(self._message, 1)
         row.addWidget(self.jobs)
         self._state.on_change(Change.CASES | Change.LIBRARY, self, self._renew)
         theme_signals.changed.connect(self._fit)
         self._fit()
         self._renew()
 
-    def tell(self, news_text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Say something that needs no answer; it leaves by itself."""
-        self._told.setText(news_text)
-        self._leave.start()
+        self._message.setText(text)
+        self._clear_timer.start()
 
     def _fit(self) -> None:
         self.setFixedHeight(theme().px(HEIGHT))

@@ -1,4 +1,4 @@
-"""The bar on top: menus, what is open (library, features, metric), and the door to all commands."""
+"""The top bar: menus, the pickers of library, features and metric, and the button for all commands."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 
 HEIGHT = 40
-#: Below this width the pickers show their value without its label.
-ROOMY = 1300
-#: Below this the slider shows no words at its ends.
-ROOMY_SLIDER = 1240
-#: A picker's value wants at least so much room beside a label, and the whole picker without one.
-VALUE, BARE = 56, 100
-#: A picker is as wide as its value wants, within these.
+#: Below this width the pickers show no labels.
+LABELS_MIN_WIDTH = 1300
+#: Below this width the slider shows no texts at its ends.
+SLIDER_TEXTS_MIN_WIDTH = 1240
+#: Smallest width of a value beside its label, and of a picker without one.
+VALUE, UNLABELLED = 56, 100
+#: Smallest and largest width of a picker.
 NARROW, WIDE = 128, 280
 _BEFORE, _BETWEEN = 8, 6
 
 
-def with_keys(titles: Iterable[str]) -> list[str]:
-    """``titles`` with ``&`` before the letter that opens each with Alt: its first that is not taken yet."""
+def with_mnemonics(titles: Iterable[str]) -> list[str]:
+    """``titles`` with ``&`` before the first letter that no earlier title uses."""
     taken: set[str] = set()
     marked = []
     for title in titles:
@@ -52,7 +52,7 @@ def with_keys(titles: Iterable[str]) -> list[str]:
 
 
 class Picker(QAbstractButton):
-    """A label and a value; a click opens the choices. ``value_changed``: it may want another room."""
+    """A label and a value. A click opens the choices. ``value_changed``: the preferred width may differ."""
 
     value_changed = Signal()
 
@@ -60,7 +60,7 @@ class Picker(QAbstractButton):
         super().__init__()
         self._label, self._value, self._choices = label, "", choices
         self.labelled = True
-        self._room = WIDE * 4
+        self._max_width = WIDE * 4
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -87,23 +87,23 @@ class Picker(QAbstractButton):
     def width_with_label(self) -> int:
         """px that the label and a short value take."""
         label = self.fontMetrics().horizontalAdvance(self._label)
-        return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _after()
+        return theme().px(VALUE) + _BEFORE + label + _BETWEEN + _space_after()
 
     def preferred_width(self, *, labelled: bool) -> int:
         """px that the whole value takes, with or without its label."""
-        least, most = (theme().px(side) for side in (NARROW if labelled else BARE, WIDE))
+        least, most = (theme().px(side) for side in (NARROW if labelled else UNLABELLED, WIDE))
         label = self.fontMetrics().horizontalAdvance(self._label) + _BETWEEN if labelled else 0
         value = QFontMetrics(font(weight=600)).horizontalAdvance(self._value)
-        return min(most, max(least, _BEFORE + label + value + 2 + _after()))
+        return min(most, max(least, _BEFORE + label + value + 2 + _space_after()))
 
-    def set_room(self, room: int) -> None:
-        """It is at most ``room`` px wide."""
-        if room != self._room:
-            self._room = room
+    def set_max_width(self, max_width: int) -> None:
+        """Limit the width to ``max_width`` px."""
+        if max_width != self._max_width:
+            self._max_width = max_width
             self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        return QSize(min(self._room, self.preferred_width(labelled=self.labelled)), theme().px(26))
+        return QSize(min(self._max_width, self.preferred_width(labelled=self.labelled)), theme().px(26))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(56), theme().px(26))
@@ -119,10 +119,10 @@ class Picker(QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = self.rect().adjusted(0, 0, -1, -1).toRectF().translated(0.5, 0.5)
-        hot = self.isEnabled() and (self.underMouse() or self.isDown())
+        hovered = self.isEnabled() and (self.underMouse() or self.isDown())
         painter.setPen(colour(look.accent if self.hasFocus() else look.control_line))
         if self.isEnabled():
-            painter.setBrush(colour(look.hover if hot else look.control))
+            painter.setBrush(colour(look.hover if hovered else look.control))
         else:
             painter.setPen(colour(look.line))
         painter.drawRoundedRect(box, 4, 4)
@@ -144,7 +144,7 @@ class Picker(QAbstractButton):
         painter.end()
 
     def _line(self, left: int) -> QRect:
-        return QRect(left, 0, max(0, self.width() - left - _after()), self.height())
+        return QRect(left, 0, max(0, self.width() - left - _space_after()), self.height())
 
     def _open(self) -> None:
         menu = Menu(self)
@@ -163,10 +163,10 @@ class Picker(QAbstractButton):
 class TopBar(QFrame):
     """Menus, the three pickers, the slider, and "All commands"."""
 
-    def __init__(self, actions: Actions, pickers: Sequence[Picker], likeness: EmphasisSlider) -> None:
+    def __init__(self, actions: Actions, pickers: Sequence[Picker], emphasis_slider: EmphasisSlider) -> None:
         super().__init__()
         set_look(self, role="top-bar")
-        self._pickers, self.likeness = tuple(pickers), likeness
+        self._pickers, self.emphasis_slider = tuple(pickers), emphasis_slider
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
         self.menus.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
@@ -176,7 +176,7 @@ class TopBar(QFrame):
             more.setIcon(icon("more"))
             more.setAccessibleName(tr("More menus"))
         self.menu: dict[str, QMenu] = {}
-        titles = dict(zip(MENUS, with_keys(MENUS.values()), strict=True))
+        titles = dict(zip(MENUS, with_mnemonics(MENUS.values()), strict=True))
         for command in COMMANDS:
             if command.menu not in self.menu:
                 self.menu[command.menu] = self.menus.addMenu(titles[command.menu])
@@ -200,8 +200,8 @@ class TopBar(QFrame):
         for picker in self._pickers:
             row.addWidget(picker)
             picker.value_changed.connect(self._fit)
-        row.addWidget(likeness)
-        likeness.availability_changed.connect(self._fit)
+        row.addWidget(emphasis_slider)
+        emphasis_slider.availability_changed.connect(self._fit)
         row.addStretch(1)
         row.addWidget(self.commands)
         theme_signals.changed.connect(self._fit)
@@ -220,36 +220,41 @@ class TopBar(QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """Labels and words as far as there is room for them: in another language they are longer."""
+        """Show labels and the ends of the slider as far as they fit. Their widths depend on the language."""
         self.setFixedHeight(theme().px(HEIGHT))
-        bare = theme().px(BARE) * len(self._pickers)
+        slider = self.emphasis_slider
+        bare_width = slider.width_with(labels=False)
+        unlabelled = theme().px(UNLABELLED) * len(self._pickers)
         self.commands.setText(tr("All commands   Ctrl+K"))
-        rest = self.width() - self._always()
-        if rest < bare + self.likeness.width_with(labels=False):
+        rest = self.width() - self._fixed_width()
+        if rest < unlabelled + bare_width:
             self.commands.setText("")
-            rest = self.width() - self._always()
-        words = self.width() >= theme().px(ROOMY_SLIDER) and rest >= bare + self.likeness.width_with(
-            labels=True
+            rest = self.width() - self._fixed_width()
+        slider_labels = self.width() >= theme().px(
+            SLIDER_TEXTS_MIN_WIDTH
+        ) and rest >= unlabelled + slider.width_with(labels=True)
+        # A slider that cannot be moved is hidden if it does not fit.
+        is_slider_shown = slider.bar.isEnabled() or rest >= unlabelled + bare_width
+        slider.setVisible(is_slider_shown)
+        slider_width = slider.width_with(labels=slider_labels) if is_slider_shown else -self._row.spacing()
+        available = rest - slider_width
+        labels = (
+            slider_labels
+            and self.width() >= theme().px(LABELS_MIN_WIDTH)
+            and available >= sum(picker.width_with_label() for picker in self._pickers)
         )
-        labelled = sum(picker.width_with_label() for picker in self._pickers)
-        labels = words and self.width() >= theme().px(ROOMY)
-        # Where there is no room for it, a slider that cannot be moved need not be seen.
-        seen = self.likeness.bar.isEnabled() or rest >= bare + self.likeness.width_with(labels=False)
-        self.likeness.setVisible(seen)
-        room = rest - (self.likeness.width_with(labels=words) if seen else -self._row.spacing())
-        labels = labels and room >= labelled
-        wanted = [picker.preferred_width(labelled=labels) for picker in self._pickers]
-        plain = [picker.preferred_width(labelled=False) for picker in self._pickers]
-        if labels and sum(wanted) > room >= sum(plain):
-            # What is chosen is worth more than the word that says what it is.
-            labels, wanted = False, plain
-        most = _cut_longest(wanted, room)
+        widths = [picker.preferred_width(labelled=labels) for picker in self._pickers]
+        unlabelled_widths = [picker.preferred_width(labelled=False) for picker in self._pickers]
+        if labels and sum(widths) > available >= sum(unlabelled_widths):
+            # The whole value is more useful than its label.
+            labels, widths = False, unlabelled_widths
+        limit = _cut_longest(widths, available)
         for picker in self._pickers:
             picker.show_label(labels)
-            picker.set_room(most)
-        self.likeness.show_labels(words)
+            picker.set_max_width(limit)
+        slider.show_labels(slider_labels)
 
-    def _always(self) -> int:
+    def _fixed_width(self) -> int:
         """px of what is shown at any width: menus, the button, and what is between all."""
         margins = self._row.contentsMargins()
         between = self._row.spacing() * (self._row.count() - 1)
@@ -261,14 +266,14 @@ def _chevron() -> int:
     return theme().px(14)
 
 
-def _after() -> int:
+def _space_after() -> int:
     """px behind a value: the sign that it can be opened."""
     return _chevron() + 10
 
 
-def _cut_longest(widths: Sequence[int], room: int) -> int:
-    """The width to which the longest are cut so that all fit into ``room``; the shorter stay whole."""
-    left, most = room, max(widths)
+def _cut_longest(widths: Sequence[int], available: int) -> int:
+    """The limit for every width with which all fit into ``available``."""
+    left, most = available, max(widths)
     for number, width in enumerate(sorted(widths)):
         share = left // (len(widths) - number)
         if width > share:

@@ -1,4 +1,4 @@
-"""Where heavy work runs: spawned processes behind ``concurrent.futures``, with news and cancelling."""
+"""Worker processes for heavy work, with ``concurrent.futures``, progress and cancelling."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ MAX_WORKERS = 8
 
 
 def default_workers() -> int:
-    """Processes worth starting here."""
+    """The number of worker processes for this computer."""
     return max(1, min(MAX_WORKERS, os.cpu_count() or 1))
 
 
 class Engine:
     """A pool of spawned, niced processes with one BLAS thread each.
 
-    ``submit`` runs ``function(*args, reporter=..., **kwargs)`` in a worker; everything crossing over is
-    pickled between our own processes. A pool whose worker died is replaced at the next submit.
+    ``submit`` runs ``function(*args, reporter=..., **kwargs)`` in a worker; arguments and results are pickled
+    between our own processes. A pool whose worker died is replaced at the next submit.
     ``after``: called without arguments in a worker after each of its tasks.
     """
 
@@ -55,14 +55,14 @@ class Engine:
     def submit(
         self, function: Callable[..., Any], *args: Any, listener: Listener | None = None, **kwargs: Any
     ) -> Task:
-        """Queue the work. ``listener(kind, news)`` hears "progress" (:class:`Progress`) and "partial"
-        results, in a thread of the engine; all of them before the future is done, none after.
+        """Queue the work. ``listener(kind, message)`` gets "progress" (:class:`Progress`) and "partial" results in
+        a thread of the engine; all of them before the future is done, none after.
 
         Raises:
-            SemblanceError: too many tasks are under way, or workers end as soon as they start.
+            SemblanceError: too many tasks are running or waiting, or workers end as soon as they start.
         """
         for _ in range(2):
-            pool = self._started()
+            pool = self._running_pool()
             try:
                 return pool.submit(function, args, kwargs, listener)
             except BrokenProcessPool:
@@ -70,7 +70,7 @@ class Engine:
         raise WorkerEnded
 
     def shutdown(self) -> None:
-        """Cancel what runs, end the workers, and return when they are gone."""
+        """Cancel running tasks, end the workers, and return when they have ended."""
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
@@ -82,7 +82,7 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.shutdown()
 
-    def _started(self) -> Pool:
+    def _running_pool(self) -> Pool:
         with self._lock:
             if self._pool is None:
                 limit_threads()
@@ -90,7 +90,7 @@ class Engine:
             return self._pool
 
     def _discard(self, pool: Pool) -> None:
-        """Forget a pool whose worker died."""
+        """Close a pool whose worker died."""
         with self._lock:
             if self._pool is pool:
                 self._pool = None

@@ -19,25 +19,25 @@ _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
 
 
 class ClusterTask:
-    """Work under way on a cluster, as :class:`semblance.core.engine.Task`.
+    """A submitted task of a cluster, like :class:`semblance.core.engine.Task`.
 
-    What has begun runs to its end there; cancelled, its result is dropped.
+    A running task is not interrupted; after cancelling, its result is dropped.
     """
 
     def __init__(self, future: Any, address: str) -> None:
         self.future, self._address = future, address
-        self._unwanted = False
+        self._cancelled = False
 
     def cancel(self) -> None:
-        """Give the task up; :meth:`result` then raises Cancelled."""
-        self._unwanted = True
+        """Cancel the task; :meth:`result` then raises Cancelled."""
+        self._cancelled = True
         self.future.cancel()
 
     def result(self) -> Any:
         """Wait and return; raises what the work raised, ``Cancelled``, or :class:`WorkerEnded`.
 
         Raises:
-            SemblanceError: the scheduler is gone.
+            SemblanceError: the connection to the scheduler was lost.
         """
         from distributed import KilledWorker
 
@@ -46,7 +46,7 @@ class ClusterTask:
         except KilledWorker:
             raise WorkerEnded from None
         except CancelledError as problem:
-            if self._unwanted:
+            if self._cancelled:
                 raise Cancelled from None
             raise SemblanceError(
                 tr_lazy("The Dask scheduler at {address} was lost.", address=self._address),

@@ -1,4 +1,4 @@
-"""A pool of worker processes: tasks go in, news and outcomes come out."""
+"""A pool of worker processes that sends progress, partial results and results."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from semblance.core.language import tr_lazy
 from semblance.core.log import logger, receive_record
 from semblance.core.tasks import Cancelled
 
-#: Tasks that can be under way at once; each owns one byte of the shared stop flags.
+#: Tasks that can run or wait at the same time; each has one byte of the shared stop flags.
 SLOTS = 256
-#: Workers that were told to end get this long.
+#: Seconds after which workers that do not end are killed.
 GRACE_S = 10.0
 
 Listener = Callable[[str, object], None]
 
 
 class WorkerEnded(SemblanceError):
-    """A worker process was killed or crashed under its task."""
+    """A worker process was killed or crashed during its task."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -44,14 +44,14 @@ class WorkerEnded(SemblanceError):
 
 def _kill(workers: Sequence[BaseProcess]) -> None:
     for process in workers:
-        # One that is gone already was closed by the executor.
+        # The executor may have closed the process already.
         with contextlib.suppress(ValueError, OSError):
             process.kill()
 
 
 @contextlib.contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Processes started within never see Ctrl-C: a terminal sends it to all, only the parent answers it."""
+    """Processes started within ignore Ctrl-C: a terminal sends it to all processes, and the parent handles it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -63,10 +63,10 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 class _Executor(ProcessPoolExecutor):
-    """Python's own, but for one race.
+    """Python's executor without one race.
 
-    Its manager is woken *before* a new process starts and may then watch all processes but that one; when
-    it was killed nobody noticed, and its task never ended.
+    Its manager is woken *before* a new process starts and may then watch all processes but that one. If that
+    process is killed, its task never ends.
     """
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -78,7 +78,7 @@ class _Executor(ProcessPoolExecutor):
 
 
 class _Outcome(Future[Any]):
-    """The future callers hold: done once the work is over *and* all its news were heard."""
+    """The future of the caller: done when the work has ended *and* all its messages were delivered."""
 
     def __init__(self, inner: Future[Any]) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class _Outcome(Future[Any]):
         return self._inner.cancel() or self.cancelled()
 
     def copy_result(self) -> None:
-        """Take over what became of the executor's future, which is done."""
+        """Copy the result or the error of the executor's future, which is done."""
         if self._inner.cancelled():
             super().cancel()
             self.set_running_or_notify_cancel()
@@ -103,19 +103,19 @@ class _Outcome(Future[Any]):
 
 
 class Task:
-    """Work under way on an engine."""
+    """A submitted task of an engine."""
 
     def __init__(self, future: Future[Any], flags: Any, slot: int, lock: threading.Lock) -> None:
         self.future = future
         self._flags, self._slot, self._lock = flags, slot, lock
 
     def cancel(self) -> None:
-        """Ask the work to end; its future then raises ``Cancelled`` (or is cancelled if not started)."""
+        """Request the end of the work; its future then raises ``Cancelled`` (or is cancelled if not started)."""
         if not self.future.cancel():
             self._set_flag(worker.CANCEL)
 
     def stop(self) -> None:
-        """Ask the work to end and to keep the best result so far."""
+        """Request the end of the work with the best result so far."""
         self._set_flag(worker.STOP)
 
     def result(self) -> Any:
@@ -134,7 +134,7 @@ class Task:
 
 @dataclass(frozen=True)
 class _FinishedTask:
-    """A task the executor is done with, its news perhaps still under way."""
+    """A task that the executor has finished; some of its messages may not be delivered yet."""
 
     outcome: _Outcome
     token: int
@@ -142,7 +142,7 @@ class _FinishedTask:
 
 
 class Pool:
-    """One executor with the flags and the pipe of its workers; a new one follows when a worker died."""
+    """One executor with the flags and the pipe of its workers; it is replaced when a worker dies."""
 
     def __init__(self, workers: int, niceness: int, after: Callable[[], object] | None = None) -> None:
         context = multiprocessing.get_context("spawn")
@@ -151,8 +151,8 @@ class Pool:
         self._free = list(range(SLOTS))
         self._tokens = itertools.count(1)
         self._listeners: dict[int, Listener] = {}
-        self._silent: set[int] = set()
-        self._waiting: dict[int, _FinishedTask] = {}
+        self._ended_tokens: set[int] = set()
+        self._finished_tasks: dict[int, _FinishedTask] = {}
         self._reading = True
         self._reader, self._writer = context.Pipe(duplex=False)
         self._executor = _Executor(
@@ -173,7 +173,7 @@ class Pool:
     ) -> Task:
         """
         Raises:
-            BrokenProcessPool: a worker died; this pool is of no use any more.
+            BrokenProcessPool: a worker died; this pool cannot be used any more.
             SemblanceError: all slots are taken.
         """
         with self._lock:
@@ -190,49 +190,49 @@ class Pool:
             self._release(token, slot)
             raise
         outcome = _Outcome(inner)
-        ending = _FinishedTask(outcome, token, slot)
-        inner.add_done_callback(lambda done: self._task_done(done, ending))
+        finished = _FinishedTask(outcome, token, slot)
+        inner.add_done_callback(lambda done: self._task_done(done, finished))
         return Task(outcome, self._flags, slot, self._lock)
 
     def close(self, *, wait: bool) -> None:
         """Cancel what runs and end the workers; ``wait``: return when they are gone.
 
-        A worker that does not listen, in one long computation, is killed after :data:`GRACE_S`: whatever it
-        writes is written so that this loses nothing.
+        A worker that does not check for cancelling is killed after :data:`GRACE_S`. Files are written so that this
+        loses nothing.
         """
         for slot in range(SLOTS):
             self._flags[slot] |= worker.CANCEL
         workers = list((self._executor._processes or {}).values())
-        late = threading.Timer(GRACE_S, _kill, [workers])
+        kill_timer = threading.Timer(GRACE_S, _kill, [workers])
         if wait:
-            late.start()
+            kill_timer.start()
         self._executor.shutdown(wait=wait, cancel_futures=True)
         if wait:
-            late.cancel()
-            late.join()
+            kill_timer.cancel()
+            kill_timer.join()
         # The reader ends when the last writer, here or in a worker, is closed.
         self._writer.close()
         if wait:
             self._thread.join()
 
-    def _task_done(self, inner: Future[Any], ending: _FinishedTask) -> None:
-        lost = inner.cancelled() or isinstance(inner.exception(), BrokenProcessPool)
+    def _task_done(self, inner: Future[Any], finished: _FinishedTask) -> None:
+        is_lost = inner.cancelled() or isinstance(inner.exception(), BrokenProcessPool)
         with self._lock:
-            if not lost and self._reading and ending.token not in self._silent:
-                self._waiting[ending.token] = ending
+            if not is_lost and self._reading and finished.token not in self._ended_tokens:
+                self._finished_tasks[finished.token] = finished
                 return
-        self._finish(ending)
+        self._finish(finished)
 
-    def _finish(self, ending: _FinishedTask) -> None:
+    def _finish(self, finished: _FinishedTask) -> None:
         with self._lock:
-            self._listeners.pop(ending.token, None)
-        ending.outcome.copy_result()
-        self._release(ending.token, ending.slot)
+            self._listeners.pop(finished.token, None)
+        finished.outcome.copy_result()
+        self._release(finished.token, finished.slot)
 
     def _release(self, token: int, slot: int) -> None:
         with self._lock:
             self._listeners.pop(token, None)
-            self._silent.discard(token)
+            self._ended_tokens.discard(token)
             self._free.append(slot)
 
     def _read_messages(self) -> None:
@@ -245,10 +245,10 @@ class Pool:
                 self._handle_message(data)
         with self._lock:
             self._reading = False
-            left = list(self._waiting.values())
-            self._waiting.clear()
-        for ending in left:
-            self._finish(ending)
+            remaining = list(self._finished_tasks.values())
+            self._finished_tasks.clear()
+        for finished in remaining:
+            self._finish(finished)
 
     def _handle_message(self, data: bytes) -> None:
         try:
@@ -262,12 +262,12 @@ class Pool:
                     listener(kind, message)
                 return
         except Exception:  # noqa: BLE001 - a listener may raise anything
-            # One listener's defect must not silence all the others.
-            logger.exception("news of a task were lost")
+            # A defect of one listener must not stop the others.
+            logger.exception("a message of a task was lost")
             return
         with self._lock:
-            ending = self._waiting.pop(token, None)
-            if ending is None:
-                self._silent.add(token)
-        if ending is not None:
-            self._finish(ending)
+            finished = self._finished_tasks.pop(token, None)
+            if finished is None:
+                self._ended_tokens.add(token)
+        if finished is not None:
+            self._finish(finished)

@@ -1,4 +1,4 @@
-"""What runs inside a worker process: the function asked for, its news and the wishes of its caller."""
+"""The code of a worker process: it runs a function, sends its progress, and reads the caller's stop flags."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from typing import Any
 from semblance.core.log import PhaseLog, send_records, store_description
 from semblance.core.tasks import Cancelled, Reporter
 
-#: News are sent at most this often, so that a fast loop does not drown its listener.
+#: Progress is sent at most this often (in seconds), so that a fast loop does not overload its listener.
 REPORT_INTERVAL_S = 0.05
 #: Bits of a task's byte in the shared flags.
 CANCEL, STOP = 1, 2
-#: Work that took longer leaves holes in memory that are worth the milliseconds of giving them back.
+#: After work that took longer (in seconds), free memory is returned to the system.
 _LONG_S = 0.5
 PROGRESS, PARTIAL, END = "progress", "partial", "end"
 #: A record of the log; it belongs to no task.
@@ -46,7 +46,7 @@ def limit_threads() -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """News of :meth:`semblance.core.tasks.Reporter.progress`."""
+    """A call of :meth:`semblance.core.tasks.Reporter.progress`."""
 
     done: int
     total: int | None
@@ -54,7 +54,7 @@ class Progress:
 
 
 class _WorkerReporter(Reporter):
-    """Lives in the worker: news go into the pipe, wishes are read from the shared flags."""
+    """The reporter in a worker: it writes to the pipe and reads the shared flags."""
 
     def __init__(self, token: int, slot: int) -> None:
         self._token, self._slot = token, slot
@@ -86,29 +86,29 @@ class _WorkerReporter(Reporter):
 
 @dataclass
 class _Worker:
-    """What a worker process was started with."""
+    """The arguments a worker process was started with."""
 
     flags: Any = None
-    message: Any = None
+    pipe: Any = None
     lock: Any = None
     after: Callable[[], object] | None = None
 
     def send(self, token: int, kind: str, message: object) -> None:
         data = pickle.dumps((token, kind, message))
         with self.lock:
-            self.message.send_bytes(data)
+            self.pipe.send_bytes(data)
 
 
 _worker = _Worker()
 
 
 def start_worker(
-    flags: Any, message: Any, lock: Any, niceness: int, after: Callable[[], object] | None = None
+    flags: Any, pipe: Any, lock: Any, niceness: int, after: Callable[[], object] | None = None
 ) -> None:
-    """Prepare a new worker process: no interrupts, one thread per library, ``niceness``, an end with its parent."""
+    """Prepare a new worker process: no interrupts, one thread per library, ``niceness``, end with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_threads()
-    _worker.flags, _worker.message, _worker.lock, _worker.after = flags, message, lock, after
+    _worker.flags, _worker.pipe, _worker.lock, _worker.after = flags, pipe, lock, after
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
     send_records(lambda level, text: _worker.send(NO_TASK, RECORD, (level, text)))
@@ -118,7 +118,7 @@ def start_worker(
 
 
 def _follow_parent(sentinel: int) -> None:
-    """End this worker when its parent is gone; a killed parent cannot tell its children."""
+    """End this worker when its parent has ended, which may have been killed."""
     connection.wait([sentinel])
     os._exit(1)
 
@@ -133,18 +133,18 @@ def run(
         reporter.check_cancelled()
         return function(*args, reporter=reporter, **kwargs)
     except Exception as error:
-        # Its traceback stays here.
+        # The traceback is not sent to the caller.
         store_description(error)
         if _can_be_sent(error):
             raise
-        other = RuntimeError(f"{type(error).__name__}: {error}")
-        store_description(other, of=error)
-        raise other from error
+        replacement = RuntimeError(f"{type(error).__name__}: {error}")
+        store_description(replacement, of=error)
+        raise replacement from error
     finally:
         reporter.phases.end()
         _worker.send(token, END, None)
         if _worker.after is not None:
-            # Nobody waits for the milliseconds of work in the background.
+            # In the background some milliseconds do not matter.
             _worker.after()
             gc.collect()
         if _worker.after is not None or time.monotonic() - started > _LONG_S:
@@ -152,14 +152,14 @@ def run(
 
 
 def return_free_memory() -> None:
-    """Return what long work freed to the system: glibc keeps the holes, and a worker lives for days."""
+    """Return freed memory to the system: glibc keeps it otherwise, and a worker may live for days."""
     malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if malloc_trim is not None:
         malloc_trim(0)
 
 
 def _can_be_sent(error: Exception) -> bool:
-    """Whether the error can be sent to another process; one that cannot would end the whole pool there."""
+    """Whether the error can be pickled and unpickled; otherwise it would end the whole pool."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 - what rebuilding an error runs may raise anything

@@ -1,9 +1,8 @@
-"""The vote of the nearest cases as a probability, fitted and measured on held-out patients.
+"""Calibration: the vote of the nearest cases as a probability, fitted and tested on held-out patients.
 
-Every held-out case asks as a query would, and its nearest vote, never its own patient. What its vote was and
-whether it had the finding gives the probability: by Platt's curve or the isotonic one, whichever predicts
-patients better that it was not fitted on. Of two findings the probability is that of one (the last by name;
-the other's is the rest); of more it is that of whichever finding has most votes.
+Every held-out case is a query, and its nearest cases of other patients vote. The votes and the true findings give
+the probability, by Platt's curve or the isotonic one, whichever predicts patients better that it was not fitted
+on. With two findings the probability is that of the last by name, with more that of the finding with most votes.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ from semblance.core.evaluation.vote_spread import VoteSpread
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
-#: Fewer held-out cases than these say nothing that would deserve the name of a calibration.
-LEAST = 20
-#: Parts of the held-out patients: each is predicted by what the others taught.
+#: Fewer held-out cases are not enough for a calibration.
+MIN_CASES = 20
+#: Folds of the held-out patients for cross-fitting.
 FOLDS = 10
-#: From more cases on parts need not be balanced by outcome: chance does it, in a hundredth of the time.
-MANY = 500
-#: Draws of whole patients that tell how well the curve itself is known.
+#: With more cases the folds are drawn at random, without stratifying by outcome, which is a hundred times faster.
+MANY_CASES = 500
+#: Bootstrap draws of whole patients for the variance of the curve.
 RESAMPLES = 200
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourVotes:
-    """What the nearest of held-out cases voted, (q,) each.
+    """The votes of the nearest cases of held-out cases, (q,) each.
 
-    ``votes`` of ``voters`` were for ``finding`` (``None``: for the finding with most votes), and ``truth``
-    says whether the case has it. ``rows`` are the cases' ids, ``patients`` numbers that whole patients share.
+    ``votes`` of ``voters`` are for ``finding`` (``None``: for the finding with most votes), and ``truth`` is whether
+    the case has it. ``rows`` are ids of the cases, ``patients`` numbers, the same for all cases of a patient.
     """
 
     rows: npt.NDArray[np.int64]
@@ -54,7 +53,7 @@ class NeighbourVotes:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The probability of a finding, with the 95 % interval of what it may be for this very query."""
+    """The probability of a finding, with its 95 % interval for this query."""
 
     finding: str
     probability: float
@@ -63,11 +62,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A calibrated vote and how well it keeps its word on patients it was not fitted on.
+    """A calibrated vote, and its calibration error on patients it was not fitted on.
 
-    ``table[n - 1][v]`` are probability, low and high where ``v`` of ``n`` nearest vote for the finding.
+    ``table[n - 1][v]`` are probability, low and high if ``v`` of the ``n`` nearest vote for the finding.
     ``ece`` is the expected calibration error of cross-fitted probabilities, ``perfect`` its 95th percentile
-    were every one of them true. ``cases``: (row id, cross-fitted probability, had the
+    if every probability were true. ``cases``: (row id, cross-fitted probability, had the
     finding) of every held-out case.
     """
 
@@ -85,11 +84,11 @@ class Calibration:
 
     @property
     def is_poor(self) -> bool:
-        """Whether the estimates err by more than chance allows."""
+        """Whether the calibration error is larger than chance explains."""
         return self.ece > self.perfect
 
     def estimate(self, counts: Mapping[str, int]) -> Estimate | None:
-        """Of the finding that has most of the votes ``counts``; ``None`` where none can be given."""
+        """The estimate for the finding with most of the votes ``counts``; ``None`` if there is none."""
         votes = {finding: n for finding, n in counts.items() if finding in self.findings and n > 0}
         voters = sum(votes.values())
         if not 1 <= voters <= len(self.table):
@@ -112,7 +111,7 @@ class Calibration:
         return tuple(row for row, p, _ in self.cases if one.low <= p and (p < one.high or last))
 
     def to_json(self) -> dict[str, Any]:
-        """As stored beside the scores of a metric; :meth:`from_json` reads it."""
+        """The calibration as it is stored with the scores of a metric; :meth:`from_json` reads it."""
         return {
             "method": self.method,
             "finding": self.finding,
@@ -137,7 +136,7 @@ class Calibration:
             BadInput: values of another form.
         """
         try:
-            made = cls(
+            calibration = cls(
                 method=str(values["method"]),
                 finding=None if values["finding"] is None else str(values["finding"]),
                 findings=tuple(str(name) for name in values["findings"]),
@@ -154,12 +153,14 @@ class Calibration:
                     tuple((float(p), float(low), float(high)) for p, low, high in row)
                     for row in values["table"]
                 ),
-                cases=tuple((int(row), float(p), bool(had)) for row, p, had in values["cases"]),
+                cases=tuple(
+                    (int(row), float(p), bool(had_finding)) for row, p, had_finding in values["cases"]
+                ),
             )
-            whole = all(len(row) == n + 2 for n, row in enumerate(made.table))
-            if not whole or (made.finding is not None and len(made.findings) != 2):
+            is_complete = all(len(row) == n + 2 for n, row in enumerate(calibration.table))
+            if not is_complete or (calibration.finding is not None and len(calibration.findings) != 2):
                 raise ValueError("a table of another form")
-            return made
+            return calibration
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BadInput(
                 "The stored calibration of the metric cannot be read.", "Score the metric again."
@@ -167,58 +168,58 @@ class Calibration:
 
 
 def stored_calibration(scores: Mapping[str, Any] | None) -> Calibration | None:
-    """That among the kept ``scores`` of a metric; ``None`` where there is none that can be read."""
-    kept = (scores or {}).get("calibration")
-    if not kept:
+    """The calibration in the stored ``scores`` of a metric; ``None`` if there is none that can be read."""
+    stored = (scores or {}).get("calibration")
+    if not stored:
         return None
     try:
-        return Calibration.from_json(kept)
+        return Calibration.from_json(stored)
     except BadInput:
         return None
 
 
 def calibrate(
-    held_out: NeighbourVotes, findings: Sequence[str], *, most_voters: int = 10, seed: int = 0
+    held_out: NeighbourVotes, findings: Sequence[str], *, max_voters: int = 10, seed: int = 0
 ) -> Calibration | None:
-    """The calibration that ``held_out`` votes allow; ``None`` for too few cases, or all of one outcome.
+    """Calibrate the ``held_out`` votes; ``None`` for too few cases, or if all have the same outcome.
 
-    ``findings`` are those voted on. Everything random is seeded by ``seed``.
+    ``findings`` are the findings of the voters. ``seed`` seeds all random numbers.
     """
-    there = held_out.voters > 0
-    truth, patients = held_out.truth[there], held_out.patients
-    units = None if patients is None else np.unique(patients[there], return_inverse=True)[1]
+    voted = held_out.voters > 0
+    truth, patients = held_out.truth[voted], held_out.patients
+    units = None if patients is None else np.unique(patients[voted], return_inverse=True)[1]
     n = len(truth)
-    if n < LEAST or (units is not None and int(units.max(initial=-1)) < 1):
+    if n < MIN_CASES or (units is not None and int(units.max(initial=-1)) < 1):
         return None
     if held_out.finding is not None and (truth.all() or not truth.any()):
         return None
-    table = _Levels(held_out.votes[there], held_out.voters[there], truth, units)
-    crossed = np.empty(n)
-    for inside, outside in table.parts(seed):
-        part = table.of(inside)
-        crossed[outside] = part.fit(part.best(seed))(part.odds[part.level[outside]])
-    # Kept and binned in the same digits, or a case might be told under another bin than it was counted in.
-    crossed = np.round(crossed, 4)
-    kind = table.best(seed)
+    table = _VoteLevels(held_out.votes[voted], held_out.voters[voted], truth, units)
+    cross_fitted = np.empty(n)
+    for fit_rows, predict_rows in table.fold_rows(seed):
+        fitted = table.subset(fit_rows)
+        cross_fitted[predict_rows] = fitted.fit(fitted.best(seed))(fitted.odds[fitted.level[predict_rows]])
+    # Stored and binned with the same digits, so that a case is listed in the bin it was counted in.
+    cross_fitted = np.round(cross_fitted, 4)
+    method = table.best(seed)
     return Calibration(
-        method=kind,
+        method=method,
         finding=held_out.finding,
         findings=tuple(findings),
         measured_on=held_out.measured_on,
         n_cases=n,
         n_patients=None if units is None else int(units.max()) + 1,
-        ece=expected_calibration_error(crossed, truth),
-        perfect=perfect_error(crossed, seed=seed),
-        bins=reliability(crossed, truth),
-        table=_table(table, kind, most_voters, seed),
+        ece=expected_calibration_error(cross_fitted, truth),
+        perfect=perfect_error(cross_fitted, seed=seed),
+        bins=reliability(cross_fitted, truth),
+        table=_table(table, method, max_voters, seed),
         cases=tuple(
-            zip(held_out.rows[there].tolist(), crossed.tolist(), truth.tolist(), strict=True),
+            zip(held_out.rows[voted].tolist(), cross_fitted.tolist(), truth.tolist(), strict=True),
         ),
     )
 
 
-class _Levels:
-    """Held-out cases gathered by (votes, voters): all that a fit of theirs can tell apart."""
+class _VoteLevels:
+    """Held-out cases grouped by (votes, voters), which is all that a fit depends on."""
 
     def __init__(
         self, votes: npt.NDArray[np.int64], voters: npt.NDArray[np.int64], truth: Any, units: Rows | None
@@ -228,100 +229,108 @@ class _Levels:
         self.votes, self.voters = levels[:, 0].astype(np.float64), levels[:, 1].astype(np.float64)
         self.odds = log_odds(self.votes, self.voters)
         self.truth, self.units = truth, units
-        self.chosen = np.arange(len(truth))
+        self.rows_in_use = np.arange(len(truth))
         self._count()
 
     def _count(self) -> None:
-        inside, m = self.level[self.chosen], len(self.odds)
-        self.total = np.bincount(inside, minlength=m).astype(np.float64)
-        self.positive: Vector = np.bincount(inside, self.truth[self.chosen], minlength=m).astype(np.float64)
+        fit_rows, m = self.level[self.rows_in_use], len(self.odds)
+        self.total = np.bincount(fit_rows, minlength=m).astype(np.float64)
+        self.positive: Vector = np.bincount(fit_rows, self.truth[self.rows_in_use], minlength=m).astype(
+            np.float64
+        )
 
-    def of(self, rows: Rows) -> _Levels:
-        """The same levels, counted over some ``rows`` only."""
-        part = object.__new__(_Levels)
-        part.__dict__.update(self.__dict__)
-        part.chosen = rows
-        part._count()
-        return part
+    def subset(self, rows: Rows) -> _VoteLevels:
+        """The same levels, counted over ``rows`` only."""
+        fitted = object.__new__(_VoteLevels)
+        fitted.__dict__.update(self.__dict__)
+        fitted.rows_in_use = rows
+        fitted._count()
+        return fitted
 
-    def parts(self, seed: int) -> list[tuple[Rows, Rows]]:
-        """(rows to fit on, rows to predict), whole patients on one side; all of :attr:`chosen` once."""
-        here = self.chosen
-        if len(here) > MANY:
-            return _dealt(here, here if self.units is None else self.units[here], seed)
-        names = None if self.units is None else [str(unit) for unit in self.units[here].tolist()]
-        most = len(here) if names is None else len(set(names))
-        outcome = ["yes" if had else "no" for had in self.truth[here].tolist()]
-        split = folds(outcome, names, seed, min(FOLDS, most))
-        return [(here[one.train], here[one.test]) for one in split]
+    def fold_rows(self, seed: int) -> list[tuple[Rows, Rows]]:
+        """(rows to fit on, rows to predict) of each fold, with whole patients on one side."""
+        rows = self.rows_in_use
+        if len(rows) > MANY_CASES:
+            return _random_folds(rows, rows if self.units is None else self.units[rows], seed)
+        names = None if self.units is None else [str(unit) for unit in self.units[rows].tolist()]
+        maximum = len(rows) if names is None else len(set(names))
+        outcome = ["yes" if had_finding else "no" for had_finding in self.truth[rows].tolist()]
+        split = folds(outcome, names, seed, min(FOLDS, maximum))
+        return [(rows[one.train], rows[one.test]) for one in split]
 
-    def fit(self, kind: str) -> Calibrator:
-        return FITS[kind](self.odds, self.positive, self.total)
+    def fit(self, method: str) -> Calibrator:
+        return FITS[method](self.odds, self.positive, self.total)
 
     def best(self, seed: int) -> str:
-        """The kind of curve with the least log loss on patients it was not fitted on.
+        """The method with the smallest log loss on patients it was not fitted on.
 
-        Platt's, which is smooth, unless the isotonic one is better by more than a standard error of the
-        difference over the parts.
+        It is Platt's, which is smooth, unless the isotonic one is better by more than a standard error of the
+        difference over the folds.
         """
-        units = len(self.chosen) if self.units is None else len(np.unique(self.units[self.chosen]))
+        units = len(self.rows_in_use) if self.units is None else len(np.unique(self.units[self.rows_in_use]))
         if units < 2:
             return PLATT
         gains = []
-        for inside, outside in self.parts(seed):
-            part, asked = self.of(inside), self.of(outside)
-            platt, isotonic = (_loss(part.fit(kind)(self.odds), asked) for kind in (PLATT, ISOTONIC))
+        for fit_rows, predict_rows in self.fold_rows(seed):
+            fitted, test_levels = self.subset(fit_rows), self.subset(predict_rows)
+            platt, isotonic = (
+                _loss(fitted.fit(method)(self.odds), test_levels) for method in (PLATT, ISOTONIC)
+            )
             gains.append(platt - isotonic)
         return ISOTONIC if np.mean(gains) > np.std(gains) / len(gains) ** 0.5 else PLATT
 
 
-def _dealt(rows: Rows, units: Rows, seed: int) -> list[tuple[Rows, Rows]]:
-    """``rows`` in :data:`FOLDS` parts of about equally many units, drawn without regard to outcomes."""
+def _random_folds(rows: Rows, units: Rows, seed: int) -> list[tuple[Rows, Rows]]:
+    """``rows`` in :data:`FOLDS` folds of about equally many units, drawn without regard to outcomes."""
     names, unit = np.unique(units, return_inverse=True)
-    part = (np.random.default_rng(seed).permutation(len(names)) % FOLDS)[unit]
-    return [(rows[part != k], rows[part == k]) for k in range(min(FOLDS, len(names)))]
+    fold_of = (np.random.default_rng(seed).permutation(len(names)) % FOLDS)[unit]
+    return [(rows[fold_of != k], rows[fold_of == k]) for k in range(min(FOLDS, len(names)))]
 
 
-def _loss(p: Vector, asked: _Levels) -> float:
-    return -float(asked.positive @ np.log(p) + (asked.total - asked.positive) @ np.log(1.0 - p))
+def _loss(p: Vector, test_levels: _VoteLevels) -> float:
+    return -float(
+        test_levels.positive @ np.log(p) + (test_levels.total - test_levels.positive) @ np.log(1.0 - p)
+    )
 
 
 def _table(
-    levels: _Levels, kind: str, most: int, seed: int
+    levels: _VoteLevels, method: str, maximum: int, seed: int
 ) -> tuple[tuple[tuple[float, float, float], ...], ...]:
-    """Probability with interval for every number of votes of every number of voters.
+    """Probability with interval for every number of votes and voters.
 
-    The interval is that of a Beta distribution about the probability; its variance is that of one query
-    given its votes (:class:`VoteSpread`) and that of the curve over draws of whole patients.
+    The interval is that of a Beta distribution with this mean. Its variance is the sum of that of one query
+    given its votes (:class:`VoteSpread`) and that of the curve over bootstrap draws of patients.
     """
     from scipy.special import betaincinv
 
-    voters = np.repeat(np.arange(1, most + 1), np.arange(2, most + 2)).astype(np.float64)
-    votes = np.concatenate([np.arange(n + 1) for n in range(1, most + 1)]).astype(np.float64)
+    voters = np.repeat(np.arange(1, maximum + 1), np.arange(2, maximum + 2)).astype(np.float64)
+    votes = np.concatenate([np.arange(n + 1) for n in range(1, maximum + 1)]).astype(np.float64)
     odds = log_odds(votes, voters)
-    p = levels.fit(kind)(odds)
+    p = levels.fit(method)(odds)
     spread = VoteSpread(levels.votes, levels.voters, levels.positive, levels.total)
-    variance = p * (1.0 - p) / (spread.effective(votes, voters) + 1.0) + _curve_variance(
-        levels, kind, odds, seed
+    variance = p * (1.0 - p) / (spread.effective_cases(votes, voters) + 1.0) + _curve_variance(
+        levels, method, odds, seed
     )
     cases = np.maximum(p * (1.0 - p) / variance - 1.0, 1e-2)
     low, high = (betaincinv(p * cases, (1.0 - p) * cases, end) for end in (0.025, 0.975))
-    # A very skew distribution may have its mean outside its middle 95 %.
+    # The mean of a very skew distribution may be outside the interval.
     low, high = np.minimum(low, p), np.maximum(high, p)
     cells = [(round(a, 6), round(b, 6), round(c, 6)) for a, b, c in np.stack([p, low, high], axis=1).tolist()]
-    starts = np.cumsum([0, *range(2, most + 2)]).tolist()
+    starts = np.cumsum([0, *range(2, maximum + 2)]).tolist()
     return tuple(tuple(cells[a:b]) for a, b in itertools.pairwise(starts))
 
 
-def _curve_variance(levels: _Levels, kind: str, odds: Vector, seed: int) -> Vector:
+def _curve_variance(levels: _VoteLevels, method: str, odds: Vector, seed: int) -> Vector:
     rng = np.random.default_rng(seed)
     unit = np.arange(len(levels.truth)) if levels.units is None else levels.units
     n_units, m = int(unit.max()) + 1, len(levels.odds)
-    seen = []
+    estimates = []
     for _ in range(RESAMPLES):
-        times = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)[unit].astype(np.float64)
-        total = np.bincount(levels.level, times, minlength=m).astype(np.float64)
-        positive = np.bincount(levels.level, times * levels.truth, minlength=m).astype(np.float64)
-        seen.append(FITS[kind](levels.odds, positive, total)(odds))
-    variance: Vector = np.var(seen, axis=0)
+        draw_counts = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)[unit].astype(
+            np.float64
+        )
+        total = np.bincount(levels.level, draw_counts, minlength=m).astype(np.float64)
+        positive = np.bincount(levels.level, draw_counts * levels.truth, minlength=m).astype(np.float64)
+        estimates.append(FITS[method](levels.odds, positive, total)(odds))
+    variance: Vector = np.var(estimates, axis=0)
     return variance

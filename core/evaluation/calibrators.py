@@ -1,4 +1,4 @@
-"""From a share of votes to a probability: Platt's curve and the isotonic one, both monotone."""
+"""Calibrators from a share of votes to a probability: Platt's curve and the isotonic one, both monotone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 Vector = npt.NDArray[np.float64]
 
 PLATT, ISOTONIC = "Platt", "isotonic"
-#: No probability leaves this range: no number of held-out cases makes a finding certain.
-_LEAST = 1e-3
+#: The smallest probability; the largest is 1 minus this. No finding is certain.
+_MIN_PROBABILITY = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Calibrator:
 
     def __call__(self, odds: Vector) -> Vector:
         """(n,) probabilities, 0.001 to 0.999, of the log-odds ``odds`` (n,)."""
-        return np.clip(self._of(np.asarray(odds, dtype=np.float64)), _LEAST, 1.0 - _LEAST)
+        return np.clip(self._of(np.asarray(odds, dtype=np.float64)), _MIN_PROBABILITY, 1.0 - _MIN_PROBABILITY)
 
 
 def log_odds(votes: npt.ArrayLike, voters: npt.ArrayLike) -> Vector:
@@ -38,7 +38,7 @@ def fit_platt(odds: Vector, positive: Vector, total: Vector) -> Calibrator:
     """Logistic regression on the log-odds, with the smoothed targets of Platt (1999), section 2.2.
 
     ``odds`` (n,); of ``total`` (n,) cases there ``positive`` (n,) have the finding. The slope is never
-    negative: more votes for a finding never speak against it.
+    negative, so that more votes for a finding never lower its probability.
     """
     plus, minus = float(positive.sum()), float((total - positive).sum())
     high, low = (plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0)
@@ -46,7 +46,7 @@ def fit_platt(odds: Vector, positive: Vector, total: Vector) -> Calibrator:
     slope, shift = 1.0, 0.0
     for _ in range(50):
         p = 1.0 / (1.0 + np.exp(-np.clip(shift + slope * odds, -35.0, 35.0)))
-        # A weak pull towards the votes themselves (slope 1, shift 0) keeps few cases from a cliff.
+        # A weak prior at slope 1 and shift 0 prevents a step function for few cases.
         error = target - total * p
         gradient = np.array([error.sum() - 0.1 * shift, (error * odds).sum() - 0.5 * (slope - 1.0)])
         weight = total * p * (1.0 - p)
@@ -66,17 +66,17 @@ def fit_isotonic(odds: Vector, positive: Vector, total: Vector) -> Calibrator:
     """The monotone step function nearest to the shares observed, straight between the levels.
 
     By pooling adjacent violators; every level counts one more case at the overall share, so that a pool of
-    a few cases never says 0 or 1. Arguments as of :func:`fit_platt`.
+    a few cases never gives 0 or 1. Arguments as of :func:`fit_platt`.
     """
     levels, place = np.unique(odds, return_inverse=True)
     hits, cases = np.zeros(len(levels)), np.zeros(len(levels))
     np.add.at(hits, place, positive)
     np.add.at(cases, place, total)
-    there = cases > 0
-    levels, hits, cases = levels[there], hits[there], cases[there]
-    base = float(hits.sum() / max(float(cases.sum()), 1e-9))
+    present = cases > 0
+    levels, hits, cases = levels[present], hits[present], cases[present]
+    overall_share = float(hits.sum() / max(float(cases.sum()), 1e-9))
     pools: list[list[float]] = []
-    for one_hits, one_cases in zip((hits + base).tolist(), (cases + 1.0).tolist(), strict=True):
+    for one_hits, one_cases in zip((hits + overall_share).tolist(), (cases + 1.0).tolist(), strict=True):
         pools.append([one_hits, one_cases, 1.0])
         while len(pools) > 1 and pools[-2][0] * pools[-1][1] >= pools[-1][0] * pools[-2][1]:
             last = pools.pop()

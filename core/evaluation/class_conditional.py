@@ -1,4 +1,4 @@
-"""Class-conditional k-NN: the finding whose own nearest cases are nearest decides, not the nearest of all.
+"""Class-conditional k-NN: the finding whose k nearest cases are nearest wins.
 
 Im, Taylor: Learning a metric for class-conditional KNN, 2016. Two rules; both work with any metric. Findings
 that tie but for rounding share the credit: equal rows of two findings are common in tables of few values.
@@ -38,25 +38,25 @@ class FindingNeighbours:
     def means(self, k: int) -> Matrix:
         """(q, c) mean squared distance to the first ``k`` (all there are, where fewer); infinite for none."""
         first = self.distances[..., :k]
-        there = np.isfinite(first)
-        count = there.sum(axis=2)
-        total = np.where(there, first, 0.0).sum(axis=2)
+        present = np.isfinite(first)
+        count = present.sum(axis=2)
+        total = np.where(present, first, 0.0).sum(axis=2)
         return np.where(count > 0, total / np.maximum(count, 1), np.inf)
 
     def log_posterior(self, k: int) -> Matrix:
         """(q, c) Algorithm 2, up to a constant a query: -sum_j D_j^2 / (2 Var) + ln prior.
 
         D are the distances (not squared) to the first ``k`` of each finding, Var their variance over all
-        findings together, of this query. A finding with fewer than k cases counts as if those there are
-        stood for the rest. Where all distances are equal the prior decides; minus infinity for no case.
+        findings together, of this query. A finding with fewer than k cases is weighted as if it had k
+        with the same mean. If all distances are equal, the prior decides; minus infinity for no case.
         """
         first = self.distances[..., :k]
-        there = np.isfinite(first)
-        roots = np.sqrt(np.where(there, first, 0.0))
-        count = there.sum(axis=(1, 2))
+        present = np.isfinite(first)
+        roots = np.sqrt(np.where(present, first, 0.0))
+        count = present.sum(axis=(1, 2))
         mean = roots.sum(axis=(1, 2)) / count
-        apart = np.where(there, roots - mean[:, np.newaxis, np.newaxis], 0.0)
-        variance = np.square(apart).sum(axis=(1, 2)) / count
+        deviation = np.where(present, roots - mean[:, np.newaxis, np.newaxis], 0.0)
+        variance = np.square(deviation).sum(axis=(1, 2)) / count
         variance[variance <= _EQUAL * mean * mean] = 0.0
         means = self.means(k)
         width = min(k, self.distances.shape[2])
@@ -77,8 +77,8 @@ class FindingNeighbours:
         score = self.log_posterior(k)
         best = score.max(axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):
-            close = score >= best - _SAME_LIKELIHOOD * np.maximum(1.0, np.abs(best))
-        winners: Winners = np.isfinite(score) & close
+            is_best = score >= best - _SAME_LIKELIHOOD * np.maximum(1.0, np.abs(best))
+        winners: Winners = np.isfinite(score) & is_best
         return winners
 
 
@@ -92,9 +92,9 @@ def finding_neighbours(
     gallery_patients: Rows | None = None,
     reporter: Reporter = SILENT,
 ) -> FindingNeighbours:
-    """Of every query the ``k`` nearest of each finding, numbered below ``n_findings``.
+    """The ``k`` nearest cases of each finding, for every query. Findings are numbered below ``n_findings``.
 
-    ``findings`` (n,) are the gallery's. Cases of the query's own patient do not answer, as in
+    ``findings`` (n,) are the gallery's. Cases of the query's own patient are left out, as in
     :func:`semblance.core.evaluation.neighbours.ranked_blocks`.
 
     Raises:
@@ -104,15 +104,15 @@ def finding_neighbours(
         raise BadInput("There are no cases to compare with.", "Add cases with findings.")
     out = np.full((distances.n_queries, n_findings, max(1, k)), np.inf)
     for finding in np.unique(findings).tolist():
-        own = np.flatnonzero(findings == finding)
-        alone = np.zeros(len(own), dtype=np.intp)
+        rows_of_finding = np.flatnonzero(findings == finding)
+        one_finding = np.zeros(len(rows_of_finding), dtype=np.intp)
         for block in ranked_blocks(
-            distances.among(own),
-            alone,
+            distances.among(rows_of_finding),
+            one_finding,
             1,
             k,
             query_patients=query_patients,
-            gallery_patients=None if gallery_patients is None else gallery_patients[own],
+            gallery_patients=None if gallery_patients is None else gallery_patients[rows_of_finding],
             reporter=reporter,
         ):
             out[block.queries, finding, : block.distance.shape[1]] = block.distance
@@ -121,7 +121,7 @@ def finding_neighbours(
 
 
 def wrong_shares(winners: Winners, truth: Rows) -> Matrix:
-    """(q,) 0 where only the finding of ``truth`` (q,) wins, 1 where it does not; those that tie share."""
+    """(q,) error of each query: 0 if only the finding ``truth`` (q,) wins, 1 if it does not win, a share if it ties."""
     share = winners[np.arange(len(truth)), truth] / np.maximum(winners.sum(axis=1), 1)
     wrong: Matrix = 1.0 - share
     return wrong

@@ -20,15 +20,15 @@ from semblance.core.metrics.training_data.training_sample import stratified_samp
 class EvaluationData:
     """``X`` (n, d), NaN where a value is missing; ``y`` (n,) findings, "" where a case has none.
 
-    ``X`` is float64, or stays float32, as rows of local descriptors are kept: they are many and exact in it.
-    ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``units`` (n,) say what stands on
-    one side of a split and never answers itself: patients, and cases that show the same image; left out,
-    the patients alone. ``feature_names`` (d,) and ``feature_groups`` (d,) name the columns. ``source`` is the
+    ``X`` is float64, or float32 for local descriptors, which are many and exact in it.
+    ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``units`` (n,) are the groups that
+    stay on one side of a split and are never retrieved for themselves: patients, and cases of the same image. The
+    default is the patients. ``feature_names`` (d,) and ``feature_groups`` (d,) name the columns. ``source`` is the
     path or name shown with the scores.
-    ``masses``: a library of masses, for which the paper's 300 + 300 training cases are meant.
-    ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids`` (n,) what
-    cases are called, ``None`` where they have no names. ``attributes`` by name, (n,) each: what else is known
-    of the cases, "" where it is not. ``made_by``: version and settings of the extractor of a feature set.
+    ``masses``: a library of masses, for which the paper uses 300 + 300 training cases.
+    ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids`` (n,) names
+    of the cases, ``None`` if they have none. ``attributes`` by name, (n,) each, "" where
+    unknown. ``made_by``: version and settings of the extractor of a feature set.
 
     Raises:
         BadInput: lengths that do not fit together, or infinite values.
@@ -51,8 +51,8 @@ class EvaluationData:
         X = np.asarray(self.X)
         if X.dtype != np.float32:
             X = np.asarray(X, dtype=np.float64)
-        beside = [*self.attributes.values(), *(one for one in (self.groups, self.units) if one is not None)]
-        if X.ndim != 2 or len(X) != len(self.y) or any(len(one) != len(X) for one in beside):
+        columns = [*self.attributes.values(), *(one for one in (self.groups, self.units) if one is not None)]
+        if X.ndim != 2 or len(X) != len(self.y) or any(len(one) != len(X) for one in columns):
             raise BadInput(
                 tr_lazy("The features, findings and patients of {name} differ in number.", name=self.name),
                 "Give one row of features and one finding for every case.",
@@ -111,7 +111,7 @@ class EvaluationData:
         return self.groups is not None and bool((self.groups != "").any())
 
     def rows(self, rows: npt.NDArray[np.intp]) -> EvaluationData:
-        """The same with these rows only, in this order; itself where that is all of them as they are."""
+        """The data of these rows (k,) in this order; itself if that changes nothing."""
         if len(rows) == self.n_cases and (rows == np.arange(self.n_cases)).all():
             return self
         groups = None if self.groups is None else self.groups[rows]
@@ -162,13 +162,13 @@ def prepare(
         y = np.array([findings.get(name, name) for name in data.y.tolist()], dtype=np.str_)
         data = replace(data, y=y).rows(np.flatnonzero(y != DROPPED))
     if len(data.findings) < 2:
-        has = (
+        findings_text = (
             tr_lazy("only the finding '{findings}'", findings=next(iter(data.findings)))
             if data.findings
             else tr_lazy("no findings")
         )
         raise BadInput(
-            tr_lazy("{data} has {has}.", data=data.name, has=has),
+            tr_lazy("{data} has {has}.", data=data.name, has=findings_text),
             "Cases of at least two findings are needed to compare.",
         )
     if max_cases is not None and max_cases < data.n_cases:

@@ -1,4 +1,4 @@
-"""Cases to be measured on, from a library's feature set, a CSV file or a built-in table."""
+"""Read the data of an evaluation from a library's feature set, a CSV file or a built-in table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Source:
     """Where cases come from: a ``library``, or a ``table`` (a CSV file or ``builtin:NAME``).
 
-    ``features`` names the library's feature set, where it has several.
+    ``features`` names the feature set, if the library has several.
     """
 
     library: Path | None = None
@@ -61,7 +61,7 @@ def read_source(
 def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence[str] = ()) -> EvaluationData:
     """Numbers, findings, patients and ``attributes`` of the cases that have the features.
 
-    Copies of an image, and regions of one, are one unit: a metric trained on one has seen the other.
+    Copies of an image, and regions of one image, are one unit, so that they are on the same side of a split.
     """
     rows, numbers = library.features.read(feature_set)
     facts = {
@@ -73,9 +73,9 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
     # Equal rows of a table are two measurements; equal images are one.
     contents = [facts[int(row)][3] if int(row) in images else None for row in rows]
     kinds = {source.kind for source in library.catalogue.sources()}
-    besides = library.catalogue.attributes(attributes) if attributes else {}
+    attribute_values = library.catalogue.attributes(attributes) if attributes else {}
     return EvaluationData(
-        # Rows of local descriptors are many times larger than what is counted of them.
+        # Local descriptors stay float32, because they take much memory.
         numbers if extractor_class(feature_set.extractor).local else numbers.astype(np.float64),
         np.array([facts[int(row)][0] for row in rows], dtype=np.str_),
         np.array(patients, dtype=np.str_) if any(patients) else None,
@@ -87,7 +87,7 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
         case_ids=np.array([facts[int(row)][2] for row in rows], dtype=np.str_),
         units=split_units(patients, contents, [images.get(int(row)) for row in rows]),
         attributes={
-            name: np.array([besides[int(row)].get(name, "") for row in rows], dtype=np.str_)
+            name: np.array([attribute_values[int(row)].get(name, "") for row in rows], dtype=np.str_)
             for name in attributes
         },
         made_by={"version": feature_set.version, **feature_set.settings},
@@ -97,12 +97,12 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
 def table_data(table: Table, source: str, attributes: Sequence[str] = ()) -> EvaluationData:
     """Numbers, findings and patients of a table's rows; columns named in ``attributes`` are no features."""
     patients = table.patient_ids
-    kept = [place for place, column in enumerate(table.columns) if column not in attributes]
+    feature_columns = [place for place, column in enumerate(table.columns) if column not in attributes]
     return EvaluationData(
-        table.X[:, kept],
+        table.X[:, feature_columns],
         np.array([finding or "" for finding in table.findings], dtype=np.str_),
         None if patients is None else np.array([p or "" for p in patients], dtype=np.str_),
-        tuple(table.columns[place] for place in kept),
+        tuple(table.columns[place] for place in feature_columns),
         source=source,
         case_ids=np.array(table.case_ids, dtype=np.str_),
         attributes=_attributes(table, attributes),
@@ -110,7 +110,7 @@ def table_data(table: Table, source: str, attributes: Sequence[str] = ()) -> Eva
 
 
 def _attributes(table: Table, names: Sequence[str]) -> dict[str, npt.NDArray[np.str_]]:
-    """Those of the attributes that are columns of a table, of words or of numbers."""
+    """The attributes that are columns of the table, as texts."""
     found = {name: table.attributes[name] for name in names if name in table.attributes}
     for name in names:
         if name in table.columns:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HELD_OUT_PATIENTS = tr_lazy("held-out patients")
 HELD_OUT_CASES = tr_lazy("held-out cases, unknown patients")
-#: Nearest cases looked at for the score of a finding.
+#: Number of nearest cases for the score of a finding.
 FINDING_K = 10
 
 Numbers = tuple[float | None, ...]
@@ -34,7 +34,7 @@ Numbers = tuple[float | None, ...]
 @dataclass(frozen=True)
 class IntervalCurve:
     """A score at k = 1, 2, ...: the mean over queries and its 95 % interval (``None``: undefined, or all
-    queries score alike)."""
+    queries have the same score)."""
 
     k: tuple[int, ...]
     mean: Numbers
@@ -43,8 +43,8 @@ class IntervalCurve:
 
     def at(self, k: int) -> tuple[float | None, float | None, float | None]:
         """Mean, low and high at ``k``, or at the largest k there is."""
-        place = min(k, len(self.k)) - 1
-        return self.mean[place], self.low[place], self.high[place]
+        index = min(k, len(self.k)) - 1
+        return self.mean[index], self.low[index], self.high[index]
 
     def to_json(self) -> dict[str, Any]:
         """``k``, ``mean``, ``low`` and ``high``, a list each."""
@@ -97,8 +97,8 @@ class FindingRoc:
 
 @dataclass(frozen=True)
 class FindingScore:
-    """How well the cases of one finding find their like: retrieval accuracy @ ``k`` of ``n`` of them, mean
-    and 95 % interval (``None``: undefined)."""
+    """Retrieval accuracy @ ``k`` of the ``n`` queries with one finding: mean and 95 % interval (``None``:
+    undefined)."""
 
     n: int
     k: int
@@ -129,10 +129,10 @@ class MetricScores:
 
     ``retrieval_accuracy``: leave-one-out among the held-out cases; ``knn_accuracy``, ``roc``: the plain
     vote of the training cases, for the ROC of the ``voters`` nearest. ``auc`` is the mean over findings
-    (``None`` where no finding can be told from the rest). Counts are held-out cases, per finding.
-    ``by_finding``: where the metric does well and where it fails. ``confusion[i][j]``: cases of the i-th
-    finding (by name) of which the ``voters`` nearest training cases have mostly the j-th, of equally many the
-    nearer. Both are empty in scores kept by version 0.1.
+    (``None`` if undefined). ``findings`` counts the held-out cases of each finding. ``by_finding``: the accuracy
+    for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of the
+    ``voters`` nearest training cases have the j-th; ties go to the nearer cases. Both are empty in scores of version
+    0.1.
     """
 
     measured_on: str
@@ -224,18 +224,26 @@ def evaluate_metric(
             "No case was held out from training.", "Hold out some cases, to measure the metric on."
         )
     names, findings = np.unique(data.y, return_inverse=True)
-    asked = findings[test]
+    query_findings = findings[test]
     patients = patient_codes(data.units, data.n_cases)
-    of_test = None if patients is None else patients[test]
+    test_patients = None if patients is None else patients[test]
     reporter.progress(0, 3, "Retrieval accuracy")
     rows, training = metric.transform(data.X[test]), metric.transform(data.X[train])
-    inside = distances_after_steps(metric.distance, rows, rows)
-    retrieval = retrieval_accuracy(inside, asked, of_test, max_k, reporter)
+    test_distances = distances_after_steps(metric.distance, rows, rows)
+    retrieval = retrieval_accuracy(test_distances, query_findings, test_patients, max_k, reporter)
     reporter.progress(1, 3, "Votes")
-    across = distances_after_steps(metric.distance, rows, training)
-    vote = votes(across, findings[train], asked, len(names), k=voters, max_k=max_k, reporter=reporter)
+    training_distances = distances_after_steps(metric.distance, rows, training)
+    vote = votes(
+        training_distances,
+        findings[train],
+        query_findings,
+        len(names),
+        k=voters,
+        max_k=max_k,
+        reporter=reporter,
+    )
     reporter.progress(2, 3, "Intervals")
-    curves = _curves(vote, asked, names.tolist(), of_test)
+    curves = _curves(vote, query_findings, names.tolist(), test_patients)
     known = patients_known(None if data.groups is None else data.groups[np.concatenate([train, test])])
     scores = MetricScores(
         measured_on=HELD_OUT_PATIENTS if known else HELD_OUT_CASES,
@@ -243,12 +251,12 @@ def evaluate_metric(
         findings=data.rows(test).findings,
         voters=vote.k,
         seed=seed,
-        retrieval_accuracy=_with_interval(retrieval, of_test, seed),
-        knn_accuracy=_with_interval(vote.correct, of_test, seed),
+        retrieval_accuracy=_with_interval(retrieval, test_patients, seed),
+        knn_accuracy=_with_interval(vote.correct, test_patients, seed),
         auc=float(np.mean([curve.auc for curve in curves.values()])) if curves else None,
         roc=curves,
-        by_finding=_by_finding(retrieval, asked, names.tolist(), of_test, seed),
-        confusion=_confusion(vote, asked, len(names)),
+        by_finding=_by_finding(retrieval, query_findings, names.tolist(), test_patients, seed),
+        confusion=_confusion(vote, query_findings, len(names)),
     )
     reporter.progress(3, 3, "Intervals")
     return scores
@@ -258,7 +266,7 @@ def accuracy_of_queries(
     metric: Metric, data: EvaluationData, test: Rows, k: int = 10, reporter: Reporter = SILENT
 ) -> Matrix:
     """(t,) retrieval accuracy @ ``k``, or the largest k there is, of each of the rows ``test`` (t,) of
-    ``data``, leave-one-out among them; NaN where no case can answer. Their mean is the one in
+    ``data``, leave-one-out among them; NaN if no case can be retrieved. Their mean is the one in
     :class:`MetricScores`.
 
     Raises:
@@ -268,24 +276,26 @@ def accuracy_of_queries(
     rows = metric.transform(data.X[test])
     findings = np.unique(data.y, return_inverse=True)[1][test]
     distances = distances_after_steps(metric.distance, rows, rows)
-    of_test = None if patients is None else patients[test]
-    accuracy: Matrix = retrieval_accuracy(distances, findings, of_test, k, reporter)[:, -1]
+    test_patients = None if patients is None else patients[test]
+    accuracy: Matrix = retrieval_accuracy(distances, findings, test_patients, k, reporter)[:, -1]
     return accuracy
 
 
 def accuracy_after_steps(
     distance: Distance, rows: Matrix, findings: Rows, patients: Rows | None, k: int = 10
 ) -> float | None:
-    """Retrieval accuracy @ ``k`` inside rows (n, m) that went through the steps: a point of a live curve."""
+    """Retrieval accuracy @ ``k`` inside rows (n, m) after the steps: a point of the training curve."""
     distances = distances_after_steps(distance, rows, rows)
     curve = mean_over_queries(retrieval_accuracy(distances, findings, patients, k))
     return number_or_none(float(curve[-1]))
 
 
-def _curves(vote: Votes, asked: Rows, names: list[str], patients: Rows | None) -> dict[str, FindingRoc]:
+def _curves(
+    vote: Votes, query_findings: Rows, names: list[str], patients: Rows | None
+) -> dict[str, FindingRoc]:
     curves = {}
     for finding, name in enumerate(names):
-        positive = asked == finding
+        positive = query_findings == finding
         if is_defined(positive):
             shares = vote.plain[:, finding]
             corners, area = roc(shares, positive), auc_with_interval(shares, positive, patients)
@@ -293,39 +303,39 @@ def _curves(vote: Votes, asked: Rows, names: list[str], patients: Rows | None) -
                 tuple(corners.fpr.tolist()),
                 tuple(corners.tpr.tolist()),
                 area.auc,
-                _of_some_width(area.ci95),
+                _nonempty_interval(area.ci95),
             )
     return curves
 
 
 def _by_finding(
-    retrieval: Matrix, asked: Rows, names: list[str], patients: Rows | None, seed: int
+    retrieval: Matrix, query_findings: Rows, names: list[str], patients: Rows | None, seed: int
 ) -> dict[str, FindingScore]:
     """Retrieval accuracy @ :data:`FINDING_K`, or the largest k there is, of the queries of each finding."""
     k = min(FINDING_K, retrieval.shape[1])
     out = {}
     for finding, name in enumerate(names):
-        rows = np.flatnonzero(asked == finding)
+        rows = np.flatnonzero(query_findings == finding)
         if len(rows):
             groups = None if patients is None else patients[rows]
             mean, low, high = over_queries(retrieval[rows, k - 1 : k], seed=seed, groups=groups)
-            ends = _of_some_width((float(low[0]), float(high[0]))) or (None, None)
+            ends = _nonempty_interval((float(low[0]), float(high[0]))) or (None, None)
             out[name] = FindingScore(len(rows), k, number_or_none(float(mean[0])), *ends)
     return out
 
 
-def _confusion(vote: Votes, asked: Rows, n_findings: int) -> tuple[tuple[int, ...], ...]:
-    # Of findings with equally many votes that of the nearer cases, not the first by name.
-    most = vote.plain >= vote.plain.max(axis=1, keepdims=True) - 1e-9
-    told = np.where(most, vote.weighted, -1.0).argmax(axis=1)
+def _confusion(vote: Votes, query_findings: Rows, n_findings: int) -> tuple[tuple[int, ...], ...]:
+    # Of findings with equally many votes the one with the nearer cases wins, not the first by name.
+    has_most_votes = vote.plain >= vote.plain.max(axis=1, keepdims=True) - 1e-9
+    predicted = np.where(has_most_votes, vote.weighted, -1.0).argmax(axis=1)
     counts = np.zeros((n_findings, n_findings), dtype=np.int64)
-    np.add.at(counts, (asked, told), 1)
+    np.add.at(counts, (query_findings, predicted), 1)
     return tuple(tuple(row) for row in counts.tolist())
 
 
 def _with_interval(per_query: Matrix, patients: Rows | None, seed: int) -> IntervalCurve:
     mean, low, high = (values.tolist() for values in over_queries(per_query, seed=seed, groups=patients))
-    ends = [_of_some_width(pair) or (None, None) for pair in zip(low, high, strict=True)]
+    ends = [_nonempty_interval(pair) or (None, None) for pair in zip(low, high, strict=True)]
     return IntervalCurve(
         tuple(range(1, len(mean) + 1)),
         tuple(number_or_none(value) for value in mean),
@@ -334,7 +344,7 @@ def _with_interval(per_query: Matrix, patients: Rows | None, seed: int) -> Inter
     )
 
 
-def _of_some_width(ends: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The interval, if it is one: cases that all score alike would say the same however they are drawn again,
-    and that is ignorance, not certainty."""
+def _nonempty_interval(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The interval; ``None`` if its ends are equal. If all cases have the same score, the bootstrap gives no
+    information."""
     return ends if ends is not None and ends[0] < ends[1] else None

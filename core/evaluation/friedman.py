@@ -1,4 +1,4 @@
-"""Whether learners differ over several tables: Friedman's test of their ranks, and Holm's of every two.
+"""Differences of learners over several tables: Friedman's test of their ranks, and Holm's test of every pair.
 
 Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7, section 3.2; used by
 passive_aggressive.txt, Tables 4 and 5.
@@ -16,7 +16,7 @@ import numpy as np
 from semblance.core.evaluation.intervals import Matrix
 from semblance.core.evaluation.result import EvaluationResult
 
-#: Scores with one of these words in their name are the better the smaller they are.
+#: For scores with one of these words in their name smaller is better.
 _SMALLER = ("error", "loss")
 
 
@@ -81,7 +81,7 @@ def friedman(score: str, values: Mapping[str, Sequence[float]]) -> Friedman:
 
 
 def holm(test: Friedman) -> tuple[HolmPair, ...]:
-    """Every two learners of ``test``, the surest difference first; p values adjusted after Holm (1979)."""
+    """Every two learners of ``test``, by increasing p value; p values adjusted after Holm (1979)."""
     from scipy.special import ndtr
 
     k = len(test.ranks)
@@ -101,8 +101,7 @@ def holm(test: Friedman) -> tuple[HolmPair, ...]:
 def friedman_over(results: Sequence[EvaluationResult], scores: Sequence[str]) -> tuple[Friedman, ...]:
     """The test for each of ``scores``, by its mean, over all tables where every ranked learner has it.
 
-    Ranked are the learners measured on every table; scores with fewer than two of them, or on fewer than two
-    tables, are left out.
+    Only learners measured on every table are ranked. Scores with fewer than two learners or tables are left out.
     """
     tables = [
         {one.learner: {name: score.mean for name, score in one.scores.items()} for one in result.results}
@@ -135,7 +134,7 @@ def smaller_is_better(score: str) -> bool:
 
 
 def _ranks(table: Matrix) -> Matrix:
-    """Of each row the ranks from the smallest, equal values sharing theirs."""
+    """The ranks in each row from the smallest; equal values share the mean of theirs."""
     below = (table[:, None, :] < table[:, :, None]).sum(axis=2)
     equal = (table[:, None, :] == table[:, :, None]).sum(axis=2)
     shared: Matrix = below + (equal + 1) / 2.0

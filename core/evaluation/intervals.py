@@ -1,4 +1,4 @@
-"""How far a score can be trusted: over repeats, and over queries."""
+"""Intervals of scores, over repeats and over queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Z = 1.959964
 
 @dataclass(frozen=True)
 class Summary:
-    """One score over the repeats; ``values`` hold ``None`` where a repeat could not give it.
+    """One score over the repeats; ``values`` are ``None`` for repeats without this score.
 
     ``std`` (n - 1) and ``ci95`` are ``None`` with fewer than two values.
     """
@@ -56,22 +56,22 @@ def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Any, Any]:
 def over_repeats(values: Sequence[float | None]) -> Summary:
     """Mean, standard deviation and 95 % t interval over repeats; that of fractions stays within 0..1.
 
-    The interval says how well the mean over random splits of *these* cases is known; repeats share cases,
-    so differences between learners are judged by :mod:`semblance.core.evaluation.significance` instead.
+    The interval is that of the mean over random splits of *these* cases. Repeats share cases,
+    so differences between learners are tested by :mod:`semblance.core.evaluation.significance` instead.
 
     Raises:
         ValueError: no value at all.
     """
-    there = np.array([value for value in values if value is not None], dtype=np.float64)
-    if not len(there):
+    present = np.array([value for value in values if value is not None], dtype=np.float64)
+    if not len(present):
         raise ValueError("a summary needs a value")
-    mean, n = float(there.mean()), len(there)
+    mean, n = float(present.mean()), len(present)
     if n < 2:
         return Summary(mean, None, None, tuple(values))
-    std = float(there.std(ddof=1))
+    std = float(present.std(ddof=1))
     half = t_quantile(0.975, n - 1) * std / n**0.5
     low, high = mean - half, mean + half
-    if there.min() >= 0.0 and there.max() <= 1.0:
+    if present.min() >= 0.0 and present.max() <= 1.0:
         low, high = max(0.0, low), min(1.0, high)
     return Summary(mean, std, (low, high), tuple(values))
 
@@ -82,7 +82,7 @@ def over_queries(
     """Mean, and lower and upper end of its 95 % percentile bootstrap interval, each (K,).
 
     ``per_query`` (q, K), NaN where a query has no value. With ``groups`` (q,) whole patients are drawn,
-    as their cases are alike.
+    because their cases are not independent.
     """
     has = ~np.isnan(per_query)
     unit = np.arange(len(per_query)) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -105,9 +105,9 @@ def over_queries(
 def _percentiles(means: Matrix) -> tuple[Matrix, Matrix]:
     ends = np.full((2, means.shape[1]), np.nan)
     for column in range(means.shape[1]):
-        there = means[~np.isnan(means[:, column]), column]
-        if len(there):
-            ends[:, column] = np.percentile(there, [2.5, 97.5])
+        present = means[~np.isnan(means[:, column]), column]
+        if len(present):
+            ends[:, column] = np.percentile(present, [2.5, 97.5])
     return ends[0], ends[1]
 
 

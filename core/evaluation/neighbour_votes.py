@@ -1,4 +1,4 @@
-"""What the nearest cases of every held-out case vote, asked as a search asks."""
+"""The votes of the nearest cases of every held-out case, as in a search."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.tasks import SILENT, Reporter
 
-#: Held-out cases asked at most; more change nothing that can be seen.
-MOST = 4000
+#: Maximum number of held-out queries; more change the result very little.
+MAX_QUERIES = 4000
 VOTERS = 10
 
 
@@ -28,33 +28,33 @@ def neighbour_votes(
     patients: npt.NDArray[np.object_],
     keys: Rows,
     rows: npt.NDArray[np.int64],
-    asked: npt.NDArray[np.intp],
+    queries: npt.NDArray[np.intp],
     measured_on: str,
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> NeighbourVotes | None:
-    """The votes of the :data:`VOTERS` nearest of the cases ``asked``, places in the index.
+    """The votes of the :data:`VOTERS` nearest of the ``queries``, row numbers in the index.
 
     ``coordinates`` (n, m) and ``ties`` (n, d) are what ``index`` holds; ``findings`` (n,), ``None`` for a
     case without; ``patients`` (n,) "" where unknown; ``keys`` (n,) as in
-    :func:`semblance.core.retrieval.ranking.rank`; ``rows`` (n,) ids of the cases. ``None`` where there are fewer than
-    two findings, or no one to ask.
+    :func:`semblance.core.retrieval.ranking.rank`; ``rows`` (n,) ids of the cases. ``None`` if there are fewer than
+    two findings, or no queries.
 
     Raises:
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter asked for it.
     """
     names = sorted({finding for finding in findings if finding})
-    asked = np.array([place for place in asked.tolist() if findings[place]], dtype=np.intp)
-    if len(names) < 2 or not len(asked):
+    queries = np.array([place for place in queries.tolist() if findings[place]], dtype=np.intp)
+    if len(names) < 2 or not len(queries):
         return None
-    if len(asked) > MOST:
-        asked = np.sort(np.random.default_rng(seed).choice(asked, MOST, replace=False))
+    if len(queries) > MAX_QUERIES:
+        queries = np.sort(np.random.default_rng(seed).choice(queries, MAX_QUERIES, replace=False))
     finding = names[-1] if len(names) == 2 else None
-    votes, voters, truth = (np.zeros(len(asked), dtype=np.int64) for _ in range(3))
-    for number, place in enumerate(asked.tolist()):
-        if number % 64 == 0:
+    votes, voters, truth = (np.zeros(len(queries), dtype=np.int64) for _ in range(3))
+    for position, place in enumerate(queries.tolist()):
+        if position % 64 == 0:
             reporter.check_cancelled()
-            reporter.progress(number, len(asked), "Calibrating the vote")
+            reporter.progress(position, len(queries), "Calibrating the vote")
         query = EmbeddedQuery(
             np.asarray(coordinates[place], dtype=np.float64),
             None if ties is None else np.asarray(ties[place], dtype=np.float64),
@@ -62,20 +62,22 @@ def neighbour_votes(
             patients[place] or None,
             int(keys[place]),
         )
-        found = rank(index, query, VOTERS, patients=patients, keys=keys).rows.tolist()
-        said = Counter(name for near in found if (name := findings[near]))
-        told = finding if finding is not None else max(said, key=lambda name: said[name], default=names[0])
-        votes[number], voters[number] = said[told], sum(said.values())
-        truth[number] = findings[place] == told
-    known = [patients[place] for place in asked.tolist()]
+        nearest = rank(index, query, VOTERS, patients=patients, keys=keys).rows.tolist()
+        counts = Counter(name for neighbour in nearest if (name := findings[neighbour]))
+        voted_finding = (
+            finding if finding is not None else max(counts, key=lambda name: counts[name], default=names[0])
+        )
+        votes[position], voters[position] = counts[voted_finding], sum(counts.values())
+        truth[position] = findings[place] == voted_finding
+    patient_names = [patients[place] for place in queries.tolist()]
     codes: dict[object, int] = {}
-    units = [codes.setdefault(name or ("", at), len(codes)) for at, name in enumerate(known)]
+    units = [codes.setdefault(name or ("", index), len(codes)) for index, name in enumerate(patient_names)]
     return NeighbourVotes(
-        rows[asked],
+        rows[queries],
         votes,
         voters,
         truth.astype(np.bool_),
-        np.array(units, dtype=np.intp) if any(known) else None,
+        np.array(units, dtype=np.intp) if any(patient_names) else None,
         finding,
         measured_on,
     )

@@ -1,8 +1,7 @@
-"""The nearest cases of many queries, block by block, with ties that favour no order of rows.
+"""The nearest cases of many queries, block by block, with ties that do not depend on the order of rows.
 
-Learned distances tie often (BDM knows few codes). Ties are broken by a second distance, the Euclidean one,
-where it is given; cases still tied count in expectation over their random order. So no score depends on
-the order of the rows, and none is won by luck.
+Learned distances tie often (BDM has few codes). A second distance, the Euclidean one, breaks ties if it is given.
+Cases that still tie count in expectation over their random order. So no score depends on the order of the rows.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
-#: Distances closer than this share of the largest one compared are the same but for rounding.
+#: Distances that differ by less than this share of the largest one are equal up to rounding.
 TIE = 1e-12
-#: Largest number of float64 values held at once by one temporary array (16 MiB).
+#: Maximum number of float64 values in a temporary array (16 MiB).
 BLOCK = 2_000_000
 
 
@@ -42,10 +41,10 @@ class PairDistances(Protocol):
 
     @property
     def width(self) -> int:
-        """Values needed at once to compare one pair."""
+        """Number of values in memory to compare one pair."""
 
     def rough(self, queries: Rows) -> tuple[Matrix, float]:
-        """(b, n) distances of some queries to the whole gallery, and the largest error they can have."""
+        """(b, n) distances of some queries to the whole gallery, and their largest possible error."""
 
     def exact(self, queries: Rows, gallery: Rows) -> Matrix:
         """(b, w) distances of queries (b,) to their gallery rows (b, w), by direct difference."""
@@ -54,11 +53,11 @@ class PairDistances(Protocol):
         """(b, w) distances that break ties of :meth:`exact`, or ``None``."""
 
     def among(self, gallery: Rows) -> PairDistances:
-        """The same to some rows of the gallery only, whose ties nothing breaks."""
+        """The distances to some rows of the gallery, without a second distance."""
 
 
 class GivenDistances:
-    """Distances that are already there: ``first`` (q, n), and ``second`` of the same shape to break ties."""
+    """Distances that are given: ``first`` (q, n), and ``second`` of the same shape to break ties."""
 
     def __init__(self, first: Matrix, second: Matrix | None = None) -> None:
         self._first, self._second = first, second
@@ -78,7 +77,7 @@ class GivenDistances:
         return None if self._second is None else self._second[queries[:, None], gallery]
 
     def among(self, gallery: Rows) -> GivenDistances:
-        """The same to the rows ``gallery`` (g,) only, whose ties nothing breaks."""
+        """The distances to the rows ``gallery`` (g,), without a second distance."""
         return GivenDistances(self._first[:, gallery])
 
 
@@ -114,7 +113,7 @@ class EmbeddedDistances:
         return None if self._second is None else _between(*self._second, queries, gallery)
 
     def among(self, gallery: Rows) -> EmbeddedDistances:
-        """The same to the rows ``gallery`` (g,) only, whose ties nothing breaks."""
+        """The distances to the rows ``gallery`` (g,), without a second distance."""
         return EmbeddedDistances(self._q, self._x[gallery])
 
 
@@ -150,7 +149,7 @@ class ScannedDistances:
         return None if self._second is None else _between(*self._second, queries, gallery)
 
     def among(self, gallery: Rows) -> ScannedDistances:
-        """The same to the rows ``gallery`` (g,) only, whose ties nothing breaks."""
+        """The distances to the rows ``gallery`` (g,), without a second distance."""
         return ScannedDistances(self._distance, self._q, self._x[gallery])
 
 
@@ -167,8 +166,8 @@ class Ranked:
 
     ``queries`` (b,); ``share`` (b, K, c): the expected share of each finding at each rank, 0 beyond the
     gallery; ``distance`` (b, K), infinite beyond the gallery; ``size`` (b,): cases in the gallery.
-    ``first`` and ``tied`` (b, K): where the cases that tie with that rank begin (0 the nearest), and how many
-    they are; their order is random, their shares equal.
+    ``first`` and ``tied`` (b, K): the first rank of the cases that tie with that rank (0 the nearest), and their
+    number. Their order is random, their shares equal.
     """
 
     queries: Rows
@@ -191,8 +190,8 @@ def ranked_blocks(
 ) -> Iterator[Ranked]:
     """The ``k`` nearest of every query, a block of queries at a time.
 
-    ``findings`` (n,) number the findings of the gallery. Cases of the query's own patient never answer
-    it; to leave a query itself out where patients are unknown, give every row a number of its own.
+    ``findings`` (n,) number the findings of the gallery. Cases of the query's own patient are left
+    out. To leave out only the query itself, if patients are unknown, give every row its own number.
     """
     k = min(k, distances.n_gallery)
     step = max(1, BLOCK // max(1, distances.n_gallery))
@@ -206,19 +205,19 @@ def ranked_blocks(
         kth = np.partition(rough, k - 1, axis=1)[:, k - 1]
         reach = kth + 2.0 * slack + 4.0 * TIE * np.abs(kth)
         near = np.minimum((rough <= reach[:, None]).sum(axis=1), size)
-        # Rows with many ties need far more candidates than others: ranked apart, they cost only themselves.
-        for rows in _alike(near, max(distances.width, n_findings)):
+        # Rows with many ties need many more candidates, so they are ranked separately.
+        for rows in _similar_runs(near, max(distances.width, n_findings)):
             width = max(1, int(near[rows].max()))
             yield _rank(distances, queries[rows], rough[rows], size[rows], width, findings, n_findings, k)
 
 
-def _alike(near: Rows, width: int) -> Iterator[Rows]:
-    """Runs of rows whose candidates are alike in number and fit a block."""
+def _similar_runs(near: Rows, width: int) -> Iterator[Rows]:
+    """Groups of rows with similar numbers of candidates that fit in a block."""
     order = np.argsort(near, kind="stable")
     start = 0
     while start < len(order):
-        fewest = int(near[order[start]])
-        end = int(np.searchsorted(near[order], max(64, 2 * fewest), side="right"))
+        smallest = int(near[order[start]])
+        end = int(np.searchsorted(near[order], max(64, 2 * smallest), side="right"))
         end = min(end, start + max(1, BLOCK // (width * max(1, int(near[order[end - 1]])))))
         yield order[start:end]
         start = end
@@ -250,42 +249,44 @@ def _rank(
         second = np.take_along_axis(second, order, axis=1)
         exact[tied] = np.take_along_axis(exact[tied], order, axis=1)
         gallery[tied] = np.take_along_axis(gallery[tied], order, axis=1)
-        new = (np.diff(tie[tied], axis=1) > 0) | (np.diff(second, axis=1) > TIE * second.max(axis=1)[:, None])
-        tie[tied, 1:] = np.cumsum(new, axis=1)
+        is_new = (np.diff(tie[tied], axis=1) > 0) | (
+            np.diff(second, axis=1) > TIE * second.max(axis=1)[:, None]
+        )
+        tie[tied, 1:] = np.cumsum(is_new, axis=1)
     number = tie + np.arange(len(tie))[:, None] * width
     finite = np.isfinite(exact)
     cells = number[finite] * n_findings + findings[gallery[finite]]
     table = np.bincount(cells, minlength=number.size * n_findings).reshape(number.size, n_findings)
     count = table.sum(axis=1)
     share, distance = np.zeros((len(queries), k, n_findings)), np.full((len(queries), k), np.inf)
-    shown = min(k, width)
-    group = number[:, :shown]
-    share[:, :shown] = np.where(
-        finite[:, :shown, None], table[group] / np.maximum(count[group], 1.0)[..., None], 0.0
+    n_ranks = min(k, width)
+    group = number[:, :n_ranks]
+    share[:, :n_ranks] = np.where(
+        finite[:, :n_ranks, None], table[group] / np.maximum(count[group], 1.0)[..., None], 0.0
     )
-    distance[:, :shown] = exact[:, :shown]
-    begins, tied = np.tile(np.arange(k), (len(queries), 1)), np.ones((len(queries), k), dtype=np.intp)
-    tied[:, :shown] = np.maximum(count[group], 1)
-    again = np.diff(group, axis=1) == 0
-    begins[:, 1:shown][again] = 0
-    begins[:, :shown] = np.maximum.accumulate(begins[:, :shown], axis=1)
-    return Ranked(queries, share, distance, size, begins, tied)
+    distance[:, :n_ranks] = exact[:, :n_ranks]
+    first_of_tie, tied = np.tile(np.arange(k), (len(queries), 1)), np.ones((len(queries), k), dtype=np.intp)
+    tied[:, :n_ranks] = np.maximum(count[group], 1)
+    same_tie = np.diff(group, axis=1) == 0
+    first_of_tie[:, 1:n_ranks][same_tie] = 0
+    first_of_tie[:, :n_ranks] = np.maximum.accumulate(first_of_tie[:, :n_ranks], axis=1)
+    return Ranked(queries, share, distance, size, first_of_tie, tied)
 
 
 def tie_numbers(ascending: Matrix) -> Rows:
     """(b, w) 0, 1, ... per row, the same for distances that tie; infinite ones never tie."""
     largest = np.where(np.isfinite(ascending), ascending, 0.0).max(axis=1, initial=0.0)
     with np.errstate(invalid="ignore"):
-        new = ~(np.diff(ascending, axis=1) <= TIE * largest[:, None])
+        is_new = ~(np.diff(ascending, axis=1) <= TIE * largest[:, None])
     tie = np.zeros(ascending.shape, dtype=np.intp)
-    np.cumsum(new, axis=1, out=tie[:, 1:])
+    np.cumsum(is_new, axis=1, out=tie[:, 1:])
     return tie
 
 
 def metric_distances(metric: Metric, Q: Matrix, X: Matrix) -> EmbeddedDistances | ScannedDistances:
     """Distances of ``metric`` from rows (q, d) to rows (n, d), as extracted.
 
-    Where the distance is one of those that tie, the Euclidean one after the steps breaks the ties.
+    If distances of this kind tie, the Euclidean distance after the steps breaks the ties.
 
     Raises:
         BadInput: rows the metric cannot take.
@@ -294,7 +295,7 @@ def metric_distances(metric: Metric, Q: Matrix, X: Matrix) -> EmbeddedDistances 
 
 
 def distances_after_steps(distance: Distance, Q: Matrix, X: Matrix) -> EmbeddedDistances | ScannedDistances:
-    """The same for rows (q, m) and (n, m) that went through the steps already."""
+    """The distances of rows (q, m) and (n, m) after the steps."""
     second = (Q, X) if distance.ties else None
     if not distance.embeds:
         return ScannedDistances(distance, Q, X, second)

@@ -1,4 +1,4 @@
-"""How far average ranks must lie apart to differ: Nemenyi's test, and who does not differ from whom.
+"""Nemenyi's test: the critical difference of average ranks, and the learners that do not differ.
 
 Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7, sections 3.2.2, 3.2.4.
 """

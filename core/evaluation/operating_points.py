@@ -1,4 +1,4 @@
-"""How surely an area or a sensitivity is known: drawing whole patients again; and where a test is set."""
+"""The sensitivity at a specificity, and bootstrap intervals that draw whole patients."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from semblance.core.evaluation.roc import Truth, Vector, is_defined
 from semblance.core.evaluation.splits import Rows
 
-#: How often patients are drawn.
+#: Number of bootstrap draws.
 DRAWS = 500
 
 
 def sensitivity_at(specificity: float) -> Callable[[Vector, Truth], float]:
-    """Of ``scores`` (n,) and ``positive`` (n,): the sensitivity of the lowest threshold that is as specific.
+    """Of ``scores`` (n,) and ``positive`` (n,): the sensitivity at the lowest threshold with this specificity.
 
-    The threshold is one of the scores (or above all): what scores at least it is called positive.
+    The threshold is one of the scores, or above all of them. Scores at or above it are positive.
     """
 
     def sensitivity(scores: Vector, positive: Truth) -> float:
         negative = np.sort(scores[~positive])
-        most = int(np.floor((1.0 - specificity) * len(negative) + 1e-9))
-        # Called positive is what scores above the first negative that may not be.
-        limit = negative[len(negative) - most - 1] if most < len(negative) else -np.inf
-        return float((scores[positive] > limit).mean())
+        max_alarms = int(np.floor((1.0 - specificity) * len(negative) + 1e-9))
+        # Scores above the first negative that must not be an alarm are positive.
+        threshold = negative[len(negative) - max_alarms - 1] if max_alarms < len(negative) else -np.inf
+        return float((scores[positive] > threshold).mean())
 
     return sensitivity
 
@@ -40,7 +40,7 @@ def bootstrap(
 ) -> tuple[float, float] | None:
     """95 % percentile interval of ``score`` (Efron 1979), whole ``patients`` (n,) drawn with replacement.
 
-    Draws without cases of both sides are left out; ``None`` where fewer than half can be used.
+    Draws without cases of both sides are left out; ``None`` if fewer than half of the draws remain.
     """
     unit = np.arange(len(scores)) if patients is None else np.unique(patients, return_inverse=True)[1]
     order = np.argsort(unit, kind="stable")

@@ -1,4 +1,4 @@
-"""Cases on a plane: principal axes or landmarks at once, then a map that keeps neighbours together."""
+"""Projections of cases to a plane: principal axes or landmark scaling first, then a neighbour map."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Rows = npt.NDArray[np.int64]
 #: (a,), (b,) places of cases -> (a, b) squared distances.
 Between = Callable[[Rows, Rows], Matrix]
 
-#: Cases with forces of their own; the others are placed by their nearest among them.
-MOST_MOVED, MOST_SCANNED = 10_000, 3_000
-#: Landmarks of the first map where a metric has no coordinates, and coordinates whose axes are looked for.
-LANDMARKS, AXES_OF = 200, 5_000
+#: Maximum number of cases with forces; the others are placed between their nearest ones. With and without coordinates.
+MAX_MOVED, MAX_SCANNED = 10_000, 3_000
+#: Number of landmarks for a metric without coordinates, and of cases for the principal axes.
+LANDMARKS, AXES_SAMPLE = 200, 5_000
 PERPLEXITY = 30.0
-#: Nearest moved cases between which another is placed.
-_PLACED_BY = 5
-#: Squared distances held at once.
+#: Number of nearest cases with forces between which another case is placed.
+_ANCHORS = 5
+#: Number of squared distances in memory.
 _BLOCK = 4_000_000
-#: Cases asked how many of their nearest the map keeps, and how many nearest.
-_ASKED, NEAREST = 500, 10
+#: Number of queries for neighbour preservation, and of their nearest cases.
+_QUERIES, NEAREST = 500, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,20 +43,20 @@ class Plane:
 def principal_axes(coordinates: Matrix, *, seed: int = 0) -> Plane:
     """The two principal components of (n, m) coordinates; of many cases the axes are a sample's."""
     n = len(coordinates)
-    chosen = _sample(n, AXES_OF, seed)
-    some = coordinates[chosen].astype(np.float64)
-    middle = some.mean(axis=0)
-    some -= middle
-    _, strength, axes = np.linalg.svd(some, full_matrices=False)
+    chosen = _sample(n, AXES_SAMPLE, seed)
+    sample = coordinates[chosen].astype(np.float64)
+    mean_point = sample.mean(axis=0)
+    sample -= mean_point
+    _, strength, axes = np.linalg.svd(sample, full_matrices=False)
     total = float((strength**2).sum())
     share = float((strength[:2] ** 2).sum()) / total if total > 0 else None
     axes = axes[:2]
-    # A component's sign is nobody's; this one does not change from run to run.
+    # The sign of a component is arbitrary; this choice does not change from run to run.
     largest = np.abs(axes).argmax(axis=1)
     axes = axes * np.where(np.take_along_axis(axes, largest[:, None], axis=1) < 0, -1.0, 1.0)
     out = np.zeros((n, 2))
     for start in range(0, n, 8192):
-        block = coordinates[start : start + 8192].astype(np.float64) - middle
+        block = coordinates[start : start + 8192].astype(np.float64) - mean_point
         out[start : start + 8192, : len(axes)] = block @ axes.T
     return Plane(out, share)
 
@@ -75,11 +75,13 @@ def landmark_scaling(n: int, between: Between, *, seed: int = 0, reporter: Repor
     positive = float(np.linalg.eigvalsh(centred).clip(min=0).sum())
     share = float(values.clip(min=0).sum()) / positive if positive > 0 else None
     signs = np.where(np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0) < 0, -1.0, 1.0)
-    back = (vectors * signs / np.sqrt(np.where(values > 0, values, np.inf))).T
+    projection = (vectors * signs / np.sqrt(np.where(values > 0, values, np.inf))).T
     out = np.zeros((n, 2))
     for part in _blocks(n, len(chosen)):
         reporter.check_cancelled()
-        out[part, : len(back)] = -0.5 * (between(np.arange(part.start, part.stop), chosen) - means) @ back.T
+        out[part, : len(projection)] = (
+            -0.5 * (between(np.arange(part.start, part.stop), chosen) - means) @ projection.T
+        )
     return Plane(out, share)
 
 
@@ -105,16 +107,16 @@ def nearest_neighbours(
 class NeighbourMap:
     """A neighbour map of n cases that grows round by round.
 
-    At most ``most`` cases, a seeded sample, attract and repel; each of the others lies between its nearest
-    among those, the nearer the heavier.
+    At most ``maximum`` cases, a seeded sample, attract and repel. Each other case is placed between the nearest of
+    these, weighted by nearness.
     """
 
     def __init__(
-        self, start: Matrix, between: Between, *, most: int, seed: int = 0, reporter: Reporter = SILENT
+        self, start: Matrix, between: Between, *, maximum: int, seed: int = 0, reporter: Reporter = SILENT
     ) -> None:
         """``start`` (n, 2) is the first map."""
         n = len(start)
-        self.moved = _sample(n, most, seed)
+        self.moved = _sample(n, maximum, seed)
         k = min(round(3 * PERPLEXITY), len(self.moved) - 1)
         near, distances = nearest_neighbours(
             self.moved, self.moved, k, between, reporter, tr_lazy("Finding neighbours")
@@ -123,33 +125,35 @@ class NeighbourMap:
         self._start = start[self.moved]
         self._n = n
         self._others = np.setdiff1d(np.arange(n), self.moved)
-        by = min(_PLACED_BY, len(self.moved))
+        n_anchors = min(_ANCHORS, len(self.moved))
         if len(self._others):
-            self._by, away = nearest_neighbours(
-                self._others, self.moved, by, between, reporter, tr_lazy("Placing the other cases")
+            self._anchors, distances = nearest_neighbours(
+                self._others, self.moved, n_anchors, between, reporter, tr_lazy("Placing the other cases")
             )
-            weight = 1.0 / (np.sqrt(away.clip(min=0)) + 1e-9 + 0.1 * np.sqrt(away.clip(min=0)).mean())
+            weight = 1.0 / (
+                np.sqrt(distances.clip(min=0)) + 1e-9 + 0.1 * np.sqrt(distances.clip(min=0)).mean()
+            )
             self._weight = weight / weight.sum(axis=1, keepdims=True)
 
     @property
     def rounds(self) -> int:
-        """How many there will be."""
+        """The number of rounds."""
         return ROUNDS
 
     def grow(self) -> Iterator[Callable[[], Matrix]]:
         """After every round a function that gives the whole map (n, 2) as it is then."""
         for moved in rounds(self._table, self._start):
-            yield partial(self._whole, moved)
+            yield partial(self._full_map, moved)
 
-    def _whole(self, moved: Matrix) -> Matrix:
-        # Held so that it is wide rather than tall, as screens are, and not mirrored against the first map.
+    def _full_map(self, moved: Matrix) -> Matrix:
+        # Turned so that it is wider than high, like screens, and not mirrored against the first map.
         axes = np.linalg.eigh(moved.T @ moved)[1][:, ::-1]
         moved = moved @ axes
         moved = moved * np.where((moved * self._start).sum(axis=0) < 0, -1.0, 1.0)
         out = np.empty((self._n, 2))
         out[self.moved] = moved
         if len(self._others):
-            out[self._others] = np.einsum("nk,nkd->nd", self._weight, moved[self._by])
+            out[self._others] = np.einsum("nk,nkd->nd", self._weight, moved[self._anchors])
         return out
 
 
@@ -159,27 +163,27 @@ def neighbour_preservation(places: Matrix, between: Between, *, seed: int = 0) -
     n = len(places)
     if n < NEAREST + 2:
         return None
-    asked, everyone = _sample(n, _ASKED, seed), np.arange(n)
+    queries, everyone = _sample(n, _QUERIES, seed), np.arange(n)
 
     def on_map(a: Rows, b: Rows) -> Matrix:
-        away: Matrix = ((places[a][:, None] - places[b]) ** 2).sum(axis=2)
-        return away
+        distances: Matrix = ((places[a][:, None] - places[b]) ** 2).sum(axis=2)
+        return distances
 
-    near, _ = nearest_neighbours(asked, everyone, NEAREST, between)
-    seen, _ = nearest_neighbours(asked, everyone, NEAREST, on_map)
-    kept = [len(np.intersect1d(a, b)) for a, b in zip(near, seen, strict=True)]
-    return float(np.mean(kept)) / NEAREST
+    near, _ = nearest_neighbours(queries, everyone, NEAREST, between)
+    near_on_map, _ = nearest_neighbours(queries, everyone, NEAREST, on_map)
+    shared = [len(np.intersect1d(a, b)) for a, b in zip(near, near_on_map, strict=True)]
+    return float(np.mean(shared)) / NEAREST
 
 
 def euclidean_distances(coordinates: Matrix) -> Between:
     """Squared Euclidean distances between rows of (n, m) coordinates, good to single precision."""
-    single = np.ascontiguousarray(coordinates - coordinates.mean(axis=0), dtype=np.float32)
-    squares = np.einsum("ij,ij->i", single, single)
+    coordinates32 = np.ascontiguousarray(coordinates - coordinates.mean(axis=0), dtype=np.float32)
+    squares = np.einsum("ij,ij->i", coordinates32, coordinates32)
 
     def between(a: Rows, b: Rows) -> Matrix:
-        # All of them, the usual case, are not copied.
-        other = single if len(b) == len(single) else single[b]
-        table = single[a] @ other.T
+        # In the usual case of all rows nothing is copied.
+        other = coordinates32 if len(b) == len(coordinates32) else coordinates32[b]
+        table = coordinates32[a] @ other.T
         table *= -2
         table += squares[a][:, None]
         table += squares[b]
@@ -188,10 +192,10 @@ def euclidean_distances(coordinates: Matrix) -> Between:
     return between
 
 
-def _sample(n: int, most: int, seed: int) -> Rows:
-    if n <= most:
+def _sample(n: int, maximum: int, seed: int) -> Rows:
+    if n <= maximum:
         return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(n, maximum, replace=False))
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:

@@ -1,4 +1,4 @@
-"""Whether probabilities come true: observed shares in ten bins, and the expected calibration error."""
+"""Reliability of probabilities: observed shares in ten bins, and the expected calibration error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Vector = npt.NDArray[np.float64]
 Truth = npt.NDArray[np.bool_]
 
 BINS = 10
-#: Forecasts drawn to know how far a perfect forecaster errs by chance.
+#: Number of simulations of a perfect forecaster.
 DRAWS = 2000
 
 
@@ -37,12 +37,12 @@ def bin_of(probability: Vector) -> npt.NDArray[np.intp]:
 
 def reliability(probability: Vector, truth: Truth) -> tuple[Bin, ...]:
     """The bins that have a case, in order."""
-    place = bin_of(probability)
+    bins = bin_of(probability)
     out = []
-    for number in np.unique(place).tolist():
-        inside = place == number
-        n, hits = int(inside.sum()), int(truth[inside].sum())
-        mean = float(probability[inside].mean())
+    for number in np.unique(bins).tolist():
+        in_bin = bins == number
+        n, hits = int(in_bin.sum()), int(truth[in_bin].sum())
+        mean = float(probability[in_bin].mean())
         low, high = wilson(hits / n, n)
         out.append(Bin(number / BINS, (number + 1) / BINS, n, mean, hits / n, (low, high)))
     return tuple(out)
@@ -53,20 +53,20 @@ def expected_calibration_error(probability: Vector, truth: Truth | Vector) -> fl
 
     ``truth`` (n,) may be shares, where findings tie.
     """
-    place = bin_of(probability)
-    gap = np.bincount(place, truth.astype(np.float64) - probability, minlength=BINS)
+    bins = bin_of(probability)
+    gap = np.bincount(bins, truth.astype(np.float64) - probability, minlength=BINS)
     return float(np.abs(gap).sum() / len(probability))
 
 
 def perfect_error(probability: Vector, *, seed: int = 0, share: float = 0.95) -> float:
-    """The error below which a forecaster whose every estimate is true stays with chance ``share``.
+    """The error that a perfect forecaster does not exceed with probability ``share``.
 
-    Findings are drawn from the estimates themselves, :data:`DRAWS` times.
+    It is simulated by drawing findings from the estimates :data:`DRAWS` times.
     """
     rng = np.random.default_rng(seed)
-    place, n = bin_of(probability), len(probability)
-    sums = np.bincount(place, probability, minlength=BINS)
-    # One draw of the many cases of equal estimate is one binomial number.
+    bins, n = bin_of(probability), len(probability)
+    sums = np.bincount(bins, probability, minlength=BINS)
+    # The cases with equal estimates are one binomial draw.
     levels, counts = np.unique(np.round(probability, 6), return_counts=True)
     hits = rng.binomial(counts, levels, size=(DRAWS, len(levels))).astype(np.float64)
     totals = np.zeros((DRAWS, BINS))

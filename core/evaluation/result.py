@@ -1,4 +1,4 @@
-"""What an evaluation gives: scores, curves and comparisons, and the JSON scripts rely on."""
+"""The result of an evaluation: scores, curves and comparisons, and its JSON (CONTRACT.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vector = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """What single tested cases got: ``score`` names it, ``rows`` (q,) of the data have ``values`` (q,)."""
+    """The values (q,) of the score ``score`` of single queries, which are ``rows`` (q,) of the data."""
 
     score: str
     rows: npt.NDArray[np.intp]
@@ -28,7 +28,7 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What one metric scored in one repeat.
+    """The scores of one metric in one repeat.
 
     ``curves`` hold by name the score (K,) at k = 1, 2, ... K, NaN where undefined; ``rocs`` are by finding.
     ``intervals``: by the name of a score and of a method (``delong``, ``bootstrap``) the 95 % interval over
@@ -57,7 +57,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Seconds:
-    """Time of fitting the learner, the steps not counted."""
+    """Time of fitting the learner, without the steps."""
 
     median: float
     min: float
@@ -77,7 +77,7 @@ class LearnerResult:
     fit_seconds: Seconds
 
     def to_json(self) -> dict[str, Any]:
-        """One of the ``results`` of an evaluation in CONTRACT.md, without what papers print."""
+        """One of the ``results`` of an evaluation in CONTRACT.md, without printed values of papers."""
         curves: dict[str, Any] = {name: curve.to_json() for name, curve in self.curves.items()}
         curves["roc"] = {
             finding: {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
@@ -103,7 +103,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class SplitFacts:
-    """How cases were set apart; sizes are means over the repeats."""
+    """How cases were split; sizes are means over the repeats."""
 
     rule: str
     by_patient: bool
@@ -113,7 +113,7 @@ class SplitFacts:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationResult:
-    """Learners measured on the same splits of the same cases, judged by the scores ``compared``."""
+    """Learners measured on the same splits of the same cases, compared by the scores ``compared``."""
 
     protocol: str
     source: Mapping[str, Any]
@@ -151,7 +151,7 @@ def summarise(
     measured: Sequence[Measured],
     seconds: Sequence[float],
 ) -> LearnerResult:
-    """One learner's repeats (at least one) together."""
+    """Summarise the repeats (at least one) of a learner."""
     return LearnerResult(
         learner=learner,
         params=params,
@@ -176,14 +176,14 @@ def compare(
             for score in scores:
                 if score not in a.scores or score not in b.scores:
                     continue
-                told = corrected_t_test(a.scores[score].values, b.scores[score].values, n_train, n_test)
-                if told is not None:
-                    found.append(Comparison(a.learner, b.learner, score, **vars(told)))
+                difference = corrected_t_test(a.scores[score].values, b.scores[score].values, n_train, n_test)
+                if difference is not None:
+                    found.append(Comparison(a.learner, b.learner, score, **vars(difference)))
     return tuple(found)
 
 
 def number_or_none(value: float) -> float | None:
-    """``None`` for NaN, which JSON does not know."""
+    """The value, or ``None`` for NaN, which JSON does not have."""
     return None if math.isnan(value) else float(value)
 
 
@@ -205,7 +205,7 @@ def _curve(curves: Sequence[Vector]) -> Curve:
     means: list[float | None] = []
     stds: list[float | None] = []
     for at_k in zip(*(curve[:length].tolist() for curve in curves), strict=True):
-        there = [value for value in at_k if not math.isnan(value)]
-        means.append(float(np.mean(there)) if there else None)
-        stds.append(float(np.std(there, ddof=1)) if len(there) > 1 else None)
+        present = [value for value in at_k if not math.isnan(value)]
+        means.append(float(np.mean(present)) if present else None)
+        stds.append(float(np.std(present, ddof=1)) if len(present) > 1 else None)
     return Curve(tuple(range(1, length + 1)), tuple(means), tuple(stds))

@@ -1,6 +1,6 @@
-"""What a searcher meets going down a ranking: precision, recall, average precision, hits, gain.
+"""Retrieval scores of rankings: precision, recall, average precision, hits, discounted gain.
 
-One number per query, leave-one-out inside one set; ties count in expectation over their random order.
+They are one number per query, leave-one-out inside one set. Ties count in expectation over their random order.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from semblance.core.tasks import SILENT, Reporter
 @dataclass(frozen=True, eq=False)
 class Retrieval:
     """(q, K) each at 1, 2, ... K: ``precision`` (relevant among the first k, over k), ``recall`` (over all R
-    relevant), ``ndcg`` (their discounted gain over the best there is), ``hit`` (whether any is relevant).
+    relevant), ``ndcg`` (their discounted gain over the ideal one), ``hit`` (whether any is relevant).
 
     ``average_precision`` (q,): at R, the mean over the first R ranks of precision where the rank is relevant
     (MAP@R, Musgrave, Belongie and Lim 2020, section 3.2). NaN for a query without any relevant case, whose
-    precision is 0; also that is NaN where nobody can answer.
+    precision is 0, or NaN if the gallery is empty.
     """
 
     precision: Matrix
@@ -38,13 +38,13 @@ def retrieval_scores(
     max_k: int = 50,
     reporter: Reporter = SILENT,
 ) -> Retrieval:
-    """Every case of one set asks all others, except, where ``patients`` (n,) are known, its own patient's.
+    """Scores with every case of one set as query; the others are the gallery, without its own patient's cases.
 
-    ``findings`` (n,): a case is relevant if it has the query's.
+    ``findings`` (n,): a case is relevant if it has the query's. ``patients`` (n,) if they are known.
     """
-    own = np.arange(len(findings)) if patients is None else patients
+    units = np.arange(len(findings)) if patients is None else patients
     n_findings = int(findings.max(initial=0)) + 1
-    relevant = _relevant(findings, own)
+    relevant = _relevant(findings, units)
     depth = min(distances.n_gallery, max(max_k, int(relevant.max(initial=1))))
     max_k = min(max_k, max(1, distances.n_gallery - 1))
     shape = distances.n_queries, max_k
@@ -53,29 +53,35 @@ def retrieval_scores(
     k = np.arange(1, max_k + 1)
     discount = 1.0 / np.log2(k + 1.0)
     for block in ranked_blocks(
-        distances, findings, n_findings, depth, query_patients=own, gallery_patients=own, reporter=reporter
+        distances,
+        findings,
+        n_findings,
+        depth,
+        query_patients=units,
+        gallery_patients=units,
+        reporter=reporter,
     ):
-        asked = findings[block.queries]
-        share = np.take_along_axis(block.share, asked[:, None, None], axis=2)[..., 0]
-        there = relevant[block.queries]
-        some = there > 0
-        total = np.maximum(there, 1)[:, None]
-        rows, first = block.queries[some], share[some, :max_k]
+        query_findings = findings[block.queries]
+        share = np.take_along_axis(block.share, query_findings[:, None, None], axis=2)[..., 0]
+        n_relevant = relevant[block.queries]
+        has_relevant = n_relevant > 0
+        total = np.maximum(n_relevant, 1)[:, None]
+        rows, first = block.queries[has_relevant], share[has_relevant, :max_k]
         found = np.cumsum(first, axis=1)
-        answers = block.size > 0
-        precision[block.queries[answers]] = np.cumsum(share[answers, :max_k], axis=1) / k
-        recall[rows] = found / total[some]
-        ideal = np.cumsum(discount * (k <= total[some]), axis=1)
+        has_gallery = block.size > 0
+        precision[block.queries[has_gallery]] = np.cumsum(share[has_gallery, :max_k], axis=1) / k
+        recall[rows] = found / total[has_relevant]
+        ideal = np.cumsum(discount * (k <= total[has_relevant]), axis=1)
         ndcg[rows] = np.cumsum(first * discount, axis=1) / ideal
-        hit[rows] = _hits(block, share)[some, :max_k]
-        average[rows] = _average_precision(block, share, total)[some]
+        hit[rows] = _hits(block, share)[has_relevant, :max_k]
+        average[rows] = _average_precision(block, share, total)[has_relevant]
     return Retrieval(precision, recall, ndcg, hit, average)
 
 
-def _relevant(findings: Rows, own: Rows) -> Rows:
+def _relevant(findings: Rows, units: Rows) -> Rows:
     """(n,) cases of the same finding and another patient."""
     counts = np.bincount(findings)
-    _, pair, same = np.unique(np.stack([findings, own]), axis=1, return_inverse=True, return_counts=True)
+    _, pair, same = np.unique(np.stack([findings, units]), axis=1, return_inverse=True, return_counts=True)
     out: Rows = counts[findings] - same[pair.ravel()]
     return out
 
@@ -84,9 +90,9 @@ def _hits(block: Ranked, share: Matrix) -> Matrix:
     """(b, K) chance that the first 1, 2, ... K ranks hold a relevant case."""
     place = np.arange(share.shape[1]) - block.first
     misses = np.round(block.tied * (1.0 - share))
-    # One more of the tied cases without a relevant one among those drawn before.
-    none: Matrix = np.maximum(misses - place, 0.0) / np.maximum(block.tied - place, 1)
-    return 1.0 - np.cumprod(none, axis=1, dtype=np.float64)
+    # The chance that one more of the tied cases is not relevant, if none before was.
+    none_relevant: Matrix = np.maximum(misses - place, 0.0) / np.maximum(block.tied - place, 1)
+    return 1.0 - np.cumprod(none_relevant, axis=1, dtype=np.float64)
 
 
 def _average_precision(block: Ranked, share: Matrix, total: Rows) -> Matrix:
@@ -94,9 +100,9 @@ def _average_precision(block: Ranked, share: Matrix, total: Rows) -> Matrix:
     ranks = np.arange(1, share.shape[1] + 1)
     before = np.concatenate([np.zeros((len(share), 1)), np.cumsum(share, axis=1)], axis=1)
     before = np.take_along_axis(before, block.first, axis=1)
-    inside = np.arange(share.shape[1]) - block.first
-    # Chance that another of the tied cases is relevant where this one is.
-    another = np.maximum(np.round(block.tied * share) - 1.0, 0.0) / np.maximum(block.tied - 1, 1)
-    gain = share * (1.0 + before + inside * another) / ranks
+    position_in_tie = np.arange(share.shape[1]) - block.first
+    # Chance that another of the tied cases is relevant if this one is.
+    another_relevant = np.maximum(np.round(block.tied * share) - 1.0, 0.0) / np.maximum(block.tied - 1, 1)
+    gain = share * (1.0 + before + position_in_tie * another_relevant) / ranks
     mean: Matrix = (gain * (ranks <= total)).sum(axis=1) / total[:, 0]
     return mean

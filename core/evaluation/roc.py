@@ -26,14 +26,14 @@ class Roc:
 
 @dataclass(frozen=True)
 class AucInterval:
-    """Area under one curve with its 95 % interval (``None`` where too few cases tell)."""
+    """Area under one curve with its 95 % interval (``None`` for too few cases)."""
 
     auc: float
     ci95: tuple[float, float] | None
 
 
 def is_defined(positive: Truth) -> bool:
-    """True when there are cases of both sides to tell apart."""
+    """Whether there are positive and negative cases."""
     return bool(positive.any()) and not bool(positive.all())
 
 
@@ -56,33 +56,33 @@ def auc(scores: Vector, positive: Truth) -> float:
 def auc_with_interval(scores: Vector, positive: Truth, patients: Rows | None = None) -> AucInterval:
     """AUC and its 95 % interval, cut to 0..1; ``None`` with fewer than two patients of either side.
 
-    After DeLong, DeLong & Clarke-Pearson (1988); where ``patients`` (n,) have several cases after Obuchowski
-    (1997), Nonparametric analysis of clustered ROC curve data, Biometrics 53, which is the same for one each.
+    After DeLong, DeLong & Clarke-Pearson (1988); if ``patients`` (n,) have several cases, after Obuchowski
+    (1997), Nonparametric analysis of clustered ROC curve data, Biometrics 53, which is equal for one case each.
     """
     value = auc(scores, positive)
     n, m = int(positive.sum()), int((~positive).sum())
-    own = np.arange(len(scores)) if patients is None else np.unique(patients, return_inverse=True)[1]
-    holds = [np.bincount(own[side], minlength=own.max() + 1) for side in (positive, ~positive)]
-    known = [int(np.count_nonzero(one)) for one in holds]
-    if min(known) < 2:
+    units = np.arange(len(scores)) if patients is None else np.unique(patients, return_inverse=True)[1]
+    cases_of_patient = [np.bincount(units[side], minlength=units.max() + 1) for side in (positive, ~positive)]
+    n_patients = [int(np.count_nonzero(one)) for one in cases_of_patient]
+    if min(n_patients) < 2:
         return AucInterval(value, None)
     ranks = _midranks(scores)
     wins = np.empty(len(scores))
     wins[positive] = (ranks[positive] - _midranks(scores[positive])) / m
     wins[~positive] = 1.0 - (ranks[~positive] - _midranks(scores[~positive])) / n
-    # What each patient's cases of either side add to the area beyond their share of it.
-    of_positive, of_negative = (
-        np.bincount(own[side], wins[side] - value, minlength=own.max() + 1) / side.sum()
+    # What the cases of each patient contribute to the area, minus its mean.
+    positive_parts, negative_parts = (
+        np.bincount(units[side], wins[side] - value, minlength=units.max() + 1) / side.sum()
         for side in (positive, ~positive)
     )
-    either = int(np.count_nonzero(holds[0] + holds[1]))
+    n_either = int(np.count_nonzero(cases_of_patient[0] + cases_of_patient[1]))
     variance = (
-        known[0] / (known[0] - 1) * float(of_positive @ of_positive)
-        + known[1] / (known[1] - 1) * float(of_negative @ of_negative)
-        + 2.0 * either / (either - 1) * float(of_positive @ of_negative)
+        n_patients[0] / (n_patients[0] - 1) * float(positive_parts @ positive_parts)
+        + n_patients[1] / (n_patients[1] - 1) * float(negative_parts @ negative_parts)
+        + 2.0 * n_either / (n_either - 1) * float(positive_parts @ negative_parts)
     )
-    spread = 1.959963984540054 * max(0.0, variance) ** 0.5
-    return AucInterval(value, (max(0.0, value - spread), min(1.0, value + spread)))
+    half_width = 1.959963984540054 * max(0.0, variance) ** 0.5
+    return AucInterval(value, (max(0.0, value - half_width), min(1.0, value + half_width)))
 
 
 def average(curves: Sequence[Roc]) -> Roc:
@@ -92,7 +92,7 @@ def average(curves: Sequence[Roc]) -> Roc:
 
 
 def _upper(curve: Roc) -> tuple[Vector, Vector]:
-    """The curve with the top of every vertical stretch only."""
+    """The curve with only the top of every vertical part."""
     last = np.append(np.diff(curve.fpr) > 0, True)
     return curve.fpr[last], curve.tpr[last]
 

@@ -1,7 +1,6 @@
-"""How well a distance retrieves and votes: one number per query, to be averaged or resampled.
+"""Scores of retrieval and votes: one number per query, to be averaged or resampled.
 
-All but the triplets' are functions of :class:`semblance.core.evaluation.neighbours.Ranked` blocks; another one is
-another field computed from the same blocks.
+All but those of triplets are functions of :class:`semblance.core.evaluation.neighbours.Ranked` blocks.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from semblance.core.tasks import SILENT, Reporter
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
-#: Expected votes that differ by less are equal but for rounding.
+#: Expected votes that differ by less are equal up to rounding.
 _EQUAL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """What the training cases nearest to each query say.
+    """The votes of the training cases nearest to each query.
 
     ``plain`` (q, c): share of the ``k`` nearest with each finding; ``weighted`` (q, c): the same with
-    nearer cases counting more; ``correct`` (q, K): credit 0..1 of the plain vote of the 1, 2, ... K
+    more weight for nearer cases; ``correct`` (q, K): credit 0..1 of the plain vote of the 1, 2, ... K
     nearest (findings with equally many votes share the credit).
     """
 
@@ -39,14 +38,14 @@ class Votes:
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """Of every anchor (q,): its triplets in the ``right`` order, and ``all`` of them."""
+    """For every anchor (q,) the number of triplets in the ``right`` order, and of ``all`` triplets."""
 
     right: Matrix
     all: Matrix
 
     @property
     def share(self) -> float:
-        """Of all triplets of all anchors; NaN where there is none."""
+        """The share in the right order of all triplets; NaN if there are none."""
         total = float(self.all.sum())
         return float(self.right.sum()) / total if total else float("nan")
 
@@ -54,13 +53,13 @@ class Triplets:
 def triplet_accuracy(
     distances: PairDistances, findings: Rows, patients: Rows | None = None, reporter: Reporter = SILENT
 ) -> Triplets:
-    """Of all triplets (i, j, k), j of i's finding and k of another, those with d(i, j) < d(i, k).
+    """Count the triplets (i, j, k), j of i's finding and k of another, with d(i, j) < d(i, k).
 
     ``distances`` are those inside one set with ``findings`` (n,). A tie counts as an error
-    (metricboost.txt Eq. 1) and nothing breaks it; distances closer than rounding tie. Neither j nor k is i
+    (metricboost.txt Eq. 1) and is not broken; distances that are equal up to rounding tie. Neither j nor k is i
     or, where ``patients`` (n,) are known, of i's patient. Exact, in O(n^2 (d + log n)).
     """
-    own = np.arange(len(findings)) if patients is None else patients
+    units = np.arange(len(findings)) if patients is None else patients
     n = distances.n_gallery
     right, every = np.zeros(distances.n_queries), np.zeros(distances.n_queries)
     step = max(1, BLOCK // max(1, n * distances.width))
@@ -70,14 +69,14 @@ def triplet_accuracy(
         values, error = distances.rough(queries)
         if error > 0.0:
             values = distances.exact(queries, np.broadcast_to(np.arange(n), values.shape))
-        answers = own[queries][:, None] != own
+        answers = units[queries][:, None] != units
         values = np.where(answers, values, np.inf)
         order = np.argsort(values, axis=1, kind="stable")
         answers = np.take_along_axis(answers, order, axis=1)
         same = answers & (findings[order] == findings[queries][:, None])
         other = answers & ~same
         tie = tie_numbers(np.take_along_axis(values, order, axis=1))
-        # The first place after all that tie with a case, whose others are strictly farther.
+        # The last position of the cases that tie with a case; the following ones are strictly farther.
         ends = np.concatenate([np.diff(tie, axis=1) > 0, np.ones((len(tie), 1), dtype=np.bool_)], axis=1)
         places = np.where(ends, np.arange(n), n)
         last = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
@@ -97,15 +96,21 @@ def retrieval_accuracy(
 ) -> Matrix:
     """(q, K): share of the first 1, 2, ... K = ``max_k`` cases that have the query's finding.
 
-    Leave-one-out inside one set (bdm.txt Eq. 20): every case asks all others, except, where ``patients``
-    (n,) are known, those of its own patient. Where fewer than k can answer, the share is of those; NaN for
-    a query nobody can answer.
+    Leave-one-out inside one set (bdm.txt Eq. 20): every case is a query, all others are the gallery, except, if
+    ``patients`` (n,) are known, those of its own patient. If the gallery has fewer than k cases, the share is of
+    those; NaN for an empty gallery.
     """
-    own = np.arange(len(findings)) if patients is None else patients
+    units = np.arange(len(findings)) if patients is None else patients
     n_findings = int(findings.max(initial=0)) + 1
     out = np.full((distances.n_queries, min(max_k, distances.n_gallery)), np.nan)
     for block in ranked_blocks(
-        distances, findings, n_findings, max_k, query_patients=own, gallery_patients=own, reporter=reporter
+        distances,
+        findings,
+        n_findings,
+        max_k,
+        query_patients=units,
+        gallery_patients=units,
+        reporter=reporter,
     ):
         matching = np.take_along_axis(block.share, findings[block.queries][:, None, None], axis=2)[..., 0]
         answers = _answers(block)
@@ -129,7 +134,7 @@ def votes(
     """k-NN vote of the gallery for every query (bdm.txt 4.2), and its correctness for 1..``max_k`` nearest.
 
     A query whose finding the gallery lacks (its number is then ``n_findings`` or more) is never right, nor is
-    one that nobody can answer. Cases of the query's own patient do not vote.
+    one with an empty gallery. Cases of the query's own patient do not vote.
     """
     max_k = min(max(k, max_k), distances.n_gallery)
     k = min(k, max_k)
@@ -170,7 +175,7 @@ def ndcg(
 ) -> Matrix:
     """(q, K) normalised discounted cumulative gain @ 1..K = ``max_k``, a case of the query's finding gains 1.
 
-    DCG = sum over ranks i of gain / log2(i + 1), over that of the best order there is (ccml.txt V-D). NaN for
+    DCG = sum over ranks i of gain / log2(i + 1), over that of the ideal order (ccml.txt V-D). NaN for
     a query whose finding the gallery lacks. Tied cases gain in expectation over their order.
     """
     max_k = min(max_k, distances.n_gallery)
@@ -181,9 +186,9 @@ def ndcg(
         finding = np.minimum(query_findings[block.queries], n_findings)
         column = np.minimum(finding, n_findings - 1)[:, None, None]
         gain = np.take_along_axis(block.share, column, axis=2)[..., 0]
-        most = np.arange(1, max_k + 1) <= relevant[finding][:, None]
+        ideal = np.arange(1, max_k + 1) <= relevant[finding][:, None]
         with np.errstate(invalid="ignore"):
-            values = np.cumsum(gain * discount, axis=1) / np.cumsum(most * discount, axis=1)
+            values = np.cumsum(gain * discount, axis=1) / np.cumsum(ideal * discount, axis=1)
         out[block.queries] = np.where(relevant[finding][:, None] > 0, values, np.nan)
     return out
 
@@ -203,5 +208,5 @@ def mean_over_findings(per_query: Matrix, findings: Rows) -> Matrix:
 
 
 def _answers(block: Ranked) -> Matrix:
-    """(b, K) how many cases the first 1, 2, ... K ranks hold."""
+    """(b, K) number of cases in the first 1, 2, ... K ranks."""
     return np.minimum(np.arange(1, block.share.shape[1] + 1), block.size[:, None]).astype(np.float64)

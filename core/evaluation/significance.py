@@ -1,4 +1,4 @@
-"""Whether two learners, measured on the same splits, really differ."""
+"""Significance of the difference of two learners measured on the same splits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from semblance.core.evaluation.intervals import corrected_variance, t_quantile
 
-#: Pairs up to which all signs are gone through.
-_MOST_EXACT = 50
+#: Maximum number of pairs for the exact test.
+_MAX_EXACT = 50
 
 
 @dataclass(frozen=True)
@@ -43,32 +43,34 @@ def wilcoxon_test(a: Sequence[float | None], b: Sequence[float | None]) -> float
     """Two-sided p value of Wilcoxon's (1945) signed-rank test of paired values; ``None`` without pairs.
 
     Equal pairs are left out (1 where all are); exact for up to 50 differences, those that tie included
-    (Streitberg and Roehmel 1986), where the normal distribution would claim more than so few pairs can tell.
-    Values of random splits of the same cases are not independent: between tables the test holds, between
-    repeats it says too much.
+    (Streitberg and Roehmel 1986), because the normal approximation is too optimistic for few pairs.
+    The test is valid between tables. It is too optimistic between repeats, because random splits of the same cases
+    are not independent.
     """
     from scipy.stats import rankdata, wilcoxon
 
     # Means that differ by rounding alone are equal.
-    apart = [round(x - y, 12) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
-    if not apart:
+    differences_of_pairs = [
+        round(x - y, 12) for x, y in zip(a, b, strict=True) if x is not None and y is not None
+    ]
+    if not differences_of_pairs:
         return None
-    there = [difference for difference in apart if difference != 0.0]
-    if not there:
+    nonzero = [difference for difference in differences_of_pairs if difference != 0.0]
+    if not nonzero:
         return 1.0
-    if len(there) > _MOST_EXACT:
-        return float(wilcoxon(there, method="approx").pvalue)
-    # Shared ranks are halves: twice as large they are whole, and so are the sums of any of them.
-    ranks = np.round(2.0 * rankdata(np.abs(there))).astype(np.intp)
+    if len(nonzero) > _MAX_EXACT:
+        return float(wilcoxon(nonzero, method="approx").pvalue)
+    # Ranks of ties are multiples of 1/2, so twice the ranks and all their sums are integers.
+    ranks = np.round(2.0 * rankdata(np.abs(nonzero))).astype(np.intp)
     total = int(ranks.sum())
-    chance = np.zeros(total + 1)
-    chance[0] = 1.0
+    probabilities = np.zeros(total + 1)
+    probabilities[0] = 1.0
     for rank in ranks.tolist():
-        chance[rank:] = (chance[rank:] + chance[: total + 1 - rank]) / 2.0
-        chance[:rank] /= 2.0
-    seen = int(ranks[np.array(there) > 0.0].sum())
-    extreme = np.abs(2 * np.arange(total + 1) - total) >= abs(2 * seen - total)
-    return min(1.0, float(chance[extreme].sum()))
+        probabilities[rank:] = (probabilities[rank:] + probabilities[: total + 1 - rank]) / 2.0
+        probabilities[:rank] /= 2.0
+    positive_sum = int(ranks[np.array(nonzero) > 0.0].sum())
+    extreme = np.abs(2 * np.arange(total + 1) - total) >= abs(2 * positive_sum - total)
+    return min(1.0, float(probabilities[extreme].sum()))
 
 
 def corrected_t_test(
@@ -78,7 +80,7 @@ def corrected_t_test(
 
     ``n_train`` and ``n_test``: cases in each part of a split. ``None`` with fewer than two pairs, and where
     all pairs differ by the same amount: a few equal differences, usual on small test parts, have no variance
-    to judge them by, and are no certainty.
+    to test with.
     """
     from scipy.special import stdtr
 

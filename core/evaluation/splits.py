@@ -12,16 +12,16 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 
 Rows = npt.NDArray[np.intp]
-#: Begins the names that :func:`split_units` makes for cases of one image and no known patient.
+#: Prefix of the names that :func:`split_units` gives to cases of one image without a known patient.
 ONE_IMAGE = tr_lazy("one image, ")
 Groups = Sequence[str | None] | npt.NDArray[np.str_] | npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
 class HoldOut:
-    """One split: ascending rows to fit on (``train``) and to measure on (``test``), disjoint.
+    """One split: ascending rows to fit on (``train``) and to test on (``test``), disjoint.
 
-    ``by_patient``: patients were known, and none is on both sides. ``validation``: rows to choose by, in
+    ``by_patient``: patients are known, and none is on both sides. ``validation``: rows for selection, in
     neither part; none in most splits.
     """
 
@@ -32,7 +32,7 @@ class HoldOut:
     validation: Rows = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     def check_leakage(self, groups: Groups | None, n: int) -> None:
-        """Refuse to share a case or a patient between any two of the parts.
+        """Check that no two parts share a case or a patient.
 
         Raises:
             BadInput: a case or a patient is in two parts.
@@ -42,12 +42,12 @@ class HoldOut:
         check_leakage_between(self.validation, self.test, groups, n)
 
     def swapped(self) -> HoldOut:
-        """The same with the part to fit on and that to measure on exchanged."""
+        """The split with training and test part exchanged."""
         return replace(self, train=self.test, test=self.train)
 
 
 def patient_codes(groups: Groups | None, n: int) -> Rows | None:
-    """(n,) a number per patient, or ``None`` where no patient is known.
+    """(n,) a number per patient, or ``None`` if no patient is known.
 
     A case without a patient (``None`` or empty) counts as a patient of its own.
 
@@ -70,10 +70,10 @@ def patient_codes(groups: Groups | None, n: int) -> Rows | None:
 
 
 def split_units(patients: Sequence[str | None], *shown: Sequence[object]) -> npt.NDArray[np.str_] | None:
-    """(n,) a name for what must not be split: cases of one patient, and cases equal in one of ``shown``.
+    """(n,) names of the units that must not be split: cases of one patient, and cases equal in one of ``shown``.
 
-    ``None`` in ``shown`` is equal to nothing. Whoever is joined to a patient has the patient's name; ""
-    stands for a case that is alone and of no known patient. ``None`` where that is all of them.
+    ``None`` in ``shown`` is equal to nothing. A unit with a patient has the patient's name; "" is a single case
+    without a known patient. ``None`` if all cases are such.
     """
     n = len(patients)
     parent = list(range(n))
@@ -96,8 +96,8 @@ def split_units(patients: Sequence[str | None], *shown: Sequence[object]) -> npt
         if patient:
             names.setdefault(roots[row], patient)
     sizes = np.bincount(roots, minlength=n)
-    out = [names.get(one) or (f"{ONE_IMAGE}{one}" if sizes[one] > 1 else "") for one in roots]
-    return np.array(out, dtype=np.str_) if any(out) else None
+    labels = [names.get(one) or (f"{ONE_IMAGE}{one}" if sizes[one] > 1 else "") for one in roots]
+    return np.array(labels, dtype=np.str_) if any(labels) else None
 
 
 def patients_known(groups: Groups | None) -> bool:
@@ -106,7 +106,7 @@ def patients_known(groups: Groups | None) -> bool:
 
 
 def check_leakage_between(train: Rows, test: Rows, groups: Groups | None, n: int) -> None:
-    """Refuse a split that shares a case or a patient between its sides.
+    """Check that a split does not share a case or a patient between its sides.
 
     Raises:
         BadInput: a case or a patient is on both sides.
@@ -147,19 +147,19 @@ def holdout(y: Sequence[str], groups: Groups | None, seed: int, test_fraction: f
     _check_enough(len(findings), patients, 2)
     rng = np.random.default_rng(seed)
     if patients is None:
-        order = _by_finding(findings, rng)
+        order = _grouped_by_finding(findings, rng)
         test = np.empty(len(order), dtype=bool)
-        test[order] = _spread(len(order), test_fraction, rng)
+        test[order] = _evenly_spaced(len(order), test_fraction, rng)
     else:
         shares = np.array([1.0 - test_fraction, test_fraction])
-        test = _deal_patients(findings, patients, np.outer(shares, np.bincount(findings)), rng) == 1
+        test = _assign_patients(findings, patients, np.outer(shares, np.bincount(findings)), rng) == 1
     return _hold_out(test, groups, seed)
 
 
 def three_parts(
     y: Sequence[str], groups: Groups | None, seed: int, validation_fraction: float, test_fraction: float
 ) -> HoldOut:
-    """Both fractions of every finding (to within a case or a patient) are held out, apart from each other.
+    """Both fractions of every finding (to within a case or a patient) are held out in two parts.
 
     Raises:
         BadInput: fewer than three cases, or than three patients.
@@ -169,18 +169,18 @@ def three_parts(
     _check_enough(len(findings), patients, 3)
     rng = np.random.default_rng(seed)
     if patients is None:
-        order = _by_finding(findings, rng)
+        order = _grouped_by_finding(findings, rng)
         part = np.zeros(len(order), dtype=np.intp)
-        test = _spread(len(order), test_fraction, rng)
+        test = _evenly_spaced(len(order), test_fraction, rng)
         if np.count_nonzero(~test) < 2:
-            # The other two parts need a case each.
+            # The other two parts need at least one case each.
             test[np.flatnonzero(test)[0]] = False
         part[order[test]] = 2
         rest = order[~test]
-        part[rest[_spread(len(rest), validation_fraction / (1.0 - test_fraction), rng)]] = 1
+        part[rest[_evenly_spaced(len(rest), validation_fraction / (1.0 - test_fraction), rng)]] = 1
     else:
         shares = np.array([1.0 - validation_fraction - test_fraction, validation_fraction, test_fraction])
-        part = _deal_patients(findings, patients, np.outer(shares, np.bincount(findings)), rng)
+        part = _assign_patients(findings, patients, np.outer(shares, np.bincount(findings)), rng)
     split = HoldOut(
         np.flatnonzero(part == 0),
         np.flatnonzero(part == 2),
@@ -195,7 +195,7 @@ def three_parts(
 def per_finding(y: Sequence[str], groups: Groups | None, seed: int, n_train: int) -> HoldOut:
     """``n_train`` random cases of every finding to train, the rest to test.
 
-    Where patients are known they are taken whole, so a finding can come out a few cases above or below.
+    If patients are known, whole patients are assigned, so the number can differ by a few cases.
 
     Raises:
         BadInput: a finding has no more than ``n_train`` cases, or there are fewer than two patients.
@@ -219,7 +219,7 @@ def per_finding(y: Sequence[str], groups: Groups | None, seed: int, n_train: int
             test[rng.permutation(np.flatnonzero(findings == finding))[:n_train]] = False
     else:
         targets = np.stack([np.full(len(counts), float(n_train)), counts - float(n_train)])
-        test = _deal_patients(findings, patients, targets, rng) == 1
+        test = _assign_patients(findings, patients, targets, rng) == 1
     return _hold_out(test, groups, seed)
 
 
@@ -235,9 +235,9 @@ def folds(y: Sequence[str], groups: Groups | None, seed: int, k: int) -> list[Ho
     rng = np.random.default_rng(seed)
     if patients is None:
         part = np.empty(len(findings), dtype=np.intp)
-        part[_by_finding(findings, rng)] = np.arange(len(findings)) % k
+        part[_grouped_by_finding(findings, rng)] = np.arange(len(findings)) % k
     else:
-        part = _deal_patients(findings, patients, np.outer(np.full(k, 1.0 / k), np.bincount(findings)), rng)
+        part = _assign_patients(findings, patients, np.outer(np.full(k, 1.0 / k), np.bincount(findings)), rng)
     return [_hold_out(part == fold, groups, seed) for fold in range(k)]
 
 
@@ -265,62 +265,64 @@ def _hold_out(test: npt.NDArray[np.bool_], groups: Groups | None, seed: int) -> 
     return HoldOut(train_rows, test_rows, patient_codes(groups, len(test)) is not None, seed)
 
 
-def _spread(n: int, fraction: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _evenly_spaced(n: int, fraction: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
     """(n,) ``fraction`` of the places, evenly spread from a random start; at least one and not all."""
-    taken: npt.NDArray[np.bool_] = np.diff(np.floor(np.arange(n + 1) * fraction + rng.random())) > 0
-    if taken.all() or not taken.any():
-        taken[rng.integers(n)] ^= True
-    return taken
+    selected: npt.NDArray[np.bool_] = np.diff(np.floor(np.arange(n + 1) * fraction + rng.random())) > 0
+    if selected.all() or not selected.any():
+        selected[rng.integers(n)] ^= True
+    return selected
 
 
-def _by_finding(findings: Rows, rng: np.random.Generator) -> Rows:
-    """Rows in random order, finding after finding.
+def _grouped_by_finding(findings: Rows, rng: np.random.Generator) -> Rows:
+    """Rows in random order, grouped by finding.
 
-    Dealing them out in turn keeps each finding and the whole within one case of its share.
+    Assigning them to the parts in turn keeps each finding and the total within one case of its share.
     """
     shuffled = rng.permutation(len(findings))
-    turn = rng.permutation(int(findings.max()) + 1)
-    return shuffled[np.argsort(turn[findings[shuffled]], kind="stable")]
+    finding_order = rng.permutation(int(findings.max()) + 1)
+    return shuffled[np.argsort(finding_order[findings[shuffled]], kind="stable")]
 
 
-def _deal_patients(
+def _assign_patients(
     findings: Rows, patients: Rows, targets: npt.NDArray[np.float64], rng: np.random.Generator
 ) -> Rows:
-    """(n,) the part of every case; whole patients, so that part p nears ``targets[p, finding]`` cases.
+    """(n,) the part of every case; whole patients, so that part p has about ``targets[p, finding]`` cases.
 
-    Patients come in random order, each to the part where the sum of (cases - target)^2 / target grows
-    least; the best of a few orders is kept, for random splits that are balanced too.
+    Patients are assigned in random order, each to the part where the sum of (cases - target)^2 / target grows
+    least. The best of a few random orders is returned.
     """
     n_patients, n_findings = int(patients.max()) + 1, targets.shape[1]
-    holds = np.zeros((n_patients, n_findings))
-    np.add.at(holds, (patients, findings), 1.0)
+    counts = np.zeros((n_patients, n_findings))
+    np.add.at(counts, (patients, findings), 1.0)
     best, best_cost = np.zeros(n_patients, dtype=np.intp), np.inf
     for _ in range(int(np.clip(20_000 // n_patients, 1, 10))):
-        part, cost = _one_deal(holds, targets, rng)
+        part, cost = _try_assignment(counts, targets, rng)
         if cost < best_cost:
             best, best_cost = part, cost
     return best[patients]
 
 
-def _one_deal(
-    holds: npt.NDArray[np.float64], targets: npt.NDArray[np.float64], rng: np.random.Generator
+def _try_assignment(
+    counts: npt.NDArray[np.float64], targets: npt.NDArray[np.float64], rng: np.random.Generator
 ) -> tuple[Rows, float]:
-    filled = np.zeros_like(targets)
-    part = np.empty(len(holds), dtype=np.intp)
+    part_counts = np.zeros_like(targets)
+    part = np.empty(len(counts), dtype=np.intp)
     weight = 1.0 / targets
-    for patient in rng.permutation(len(holds)):
-        has = holds[patient]
-        growth = ((2.0 * (filled - targets) + has) * weight) @ has
-        # Among equals the emptiest part, so that none stays empty, then any.
-        growth += 1e-6 * filled.sum(axis=1) / targets.sum(axis=1) + 1e-9 * rng.random(len(targets))
-        part[patient] = growth.argmin()
-        filled[part[patient]] += has
-    sizes = holds.sum(axis=1)
+    for patient in rng.permutation(len(counts)):
+        patient_counts = counts[patient]
+        cost_increase = ((2.0 * (part_counts - targets) + patient_counts) * weight) @ patient_counts
+        # Ties go to the smallest part, so that none stays empty, then to a random one.
+        cost_increase += 1e-6 * part_counts.sum(axis=1) / targets.sum(axis=1) + 1e-9 * rng.random(
+            len(targets)
+        )
+        part[patient] = cost_increase.argmin()
+        part_counts[part[patient]] += patient_counts
+    sizes = counts.sum(axis=1)
     for empty in set(range(len(targets))) - set(part.tolist()):
-        crowded = np.bincount(part, minlength=len(targets)).argmax()
-        givers = np.flatnonzero(part == crowded)
-        moved = givers[sizes[givers].argmin()]
-        part[moved] = empty
-        filled[crowded] -= holds[moved]
-        filled[empty] += holds[moved]
-    return part, float((np.square(filled - targets) * weight).sum())
+        largest = np.bincount(part, minlength=len(targets)).argmax()
+        donors = np.flatnonzero(part == largest)
+        patient_moved = donors[sizes[donors].argmin()]
+        part[patient_moved] = empty
+        part_counts[largest] -= counts[patient_moved]
+        part_counts[empty] += counts[patient_moved]
+    return part, float((np.square(part_counts - targets) * weight).sum())

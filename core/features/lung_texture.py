@@ -226,7 +226,7 @@ def densities(image: Image) -> npt.NDArray[np.float32]:
     """(h, w) HU. Signed numbers without a unit, as arrays of CT hold them, are HU."""
     signed = image.pixels.dtype == np.int16
     if not image.is_colour and (image.values.unit == "HU" or signed):
-        return image.measured()
+        return image.physical_values()
     return image.grey() * np.float32(WHITE - BLACK) + np.float32(BLACK)
 
 

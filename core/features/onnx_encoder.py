@@ -153,10 +153,10 @@ class OnnxEncoder(Extractor):
 
 def _windowed(image: Image, level: float, width: float) -> Floats:
     """(h, w) 0..1: what the window shows of the values; what is no image is 0."""
-    shown = (image.measured() - np.float32(level - width / 2.0)) / np.float32(width)
+    shown = (image.physical_values() - np.float32(level - width / 2.0)) / np.float32(width)
     # NaN stays, to be refused.
     np.clip(shown, 0.0, 1.0, out=shown)
-    outside = image.padded()
+    outside = image.padding_mask()
     if outside is not None:
         shown[outside] = 0.0
     return shown

@@ -6,6 +6,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.features.colour_edge_texture import ColourEdgeTexture
 from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.extractor import Extractor
+from semblance.core.features.fusion import Fusion
 from semblance.core.features.gabor import Gabor
 from semblance.core.features.local.textons import Textons
 from semblance.core.features.local.visual_words import VisualWords
@@ -29,6 +30,7 @@ _EXTRACTORS: tuple[type[Extractor], ...] = (
     Textons,
     Pixels,
     OnnxEncoder,
+    Fusion,
     Raw,
 )
 

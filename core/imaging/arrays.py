@@ -1,4 +1,4 @@
-"""Array files (.npz) from strangers: headers checked before memory is asked for, nothing unpickled."""
+"""Array files (.npz): headers are checked before memory is allocated, and nothing is unpickled."""
 
 from __future__ import annotations
 

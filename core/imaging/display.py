@@ -1,4 +1,4 @@
-"""Images made ready for a viewer: smaller copies for every zoom, a histogram and a first window."""
+"""Prepare images for a viewer: smaller copies for every zoom, a histogram and a first window."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class DisplayImage:
         """Whether the levels have three channels."""
         return self.levels[0].ndim == 3
 
-    def bare(self) -> DisplayImage:
+    def without_pixels(self) -> DisplayImage:
         """All but the pixels: what other slices of its volume take over, in little to send."""
         return replace(self, levels=(self.levels[0][:1, :1].copy(),))
 
@@ -95,7 +95,7 @@ def display_image(
     histogram and of the first window.
     """
     pixels: npt.NDArray[Any] = _plain(image.pixels)
-    padded = image.padded()
+    padded = image.padding_mask()
     scale, offset = 1.0, 0.0
     if pixels.dtype.kind == "f":
         pixels, scale, offset = _stored(pixels)

@@ -1,4 +1,4 @@
-"""Telling file formats apart by their first bytes and by their names."""
+"""Recognise file formats by their first bytes and by their names."""
 
 from __future__ import annotations
 

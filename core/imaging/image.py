@@ -89,14 +89,14 @@ class Image:
         scaled = self._unit()
         return scaled if self.is_colour else np.repeat(scaled[:, :, None], 3, axis=2)
 
-    def measured(self) -> npt.NDArray[np.float32]:
+    def physical_values(self) -> npt.NDArray[np.float32]:
         """(h, w) or (h, w, 3) float32: the values the stored numbers mean, in ``values.unit``."""
         out: npt.NDArray[np.float32] = self.pixels.astype(np.float32)
         out *= np.float32(self.values.slope)
         out += np.float32(self.values.intercept)
         return out
 
-    def padded(self) -> npt.NDArray[np.bool_] | None:
+    def padding_mask(self) -> npt.NDArray[np.bool_] | None:
         """(h, w) where the pixels are no image; ``None`` where all of them are."""
         if self.values.padding is None or self.is_colour:
             return None
@@ -130,7 +130,7 @@ class Image:
                 scaled[endless] = np.inf
             if self.values.inverse:
                 np.subtract(np.float32(1.0), scaled, out=scaled)
-            outside = self.padded()
+            outside = self.padding_mask()
             if outside is not None:
                 scaled[outside] = 0.0
         return scaled

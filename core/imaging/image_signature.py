@@ -1,4 +1,4 @@
-"""A signature of an image by which near-duplicates are found: re-saved, resized or annotated copies."""
+"""Signatures of images to find near-duplicates: re-saved, resized or annotated copies."""
 
 from __future__ import annotations
 

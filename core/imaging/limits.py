@@ -1,4 +1,4 @@
-"""How large a thing from outside may be before it is refused unread."""
+"""Size limits for files and images: larger ones are refused without being read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory the computer has free, so that what would not fit is refused and not tried."""
+"""The free memory of the computer, so that data that do not fit are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, 256 << 10
 
 
 def free_bytes() -> int | None:
-    """What could be taken without pushing others out; ``None`` where the system does not tell."""
+    """Bytes that can be used without swapping; ``None`` where the system does not report it."""
     try:
         lines = _LINUX.read_text(encoding="ascii", errors="replace").splitlines()
         found = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))

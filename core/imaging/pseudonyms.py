@@ -1,4 +1,4 @@
-"""Stand-ins for what tells who a patient is, made with a key that each library keeps for itself."""
+"""Pseudonyms for identifying data, made with a key that each library has for itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions in files of their own: JSON with pixels and millimetres, and black-and-white PNG masks."""
+"""Files of regions: JSON with pixels and millimetres, and black-and-white PNG masks."""
 
 from __future__ import annotations
 

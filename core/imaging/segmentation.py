@@ -1,4 +1,4 @@
-"""From a click or a rough region to the mass itself."""
+"""Segment a mass from a click or a rough region."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An image with the black and white that it is shown with at first."""
+"""The window with which an image is shown at first."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _window_of_body_part(name: str) -> tuple[float, float] | None:
 def _percentiles(image: Image) -> tuple[float, float]:
     step = max(1, int((image.height * image.width / _SAMPLED) ** 0.5))
     sample = image.pixels[::step, ::step]
-    outside = image.padded()
+    outside = image.padding_mask()
     if outside is not None:
         sample = sample[~outside[::step, ::step]]
     if not sample.size:

@@ -109,7 +109,7 @@ def _window(image: Image) -> tuple[float, float]:
     if pixels.dtype == np.uint8:
         return image.black, image.white
     step = max(1, int((pixels.shape[0] * pixels.shape[1] / _SAMPLED) ** 0.5))
-    sample, padded = pixels[::step, ::step], image.padded()
+    sample, padded = pixels[::step, ::step], image.padding_mask()
     if padded is not None and not padded.all():
         valid = sample[~padded[::step, ::step]]
         sample = valid if valid.size else sample

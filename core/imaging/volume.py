@@ -39,7 +39,7 @@ class Volume:
     white: float = 255.0
     black: float = 0.0
 
-    def measured(self) -> npt.NDArray[np.float32]:
+    def physical_values(self) -> npt.NDArray[np.float32]:
         """(depth, height, width) float32: the values the stored numbers mean."""
         out: npt.NDArray[np.float32] = self.voxels.astype(np.float32)
         out *= np.float32(self.values.slope)
@@ -140,7 +140,7 @@ class Stack(abc.ABC):
             if (one.values.slope, one.values.intercept) != (values.slope, values.intercept):
                 # PET scales every slice anew: numbers are brought to the first slice's scale.
                 out = out.astype(np.float32, copy=False)
-                clipped = (one.measured()[top:bottom, left:right] - values.intercept) / values.slope
+                clipped = (one.physical_values()[top:bottom, left:right] - values.intercept) / values.slope
             out[index - first] = clipped
             if on_slice_read is not None:
                 on_slice_read(index - first + 1)

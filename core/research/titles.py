@@ -18,6 +18,8 @@ _SCORES = {
     "retrieval_accuracy": tr_lazy("Retrieval accuracy"),
     "precision": tr_lazy("Precision"),
     "recall": tr_lazy("Recall"),
+    "residual_precision": tr_lazy("Residual precision"),
+    "gain": tr_lazy("Gain by marks"),
     "map@r": tr_lazy("MAP@R"),
     "ndcg": tr_lazy("nDCG"),
     "hit_rate": tr_lazy("Hit rate"),

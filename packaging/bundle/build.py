@@ -1,4 +1,4 @@
-"""Build the one-folder program, look that it runs without Python, and pack it: ``make bundle``.
+"""Build the one-folder program, check that it runs without Python, and pack it: ``make bundle``.
 
 Writes ``dist/semblance/`` (the program), on Linux also ``dist/semblance-VERSION-linux-ARCH.tar.gz`` and a
 ``.deb``. Run by the Python of ``.venv-bundle``.
@@ -28,10 +28,10 @@ import manual  # noqa: E402
 
 DIST, WORK = TOP / "dist", TOP / "build" / "bundle"
 MEGABYTE = 1 << 20
-MOST_MEGABYTES = 500
-#: The largest size icon themes know.
+MAX_MEGABYTES = 500
+#: The largest size of icon themes.
 LARGEST_ICON = 512
-#: Where the program lies in what was built.
+#: The path of the program in the bundle.
 PROGRAMS = {"win32": "semblance.exe", "darwin": "Contents/MacOS/semblance"}
 
 
@@ -39,42 +39,51 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--no-check", action="store_true", help="do not run what was built")
     parser.add_argument("--no-pack", action="store_true", help="the folder alone: no archive, no .deb")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     version = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     WORK.mkdir(parents=True, exist_ok=True)
     icons.write(WORK)
+    convert_encoder(WORK / "encoder")
     (WORK / "version.txt").write_text(version_resource(version), encoding="utf-8")
     freeze()
     folder = DIST / ("Semblance.app" if sys.platform == "darwin" else "semblance")
     if sys.platform == "linux":
         share(folder / "share", version)
     megabytes = size(folder) / MEGABYTE
-    print(f"{folder.relative_to(TOP)}: {megabytes:,.0f} MB (at most {MOST_MEGABYTES})")
-    if not chosen.no_check:
+    print(f"{folder.relative_to(TOP)}: {megabytes:,.0f} MB (at most {MAX_MEGABYTES})")
+    if not options.no_check:
         check(folder)
-    if sys.platform == "linux" and not chosen.no_pack:
+    if sys.platform == "linux" and not options.no_pack:
         print(pack(folder, version).relative_to(TOP))
         print(debian.build(folder, version, DIST).relative_to(TOP))
-    return 0 if megabytes <= MOST_MEGABYTES else 1
+    return 0 if megabytes <= MAX_MEGABYTES else 1
+
+
+def convert_encoder(folder: Path) -> None:
+    """The encoder as the program runs it: the bundle has neither its weights nor what converts them."""
+    from semblance.core.features.encoder.model_file import convert
+
+    shutil.rmtree(folder, ignore_errors=True)
+    convert(folder)
 
 
 def freeze() -> None:
-    """Run PyInstaller; everything of an earlier build is replaced."""
+    """Run PyInstaller. An earlier build is replaced."""
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN"]
-    places = ["--distpath", str(DIST), "--workpath", str(WORK / "pyinstaller")]
-    subprocess.run([*command, *places, str(HERE / "semblance.spec")], check=True, cwd=TOP)
+    folders = ["--distpath", str(DIST), "--workpath", str(WORK / "pyinstaller")]
+    subprocess.run([*command, *folders, str(HERE / "semblance.spec")], check=True, cwd=TOP)
 
 
 def version_resource(version: str) -> str:
-    """What Windows shows of the program under Properties > Details, as PyInstaller reads it."""
+    """The version resource for PyInstaller, which Windows shows under Properties > Details."""
     numbers = tuple(int(part) for part in re.findall(r"[0-9]+", version)[:4])
     numbers += (0,) * (4 - len(numbers))
-    told = {
+    fields = {
         "CompanyName": "Semblance", "FileDescription": "Semblance", "FileVersion": version,
         "InternalName": "semblance", "OriginalFilename": "semblance.exe", "ProductName": "Semblance",
         "ProductVersion": version,
     }  # fmt: skip
-    strings = ", ".join(f"StringStruct({name!r}, {text!r})" for name, text in told.items())
+    strings = ", ".join(f"StringStruct({name!r}, {text!r})" for name, text in fields.items())
     return (
         f"VSVersionInfo(ffi=FixedFileInfo(filevers={numbers}, prodvers={numbers}), kids=["
         f"StringFileInfo([StringTable('040904B0', [{strings}])]), "
@@ -83,21 +92,21 @@ def version_resource(version: str) -> str:
 
 
 def share(target: Path, version: str) -> None:
-    """What a desktop wants to know: entry, icons, kind of file, manual, completions."""
+    """Write the files for the desktop: entry, icons, file type, manual and completions."""
     shutil.rmtree(target, ignore_errors=True)
     manual.write(target, version)
     desktop = HERE.parent / "desktop"
-    for source, place in (
+    for source, folder_name in (
         (desktop / "semblance.desktop", "applications"),
         (desktop / "semblance.xml", "mime/packages"),
         (TOP / "resources" / "semblance.svg", "icons/hicolor/scalable/apps"),
     ):
-        (target / place).mkdir(parents=True)
-        shutil.copy(source, target / place)
-    for side in (side for side in icons.SIDES if side <= LARGEST_ICON):
-        place = target / f"icons/hicolor/{side}x{side}/apps"
-        place.mkdir(parents=True)
-        shutil.copy(WORK / f"semblance-{side}.png", place / "semblance.png")
+        (target / folder_name).mkdir(parents=True)
+        shutil.copy(source, target / folder_name)
+    for size_px in (size_px for size_px in icons.SIZES if size_px <= LARGEST_ICON):
+        folder_name = target / f"icons/hicolor/{size_px}x{size_px}/apps"
+        folder_name.mkdir(parents=True)
+        shutil.copy(WORK / f"semblance-{size_px}.png", folder_name / "semblance.png")
     shutil.copy(desktop / "install.sh", target.parent)
 
 
@@ -107,46 +116,50 @@ def size(folder: Path) -> int:
 
 
 def check(folder: Path) -> None:
-    """The program makes, searches and reports the demo where there is no Python and no environment.
+    """Run the program on the demo without Python and with a minimal environment.
 
     Raises:
-        subprocess.CalledProcessError: it did not.
+        subprocess.CalledProcessError: A command failed.
     """
     program = folder / PROGRAMS.get(sys.platform, "semblance")
     with tempfile.TemporaryDirectory() as home:
-        bare = bare_environment(home)
+        environment = minimal_environment(home)
         for arguments in (
             ["--version"],
             ["learners"],
             ["demo", "--headless", "--library", str(Path(home) / "demo.semblance")],
+            ["features", str(Path(home) / "demo.semblance"), "--extractor", "encoder"],
+            ["doctor", str(Path(home) / "demo.semblance")],
         ):
             print("$ semblance", *arguments[:2], flush=True)
-            subprocess.run([program, *arguments], check=True, cwd=home, env=bare, stdout=subprocess.DEVNULL)
-        made = {file.name for file in (Path(home) / "demo.semblance").iterdir()}
-        missing = {"report.html", "report.pdf", "window.png"} - made
+            subprocess.run(
+                [program, *arguments], check=True, cwd=home, env=environment, stdout=subprocess.DEVNULL
+            )
+        files = {file.name for file in (Path(home) / "demo.semblance").iterdir()}
+        missing = {"report.html", "report.pdf", "window.png"} - files
         if missing:
             raise SystemExit(f"The bundled program did not write {', '.join(sorted(missing))}.")
 
 
-def bare_environment(home: str) -> dict[str, str]:
-    """As little as a person's session has, with a home of its own: no Python, no virtual environment."""
-    bare = {"QT_QPA_PLATFORM": "offscreen"}
+def minimal_environment(home: str) -> dict[str, str]:
+    """A minimal environment with its own home folder, without Python and virtual environment."""
+    environment = {"QT_QPA_PLATFORM": "offscreen"}
     if sys.platform == "win32":
         root = os.environ["SYSTEMROOT"]
-        bare |= {"SYSTEMROOT": root, "PATH": rf"{root}\System32", "TEMP": home, "TMP": home}
-        return bare | {"USERPROFILE": home, "APPDATA": home, "LOCALAPPDATA": home}
-    return bare | {"HOME": home, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+        environment |= {"SYSTEMROOT": root, "PATH": rf"{root}\System32", "TEMP": home, "TMP": home}
+        return environment | {"USERPROFILE": home, "APPDATA": home, "LOCALAPPDATA": home}
+    return environment | {"HOME": home, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
 def pack(folder: Path, version: str) -> Path:
-    """The folder as one archive, with a script that puts its entry into the user's menu."""
+    """Pack the folder into one archive with a script that installs the menu entry."""
     file = DIST / f"semblance-{version}-linux-{platform.machine()}.tar.gz"
     with tarfile.open(file, "w:gz", compresslevel=6) as archive:
-        archive.add(folder, f"semblance-{version}", filter=_anonymous)
+        archive.add(folder, f"semblance-{version}", filter=_without_owner)
     return file
 
 
-def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = "root"
     return entry

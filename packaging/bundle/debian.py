@@ -1,4 +1,4 @@
-"""A Debian package of the bundled program, with what it needs of the system."""
+"""A Debian package of the bundled program with its dependencies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import bootstrap
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-#: Names that newer releases gave the same library.
+#: New names of the same library in later releases.
 RENAMED = {"libglib2.0-0": "libglib2.0-0t64"}
 CONTROL = """Package: semblance
 Version: {version}
@@ -27,7 +27,7 @@ Description: interactive medical image retrieval
  similar means from findings and clicks, and proves it on held-out patients.
  Works offline; images stay where they are.
 """
-AFTER = """#!/bin/sh
+AFTER_INSTALL = """#!/bin/sh
 set -e
 command -v update-desktop-database >/dev/null && update-desktop-database -q || true
 command -v update-mime-database >/dev/null && update-mime-database /usr/share/mime || true
@@ -37,22 +37,22 @@ command -v gtk-update-icon-cache >/dev/null && gtk-update-icon-cache -q -f /usr/
 
 def depends() -> str:
     """The system libraries Qt loads, as dpkg names them."""
-    wanted = {**bootstrap.QT_LIBRARIES, **bootstrap.X_LIBRARIES}
-    return ", ".join(f"{RENAMED[name]} | {name}" if name in RENAMED else name for name in sorted(wanted))
+    libraries = {**bootstrap.QT_LIBRARIES, **bootstrap.X_LIBRARIES}
+    return ", ".join(f"{RENAMED[name]} | {name}" if name in RENAMED else name for name in sorted(libraries))
 
 
 def build(folder: Path, version: str, target: Path) -> Path:
     """Write ``semblance_VERSION_ARCH.deb`` into ``target``; needs dpkg-deb.
 
     Raises:
-        SystemExit: dpkg-deb is not there.
+        SystemExit: dpkg-deb is missing.
     """
     if shutil.which("dpkg-deb") is None:
         raise SystemExit("No .deb was made: dpkg-deb is not on this system (Debian's package dpkg has it).")
     architecture = ARCHITECTURES.get(platform.machine(), platform.machine())
     file = target / f"semblance_{version}_{architecture}.deb"
-    with tempfile.TemporaryDirectory() as made:
-        root = Path(made)
+    with tempfile.TemporaryDirectory() as build_folder:
+        root = Path(build_folder)
         root.chmod(0o755)
         library = root / "usr/lib/semblance"
         shutil.copytree(folder, library, symlinks=True, ignore=shutil.ignore_patterns("share", "install.sh"))
@@ -74,7 +74,7 @@ def build(folder: Path, version: str, target: Path) -> Path:
             encoding="utf-8",
         )
         for script in ("postinst", "postrm"):
-            (control / script).write_text(AFTER, encoding="utf-8")
+            (control / script).write_text(AFTER_INSTALL, encoding="utf-8")
             (control / script).chmod(0o755)
         command = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z2", "--build", root, file]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

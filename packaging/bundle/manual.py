@@ -43,8 +43,10 @@ def man_page(version: str, day: str) -> str:
             if getattr(parameter, "hidden", False) or parameter.name == "help":
                 continue
             is_option = parameter.param_type_name == "option"
-            words = ", ".join(parameter.opts) if is_option else (parameter.metavar or parameter.name.upper())
-            lines += [".TP", f"\\fB{_plain(words)}\\fR", _plain(getattr(parameter, "help", None) or "")]
+            full_name = (
+                ", ".join(parameter.opts) if is_option else (parameter.metavar or parameter.name.upper())
+            )
+            lines += [".TP", f"\\fB{_plain(full_name)}\\fR", _plain(getattr(parameter, "help", None) or "")]
     lines += [
         ".SH EXIT STATUS",
         "0 done; 1 could not; 2 wrong arguments; 130 cancelled.",
@@ -54,15 +56,15 @@ def man_page(version: str, day: str) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def _commands(group: Any, before: str = "") -> list[tuple[str, Any]]:
-    found = []
+def _commands(group: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    commands = []
     for name, command in group.commands.items():
-        words = f"{before} {name}".strip()
+        full_name = f"{prefix} {name}".strip()
         if getattr(command, "commands", None):
-            found += _commands(command, words)
+            commands += _commands(command, full_name)
         elif not command.hidden:
-            found.append((words, command))
-    return found
+            commands.append((full_name, command))
+    return commands
 
 
 def _plain(text: str) -> str:
@@ -75,9 +77,9 @@ def write(share: Path, version: str) -> list[Path]:
     """Write the page and the completions below ``share``; returns the files."""
     page = share / "man/man1/semblance.1"
     files = {page: man_page(version, time.strftime("%Y-%m-%d", time.gmtime()))}
-    for shell, place in COMPLETIONS.items():
+    for shell, path in COMPLETIONS.items():
         script = get_completion_script(prog_name="semblance", complete_var="_SEMBLANCE_COMPLETE", shell=shell)
-        files[share / place] = script + "\n"
+        files[share / path] = script + "\n"
     for file, text in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")

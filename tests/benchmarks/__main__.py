@@ -2,9 +2,9 @@
 
 Every module ``bench_NAME.py`` here has ``run(data) -> list[dict]``, where ``data`` is the folder of the
 real data or ``None``. A row has "what", "value", "unit", "target" (a number, or ``None`` where there is none)
-and "reached" (``True``, ``False``, or ``None`` without a target). ``harness.need(data)`` gives a benchmark
-up that cannot do without real data. Each runs in a process of its own: memory and loaded modules are its
-own, and a crash takes no other with it.
+and "reached" (``True``, ``False``, or ``None`` without a target). ``harness.require_data(data)`` skips a
+benchmark that needs real data. Each runs in its own process, so that memory, loaded modules and crashes do not
+affect the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def names() -> list[str]:
 
 
 def run_one(name: str, data: Path | None) -> dict[str, Any]:
-    """What the benchmark gave: "rows", or "skipped" or "failed" with the reason."""
+    """The result of the benchmark: "rows", or "skipped" or "failed" with the reason."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         command = [sys.executable, "-m", "tests.benchmarks.child", name, str(data or ""), str(answer)]

@@ -18,7 +18,7 @@ from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.metric import Metric
 from tests.benchmarks.bench_metricboost import Matrix, best, fit, row, standardised, whole_fits
-from tests.benchmarks.harness import Row, need, table
+from tests.benchmarks.harness import Row, require_data, table
 from tests.helpers import data as real_data
 
 #: Seconds of NCA on the reference machine.
@@ -76,7 +76,7 @@ def letter(data: Path) -> list[dict[str, Any]]:
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark."""
-    folder = need(data)
+    folder = require_data(data)
     with threadpool_limits(limits=1, user_api="blas"):
         rows = whole_fits("boostmetric", FORMS, folder)
         for name, peer in NCA.items():

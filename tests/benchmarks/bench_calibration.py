@@ -22,7 +22,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
-from tests.helpers.known_chances import Population, coverage_of
+from tests.helpers.known_probabilities import Population, interval_coverage
 
 #: Error that 95 of 100 perfect forecasters stay below, by number of cases, ten bins.
 PERFECT = ((50, 0.149), (100, 0.101), (200, 0.075), (1000, 0.033))
@@ -67,7 +67,7 @@ def coverage() -> list[dict[str, Any]]:
     """Of generated queries whose chance is known: the share whose interval holds it."""
     rows, every = [], []
     for population in Population:
-        found = [coverage_of(population, queries=QUERIES, seed=seed) for seed in SEEDS]
+        found = [interval_coverage(population, queries=QUERIES, seed=seed) for seed in SEEDS]
         every += found
         mean = float(np.mean(found))
         what = f"coverage of 95 % intervals, {population.name.lower()}, {len(found)} x {QUERIES:,} queries"

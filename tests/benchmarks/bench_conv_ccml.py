@@ -23,7 +23,7 @@ from semblance.core.evaluation.splits import HoldOut, holdout
 from semblance.core.features.pixels import Pixels
 from semblance.core.imaging.image import Image
 from semblance.core.metrics import make_learner
-from tests.benchmarks.harness import Row, Skipped, need, table
+from tests.benchmarks.harness import Row, SkippedBenchmark, require_data, table
 from tests.helpers import data as real_data
 
 SEEDS = 3
@@ -100,9 +100,9 @@ def speed(data: EvaluationData, n: int) -> list[dict[str, Any]]:
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark."""
-    folder = need(data)
+    folder = require_data(data)
     if importlib.util.find_spec("torch") is None:
-        raise Skipped("PyTorch is not installed; run it with .venv-deep (make test-deep sets it up)")
+        raise SkippedBenchmark("PyTorch is not installed; run it with .venv-deep (make test-deep sets it up)")
     with threadpool_limits(limits=1, user_api="blas"):
         everything, n = images(folder)
         train, test = np.arange(n), np.arange(n, everything.n_cases)

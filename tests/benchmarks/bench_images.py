@@ -31,7 +31,7 @@ from semblance.core.tasks import SILENT
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, need, table
+from tests.benchmarks.harness import Row, require_data, table
 from tests.helpers import data as real_data
 
 EXTRACTORS = ("mass", "gabor")
@@ -111,7 +111,7 @@ def retrieval(images: Path, folder: Path) -> Iterator[dict[str, Any]]:
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark."""
-    images = need(data) / "images"
+    images = require_data(data) / "images"
     with tempfile.TemporaryDirectory() as folder:
         return [*segmentation(images), *retrieval(images, Path(folder))]
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.harness import need
+from tests.benchmarks.harness import require_data
 
 RUNS = 5
 PROGRAM = """
@@ -24,7 +24,7 @@ print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
-    source = need(data) / "images" / "medical_mnist_a.zip"
+    source = require_data(data) / "images" / "medical_mnist_a.zip"
     seconds, megabytes = [], []
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semblance.app.evaluation.map.map_raster import SHAPES, draw_points, inside_outline, point_width
-from semblance.core.evaluation.projection import MOST_MOVED, NeighbourMap, euclidean_distances, principal_axes
+from semblance.core.evaluation.projection import MAX_MOVED, NeighbourMap, euclidean_distances, principal_axes
 
 N, WIDTH = 100_000, 64
 FRAME = (1400, 360)
@@ -34,7 +34,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     inside_outline(x, y, outline)
     line = time.perf_counter() - began
     began = time.perf_counter()
-    growing = NeighbourMap(plane.places, euclidean_distances(rows), most=MOST_MOVED).grow()
+    growing = NeighbourMap(plane.places, euclidean_distances(rows), maximum=MAX_MOVED).grow()
     next(growing)
     ready = time.perf_counter() - began
     began = time.perf_counter()

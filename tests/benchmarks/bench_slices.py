@@ -114,7 +114,7 @@ def _scrolled(app: Any, pane: Any) -> list[dict[str, Any]]:
     for place in range(SLICES):
         # Of the window's own thread: nothing is waited for where every slice is loaded.
         begin = time.thread_time()
-        pane.slices.go(place)
+        pane.slices.go_to_slice(place)
         pane.view.repaint()
         times.append(1000 * (time.thread_time() - begin))
     app.processEvents()
@@ -148,7 +148,7 @@ def _planes(app: Any, jobs: Any, pane: Any) -> list[dict[str, Any]]:
             ),
         )
         times.append(1000 * (time.perf_counter() - begin))
-    views.turn(False)
+    views.set_shown(False)
     views.end()
     _until(app, lambda: not jobs.active)
     views.close()
@@ -169,7 +169,7 @@ def _resident(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, An
     _open(app, jobs, pane, address)
     peak = whole = 0.0
     for place in range(0, SLICES * AGAIN, 100):
-        pane.slices.go(place)
+        pane.slices.go_to_slice(place)
         _until(app, lambda place=place: place in pane.slices.loaded)
         _until(app, lambda: not pane.slices.busy)
         window = _resident_mb("self")

@@ -24,7 +24,7 @@ from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, need, table
+from tests.benchmarks.harness import Row, require_data, table
 from tests.helpers import data as real_data
 
 EXTRACTORS = ("gabor", "colour_edge_texture", "visual_words", "textons")
@@ -91,7 +91,7 @@ def measured(images: Path) -> Iterator[dict[str, Any]]:
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark."""
-    return list(measured(need(data) / "images"))
+    return list(measured(require_data(data) / "images"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Run one benchmark in this process and write what it gave: ``child NAME DATA ANSWER``."""
+"""Run one benchmark in this process and write its result: ``child NAME DATA ANSWER``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import traceback
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.benchmarks.harness import Row, Skipped
+from tests.benchmarks.harness import Row, SkippedBenchmark
 
 
 def main(name: str, data: str, answer: str) -> None:
@@ -18,7 +18,7 @@ def main(name: str, data: str, answer: str) -> None:
         rows = [Row(benchmark=name, **row) for row in module.run(Path(data) if data else None)]
         # Measurements are often numpy scalars.
         text = json.dumps({"rows": [asdict(row) for row in rows]}, default=lambda value: value.item())
-    except Skipped as skipped:
+    except SkippedBenchmark as skipped:
         text = json.dumps({"skipped": str(skipped)})
     except Exception as failure:  # noqa: BLE001 - reported as failed, the others go on
         traceback.print_exc()

@@ -1,4 +1,4 @@
-"""What every benchmark shares: giving up without real data, and the table."""
+"""Parts of all benchmarks: skipping without real data, and the table."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from tests.helpers import data as real_data
 
 
-class Skipped(Exception):
-    """The benchmark cannot run here; the text says why."""
+class SkippedBenchmark(Exception):
+    """The benchmark cannot run here. The text says why."""
 
 
-def need(data: Path | None) -> Path:
-    """``data``, or the benchmark ends as skipped."""
+def require_data(data: Path | None) -> Path:
+    """Return ``data``, or skip the benchmark without it."""
     if data is None:
-        raise Skipped(real_data.REASON)
+        raise SkippedBenchmark(real_data.REASON)
     return data
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.images import striped_folder
-from tests.helpers.program import TOP, semblance, started
+from tests.helpers.program import TOP, run_program, start_program
 
 
 def parsed(*arguments: object, **options: object) -> dict:
-    status, out, err = semblance(*arguments, "--json", **options)
+    status, out, err = run_program(*arguments, "--json", **options)
     assert (status, err) == (0, "")
     return json.loads(out)
 
@@ -57,7 +57,7 @@ def test_from_a_folder_of_images_to_scores(tmp_path):
     ],
 )
 def test_exit_statuses(tmp_path, arguments, status):
-    found, out, err = semblance(*arguments, cwd=tmp_path)
+    found, out, err = run_program(*arguments, cwd=tmp_path)
     assert found == status
     assert "Traceback" not in err
     if status:
@@ -78,7 +78,7 @@ def test_no_window_is_loaded_for_a_command(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a Unix pipe")
 def test_a_reader_that_goes_away_is_no_error(tmp_path):
-    with started("learners") as program:
+    with start_program("learners") as program:
         program.stdout.close()
         assert program.stderr.read() == ""
         assert program.wait() == 1
@@ -89,7 +89,7 @@ def test_output_where_the_locale_knows_no_unicode(tmp_path):
     bare = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
     document = parsed("import", "表.csv", "--library", "lib", cwd=tmp_path, environment=bare)
     assert document["findings"] == {"ä": 1, "良性": 1}
-    status, out, err = semblance("info", "lib", cwd=tmp_path, environment=bare)
+    status, out, err = run_program("info", "lib", cwd=tmp_path, environment=bare)
     assert (status, err) == (0, "")
     assert "cases: 2" in out
 
@@ -105,7 +105,7 @@ def test_a_library_copied_elsewhere_is_whole(tmp_path):
 def test_paths_that_are_no_text(tmp_path):
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe")
     striped_folder(Path(odd), n=4)
-    status, out, err = semblance("import", odd, "--library", tmp_path / "lib")
+    status, out, err = run_program("import", odd, "--library", tmp_path / "lib")
     assert (status, out) == (1, "")
     assert "is not valid text. Rename it" in err
     parsed("import", striped_folder(tmp_path / "fine", n=4), "--library", Path(odd) / "lib")

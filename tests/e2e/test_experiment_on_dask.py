@@ -12,9 +12,9 @@ import sys
 
 import pytest
 
-from tests.helpers.program import TOP, semblance
+from tests.helpers.program import TOP, run_program
 from tests.helpers.tables import write_table
-from tests.helpers.waiting import until
+from tests.helpers.wait import wait_until
 
 if importlib.util.find_spec("distributed") is None:
     pytest.skip("the extra `dask` is not installed", allow_module_level=True)
@@ -59,7 +59,7 @@ def address(tmp_path):
     where = {"folder": tmp_path / "cluster"}
     loopback = ("--host", "127.0.0.1")
     with dask("scheduler", *loopback, "--port", 0, "--no-dashboard", "--scheduler-file", told, **where):
-        until(lambda: is_json(told), "the scheduler tells its address")
+        wait_until(lambda: is_json(told), "the scheduler tells its address")
         found = json.loads(told.read_text())["address"]
         one = (found, *loopback, "--nthreads", 1, "--no-nanny", "--no-dashboard")
         with dask("worker", *one, **where), dask("worker", *one, **where):
@@ -70,11 +70,11 @@ def test_the_numbers_are_the_same_as_here(tmp_path, address):
     table = write_table(tmp_path / "t.csv", n=60)
     options = ("--table", table, "--learner", "euclidean,lda,bdm", "--set", "bdm.rounds=3|6", "--repeats", 3)
     options = (*options, "--protocol", "bdm", "--json")
-    status, far, err = semblance(
+    status, far, err = run_program(
         "experiment", "run", *options, "--out", tmp_path / "far", "--scheduler", address
     )
     assert status == 0, err
-    status, near, _ = semblance(
+    status, near, _ = run_program(
         "experiment",
         "run",
         *options,
@@ -94,7 +94,7 @@ def test_the_numbers_are_the_same_as_here(tmp_path, address):
     for a, b in zip(far["results"], near["results"], strict=True):
         assert a["scores"] == b["scores"]
         assert a["chosen"] == b["chosen"]
-    status, out, _ = semblance("experiment", "resume", tmp_path / "far", "--scheduler", address, "--json")
+    status, out, _ = run_program("experiment", "resume", tmp_path / "far", "--scheduler", address, "--json")
     assert json.loads(out)["cells"]["measured_now"] == 0
 
 
@@ -102,7 +102,7 @@ def test_the_numbers_are_the_same_as_here(tmp_path, address):
 def test_an_address_where_nobody_answers(tmp_path, wrong):
     table = write_table(tmp_path / "t.csv", n=20)
     options = ("--table", table, "--learner", "euclidean", "--protocol", "bdm", "--out", tmp_path / "e")
-    status, out, err = semblance("experiment", "run", *options, "--scheduler", wrong)
+    status, out, err = run_program("experiment", "run", *options, "--scheduler", wrong)
     assert (status, out) == (1, "")
     assert f"No Dask scheduler answers at '{wrong}'." in err
     assert "Traceback" not in err

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.helpers.program import TOP, semblance
+from tests.helpers.program import TOP, run_program
 from tests.helpers.tables import table_library, write_table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the script is for a shell")
@@ -33,7 +33,7 @@ def test_repeated_elsewhere(tmp_path):
     data = tmp_path / "data"
     table_library(data / "kept", n=60)
     table = write_table(data / "t.csv", n=60, seed=4, missing=True)
-    status, _, err = semblance(
+    status, _, err = run_program(
         "experiment", "run", "--table", table, "--table", "builtin:iris",
         "--library", f"{data / 'kept' / 'lib.semblance'}:raw",
         "--learner", "euclidean,bdm", "--set", "bdm.rounds=2|5", "--set", "protocol.draws=20",
@@ -41,7 +41,7 @@ def test_repeated_elsewhere(tmp_path):
         "--out", tmp_path / "e", "--workers", 1,
     )  # fmt: skip
     assert (status, err) == (0, "")
-    status, out, _ = semblance("experiment", "export", tmp_path / "e", "--to", tmp_path / "x")
+    status, out, _ = run_program("experiment", "export", tmp_path / "e", "--to", tmp_path / "x")
     assert status == 0
     assert str(tmp_path / "x" / "repeat.sh") in out.splitlines()
     elsewhere = tmp_path / "else where"

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from tests.helpers.program import semblance, started
+from tests.helpers.program import run_program, start_program
 from tests.helpers.tables import write_table
-from tests.helpers.waiting import until
+from tests.helpers.wait import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 
@@ -30,8 +30,8 @@ def test_killed_and_resumed(tmp_path, way):
         "--repeats", 8,
     )  # fmt: skip
     folder, cells = tmp_path / "e", tmp_path / "e" / "cells"
-    with started("experiment", "run", *options, "--out", folder, "--workers", 2) as program:
-        until(
+    with start_program("experiment", "run", *options, "--out", folder, "--workers", 2) as program:
+        wait_until(
             lambda: program.poll() is not None or (cells.is_dir() and len(list(cells.glob("*.json"))) >= 3),
             "some cells are finished",
         )
@@ -40,10 +40,10 @@ def test_killed_and_resumed(tmp_path, way):
         program.communicate()
     before = {file.name: file.stat().st_mtime_ns for file in cells.glob("*.json")}
     assert 3 <= len(before) < 16
-    status, out, err = semblance("experiment", "show", folder, "--json")
+    status, out, err = run_program("experiment", "show", folder, "--json")
     assert (status, err) == (0, "")
     assert json.loads(out)["cells"]["done"] >= len(before) - 1
-    status, out, err = semblance("experiment", "resume", folder, "--workers", 1, "--json")
+    status, out, err = run_program("experiment", "resume", folder, "--workers", 1, "--json")
     assert (status, err) == (0, "")
     counts = json.loads(out)["cells"]
     assert counts["total"] == counts["done"] == 16
@@ -51,7 +51,7 @@ def test_killed_and_resumed(tmp_path, way):
     assert {name: after[name] for name in before} == before
     assert counts["found_finished"] + counts["measured_now"] == 16
     assert counts["found_finished"] >= len(before)
-    status, whole, err = semblance(
+    status, whole, err = run_program(
         "experiment", "run", *options, "--out", tmp_path / "whole", "--workers", 2, "--json"
     )
     assert (status, err) == (0, "")

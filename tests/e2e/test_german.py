@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from semblance.core.language import LANGUAGE_VARIABLE
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.translations import translated_texts
 
 TOP = Path(__file__).resolve().parents[2]

@@ -16,8 +16,8 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
-from tests.helpers.program import semblance, started
-from tests.helpers.waiting import until
+from tests.helpers.program import run_program, start_program
+from tests.helpers.wait import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C otherwise")
 
@@ -34,14 +34,14 @@ def count(library: Path, table: str) -> int:
 def interrupted(program, ready) -> None:
     """Send Ctrl-C, as a terminal does, to the program and all its workers once ``ready`` holds."""
     with program:
-        until(lambda: ready() or program.poll() is not None, "the work is under way")
+        wait_until(lambda: ready() or program.poll() is not None, "the work is under way")
         assert program.poll() is None, "it ended before it was interrupted"
         os.killpg(program.pid, signal.SIGINT)
         out, err = program.communicate()
     assert program.returncode == 130
     assert out == ""
     assert err == "Cancelled; what was finished is kept.\n"
-    until(lambda: group_gone(program.pid), "the last of its processes ends")
+    wait_until(lambda: group_gone(program.pid), "the last of its processes ends")
 
 
 def group_gone(group: int) -> bool:
@@ -61,13 +61,13 @@ def test_features_keep_the_finished_chunks(images, tmp_path):
     library = tmp_path / "lib"
     import_source(images, library)
     interrupted(
-        started("features", library, "--extractor", "gabor", "--json"),
+        start_program("features", library, "--extractor", "gabor", "--json"),
         lambda: count(library, "feature_chunks") > 0,
     )
     with Library.open(library) as opened:
         kept = len(opened.features.cases_of(opened.features.get(None)))
     assert 0 < kept < 1000
-    status, out, err = semblance("features", library, "--extractor", "gabor", "--json")
+    status, out, err = run_program("features", library, "--extractor", "gabor", "--json")
     assert (status, err) == (0, "")
     document = json.loads(out)
     assert (document["extracted"], document["cases"]) == (1000 - kept, 1000)
@@ -75,7 +75,7 @@ def test_features_keep_the_finished_chunks(images, tmp_path):
 
 def test_an_import_keeps_the_finished_batches(images, tmp_path):
     library = tmp_path / "lib"
-    interrupted(started("import", images, "--library", library), lambda: count(library, "cases") > 0)
+    interrupted(start_program("import", images, "--library", library), lambda: count(library, "cases") > 0)
     with Library.open(library) as opened:
         kept = opened.summary()["cases"]
     assert 0 < kept < 1000

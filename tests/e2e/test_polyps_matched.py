@@ -7,11 +7,11 @@ import json
 import pytest
 
 from tests.helpers.colon_phantoms import write_study
-from tests.helpers.program import semblance
+from tests.helpers.program import run_program
 
 
 def told(*arguments):
-    status, out, err = semblance(*arguments, "--json")
+    status, out, err = run_program(*arguments, "--json")
     assert status == 0, err
     return json.loads(out)
 

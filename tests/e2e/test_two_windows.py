@@ -17,8 +17,8 @@ from semblance.core.workflows.maintenance.verify_library import verify_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
-from tests.helpers.driven import DrivenWindow
 from tests.helpers.images import striped_folder
+from tests.helpers.window_process import WindowProcess
 from tests.soak.measuring import family
 
 OTHER = "open in another window too"
@@ -44,11 +44,11 @@ def library(made: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[], DrivenWindow]]:
-    started: list[DrivenWindow] = []
+def start(tmp_path: Path) -> Iterator[Callable[[], WindowProcess]]:
+    started: list[WindowProcess] = []
 
-    def one() -> DrivenWindow:
-        started.append(DrivenWindow(tmp_path / f"home{len(started)}"))
+    def one() -> WindowProcess:
+        started.append(WindowProcess(tmp_path / f"home{len(started)}"))
         return started[-1]
 
     yield one
@@ -56,11 +56,11 @@ def start(tmp_path: Path) -> Iterator[Callable[[], DrivenWindow]]:
         window.kill()
 
 
-def errors(there: dict) -> list[list[str]]:
-    return [told for told in there["told"] if told[0] == "error"]
+def errors(state: dict) -> list[list[str]]:
+    return [message for message in state["messages"] if message[0] == "error"]
 
 
-def held(window: DrivenWindow, library: Path) -> list[str]:
+def held(window: WindowProcess, library: Path) -> list[str]:
     """Files of ``library`` that any process of ``window`` has open."""
     found = []
     for pid in family(window.pid):
@@ -75,31 +75,31 @@ def held(window: DrivenWindow, library: Path) -> list[str]:
 
 def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
     first, second = start(), start()
-    there = first.do("open", library)
-    assert there["told"] == []
-    first.do("ask", 0)
-    there = second.do("open", library)
-    (told,) = there["told"]
-    assert OTHER in told[1]
-    assert str(first.pid) in told[1]
+    state = first.run_command("open", library)
+    assert state["messages"] == []
+    first.run_command("ask", 0)
+    state = second.run_command("open", library)
+    (message,) = state["messages"]
+    assert OTHER in message[1]
+    assert str(first.pid) in message[1]
     # The second shows the search that the first began: both judge into one ledger, at the same time.
-    assert second.do("look")["ledger"] == first.do("look")["ledger"]
-    assert there["ranked"] > 10
-    first.begin("judge", [0, 1, 2, 3, 4], 1)
-    second.begin("judge", [18, 17, 16, 15, 14], -1)
-    answers = [first.told(), second.told()]
+    assert second.run_command("look")["ledger"] == first.run_command("look")["ledger"]
+    assert state["ranked"] > 10
+    first.send_command("judge", [0, 1, 2, 3, 4], 1)
+    second.send_command("judge", [18, 17, 16, 15, 14], -1)
+    answers = [first.read_state(), second.read_state()]
     for window, name in ((first, "by the first"), (second, "by the second")):
-        window.begin("train", name)
-    answers += [first.told(), second.told()]
+        window.send_command("train", name)
+    answers += [first.read_state(), second.read_state()]
     for window, name in ((first, "more"), (second, "others")):
-        window.begin("import", made / name)
-    answers += [first.told(), second.told()]
-    assert [errors(there) for there in answers] == [[]] * 6
+        window.send_command("import", made / name)
+    answers += [first.read_state(), second.read_state()]
+    assert [errors(state) for state in answers] == [[]] * 6
     assert [window.quit() for window in (first, second)] == [0, 0]
     with open_library(library) as opened:
         assert len(opened.catalogue.all_cases()) == 24 + 3 + 4
         assert {metric.name for metric in opened.metrics()} == {"plain", "by the first", "by the second"}
-    ledger = open_metric(library, "plain").ledger(there["ledger"])
+    ledger = open_metric(library, "plain").ledger(state["ledger"])
     assert len(ledger.in_force) == 10
     close_library()
     assert verify_library(library).unrepaired_problems == []
@@ -109,40 +109,40 @@ def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
 def test_a_library_one_closed_is_let_go_of_and_goes_on_in_the_other(library, start):
     first, second = start(), start()
     for window, case in ((first, 1), (second, 6)):
-        window.do("open", library)
-        window.do("ask", case)
-        window.do("judge", [2], 1)
-    first.do("train", "by the first")
+        window.run_command("open", library)
+        window.run_command("ask", case)
+        window.run_command("judge", [2], 1)
+    first.run_command("train", "by the first")
     assert held(first, library)
-    there = first.do("close")
-    assert there["library"] is None
+    state = first.run_command("close")
+    assert state["library"] is None
     assert held(first, library) == []
-    there = second.do("judge", [15, 16], -1)
-    assert errors(there) == []
-    assert there["judged"] == 4
+    state = second.run_command("judge", [15, 16], -1)
+    assert errors(state) == []
+    assert state["judged"] == 4
     second.kill()
-    there = first.do("open", library)
-    assert OTHER not in "".join(told[1] for told in there["told"])
-    assert there["metrics"] == ["plain", "by the first"]
-    assert errors(there) == []
+    state = first.run_command("open", library)
+    assert OTHER not in "".join(message[1] for message in state["messages"])
+    assert state["metrics"] == ["plain", "by the first"]
+    assert errors(state) == []
 
 
 def test_a_library_removed_under_a_window_is_told_in_words(made, library, tmp_path, start):
     kept = tmp_path / "Kept.semblance"
     shutil.copytree(library, kept)
     window = start()
-    window.do("open", library)
-    there = window.do("ask", 0)
+    window.run_command("open", library)
+    state = window.run_command("ask", 0)
     shutil.rmtree(library)
     for what, *args in (("ask", 3), ("train", "gone"), ("import", made / "more"), ("close",)):
-        before = len(errors(there))
-        there = window.do(what, *args)
-        new = errors(there)[before:]
+        before = len(errors(state))
+        state = window.run_command(what, *args)
+        new = errors(state)[before:]
         assert new
-        assert {told[1] for told in new} == {f"{library} does not exist."}
-    assert there["library"] is None
+        assert {message[1] for message in new} == {f"{library} does not exist."}
+    assert state["library"] is None
     assert not library.exists()
-    there = window.do("open", kept)
-    assert there["cases"] == 24
-    assert window.do("ask", 3)["ranked"] > 10
+    state = window.run_command("open", kept)
+    assert state["cases"] == 24
+    assert window.run_command("ask", 3)["ranked"] > 10
     assert window.quit() == 0

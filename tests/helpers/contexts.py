@@ -1,4 +1,4 @@
-"""The parts of a window without the window."""
+"""A context without a window."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from semblance.app.shell.state import State
 
 
 def make_context(jobs: Jobs, settings: Settings | None = None) -> Context:
-    """A context of its own; its commands take no keys."""
+    """A new context. Its commands have no shortcuts."""
     return Context(State(), jobs, Messages(), settings or Settings(), Actions())

@@ -1,4 +1,4 @@
-"""Where the real data lies, and how tests that need it say so when it is not there."""
+"""The folder of the real data, and the reason of tests that are skipped without it."""
 
 from __future__ import annotations
 

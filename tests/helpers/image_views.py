@@ -1,4 +1,4 @@
-"""What the tests of the image view do with mouse and keys."""
+"""Images, and mouse events for the image view."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
-def grey(width=256, height=256, dtype=np.uint8, most=255, spacing=None, seed=1):
+def random_image(width=256, height=256, dtype=np.uint8, most=255, spacing=None, seed=1):
     pixels = np.random.default_rng(seed).integers(0, most + 1, (height, width)).astype(dtype)
     return display_image(Image(pixels, float(most), "grey", spacing))
 
 
-def turn(view, at, notches):
+def turn_wheel(view, at, notches):
     where = QPointF(at)
     event = QWheelEvent(
         where,
@@ -42,6 +42,6 @@ def drag(view, begin, *ways, button=LEFT, modifiers=Qt.KeyboardModifier.NoModifi
     QTest.mouseRelease(view, button, modifiers, ways[-1])
 
 
-def at(view, x, y):
+def widget_point(view, x, y):
     left, top = view.viewport.to_widget(x, y)
     return QPoint(round(left), round(top))

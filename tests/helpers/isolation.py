@@ -1,4 +1,4 @@
-"""Private user folders: no test reads or writes the settings of the person who runs it."""
+"""Private user folders, so that no test reads or writes the settings of the user."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ FOLDERS = {
 
 def redirect_user_folders(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Make ``home`` the user's home for this process and those it starts."""
-    for variable, part in FOLDERS.items():
-        monkeypatch.setenv(variable, str(home / part))
+    for variable, folder in FOLDERS.items():
+        monkeypatch.setenv(variable, str(home / folder))
     # Qt warns about a runtime folder that others may read.
     (home / "run").mkdir(mode=0o700, parents=True, exist_ok=True)
     # Qt looks at XDG_CONFIG_HOME once per process only.
@@ -35,21 +35,21 @@ def redirect_user_folders(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         QSettings.setPath(kind, QSettings.Scope.UserScope, str(home / ".config"))
 
 
-def lend_encoder(kept: Path) -> None:
-    """Give the private home the converted encoder from ``kept``, if it is there: converting takes seconds."""
-    for file in kept.glob("*.onnx"):
+def link_cached_encoder(cache: Path) -> None:
+    """Link the converted encoder of ``cache`` into the private home, because converting takes seconds."""
+    for file in cache.glob("*.onnx"):
         folder = _encoder_folder()
         folder.mkdir(parents=True)
         os.link(file, folder / file.name)
 
 
-def keep_encoder(kept: Path) -> None:
-    """Copy the encoder that a test converted to ``kept``, for the tests after it."""
+def cache_encoder(cache: Path) -> None:
+    """Copy the encoder that a test converted into ``cache`` for later tests."""
     for file in _encoder_folder().glob("*.onnx"):
-        if not (kept / file.name).exists():
-            half = kept / f"{file.name}.{os.getpid()}"
-            shutil.copy(file, half)
-            half.replace(kept / file.name)
+        if not (cache / file.name).exists():
+            temporary = cache / f"{file.name}.{os.getpid()}"
+            shutil.copy(file, temporary)
+            temporary.replace(cache / file.name)
 
 
 def _encoder_folder() -> Path:

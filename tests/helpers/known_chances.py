@@ -32,7 +32,7 @@ def drawn(population: Population, n: int, rng: np.random.Generator) -> tuple[Mat
     return X, 1.0 / (1.0 + np.exp(-(shift + slope * X.sum(axis=1) / np.sqrt(d))))
 
 
-def coverage_of(population: Population, *, queries: int, seed: int) -> float:
+def interval_coverage(population: Population, *, queries: int, seed: int) -> float:
     """How often the interval of a query holds its chance: a library, 30 % of it held out, new queries."""
     rng = np.random.default_rng(seed)
     n = population.value[3]
@@ -47,7 +47,7 @@ def coverage_of(population: Population, *, queries: int, seed: int) -> float:
         patients=nobody,
         keys=np.arange(n),
         rows=np.arange(n),
-        asked=np.arange(int(0.3 * n)),
+        queries=np.arange(int(0.3 * n)),
         measured_on="held-out patients",
     )
     assert votes is not None

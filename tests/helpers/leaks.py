@@ -1,4 +1,4 @@
-"""Finds what a test left running or open: threads, child processes, windows."""
+"""Finds threads, child processes and windows that a test did not end or close."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Threads that libraries keep for the life of the process.
+#: Threads of libraries that run as long as the process.
 KNOWN_THREADS = ("zarr_io", "zarr_pool_", "asyncio_")
-#: Windows that Qt itself keeps and reuses.
+#: Windows that Qt reuses.
 KNOWN_WIDGETS = ("QTipLabel",)
-#: What was told to end gets this long before it counts as left over.
+#: Time limit for threads and processes to end.
 PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What is alive at one moment."""
+    """The threads, child processes and windows at one moment."""
 
     threads: frozenset[threading.Thread]
     children: frozenset[int]
@@ -35,37 +35,37 @@ class Snapshot:
         )
 
     def new_since(self) -> list[str]:
-        """One line for each thing that is alive now and was not then."""
-        found = [f"thread {t.name!r}" for t in _threads() if t not in self.threads]
-        found += [
+        """A line for each thread, process or window that is new since the snapshot."""
+        leaks = [f"thread {t.name!r}" for t in _threads() if t not in self.threads]
+        leaks += [
             f"child process {child.name!r}"
             for child in multiprocessing.active_children()
             if (child.pid or 0) not in self.children
         ]
-        found += [f"window {name}" for key, name in _widgets().items() if key not in self.widgets]
-        return found
+        leaks += [f"window {name}" for key, name in _widgets().items() if key not in self.widgets]
+        return leaks
 
 
-def left_over(before: Snapshot, patience_s: float = PATIENCE_S) -> list[str]:
-    """What came after ``before`` and is still there when patience runs out, one line each."""
+def find_leaks(snapshot: Snapshot, patience_s: float = PATIENCE_S) -> list[str]:
+    """What is new since ``snapshot`` and does not end within ``patience_s``, a line each."""
     deadline = time.monotonic() + patience_s
     while True:
         _settle_qt()
-        found = before.new_since()
-        if not found or time.monotonic() > deadline:
-            return found
+        leaks = snapshot.new_since()
+        if not leaks or time.monotonic() > deadline:
+            return leaks
         gc.collect()
         time.sleep(0.02)
 
 
 def _threads() -> list[threading.Thread]:
-    return [t for t in threading.enumerate() if not t.name.startswith(KNOWN_THREADS) and _runs(t)]
+    return [t for t in threading.enumerate() if not t.name.startswith(KNOWN_THREADS) and _is_running(t)]
 
 
-def _runs(thread: threading.Thread) -> bool:
+def _is_running(thread: threading.Thread) -> bool:
     if not isinstance(thread, threading._DummyThread):
         return thread.is_alive()
-    # Python's note of a foreign thread (a QThread, say) outlives the thread; the system knows better.
+    # Python still lists foreign threads (a QThread, for example) after they ended; the system does not.
     tasks = Path("/proc/self/task")
     return tasks.is_dir() and (tasks / str(thread.native_id)).is_dir()
 
@@ -85,7 +85,7 @@ def _widgets() -> dict[int, str]:
 
 
 def _settle_qt() -> None:
-    """Let Qt delete what was told to go."""
+    """Delete the Qt objects that wait for their deletion."""
     if "PySide6.QtWidgets" not in sys.modules:
         return
     from PySide6.QtCore import QCoreApplication, QEvent

@@ -1,4 +1,4 @@
-"""The program as a process of its own: ``python -m semblance.app``."""
+"""Runs the program in a process: ``python -m semblance.app``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 TOP = Path(__file__).resolve().parents[2]
 
 
-def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    """The program under way, in a session of its own; stdout and stderr are pipes."""
+def start_program(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    """Start the program in its own session. stdout and stderr are pipes."""
     environment = os.environ | {"PYTHONPATH": str(TOP)} | options.pop("environment", {})
     return subprocess.Popen(
         [sys.executable, "-m", "semblance.app", *map(str, arguments)],
@@ -27,33 +27,33 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
     )
 
 
-def semblance(*arguments: object, **options: Any) -> tuple[int, str, str]:
-    """(exit status, stdout, stderr) of one command line."""
-    with started(*arguments, **options) as program:
+def run_program(*arguments: object, **options: Any) -> tuple[int, str, str]:
+    """Run a command line and return (exit status, stdout, stderr)."""
+    with start_program(*arguments, **options) as program:
         out, err = program.communicate()
     return program.returncode, out, err
 
 
-def at_once(code: str, *arguments: Sequence[object]) -> list[str]:
-    """Run ``code`` once with each of ``arguments``, all from the moment it reads a line; what each prints.
+def run_at_once(code: str, *arguments: Sequence[object]) -> list[str]:
+    """Run ``code`` once with each of ``arguments`` at the same time, and return what each prints.
 
-    None may complain.
+    Each waits for a line on stdin before it starts. None may write to stderr.
     """
     programs = [
         subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, given)],
+            [sys.executable, "-c", code, *map(str, values)],
             cwd=TOP,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for given in arguments
+        for values in arguments
     ]
     for program in programs:
         assert program.stdin is not None
         program.stdin.write("go\n")
         program.stdin.flush()
-    told = [program.communicate() for program in programs]
-    assert [complaint for _, complaint in told] == [""] * len(told)
-    return [out for out, _ in told]
+    outputs = [program.communicate() for program in programs]
+    assert [stderr for _, stderr in outputs] == [""] * len(outputs)
+    return [out for out, _ in outputs]

@@ -1,4 +1,4 @@
-"""Jobs of a whole window without processes: each runs as soon as the event loop comes to it."""
+"""Jobs without processes for a whole window. Each runs at the next turn of the event loop."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from semblance.app.shell.jobs import Job, Jobs, Lane
-from tests.helpers.held_jobs import HeldEngine, HeldTask
+from tests.helpers.manual_jobs import ManualEngine, ManualTask
 
 
-class PromptTasks(list[HeldTask]):
-    """Each task runs here as soon as the event loop comes to it."""
+class PromptTasks(list[ManualTask]):
+    """Tasks that run at the next turn of the event loop."""
 
-    def append(self, task: HeldTask) -> None:
+    def append(self, task: ManualTask) -> None:
         super().append(task)
         QTimer.singleShot(0, self.run)
 
@@ -30,12 +30,12 @@ class PromptJobs(Jobs):
         self._tasks = PromptTasks()
 
     def preload(self, lane: Lane, function: object) -> None:
-        """There is no process to warm up."""
+        """There is no process to preload."""
 
     def wait(self, job: Job, seconds: float = 10.0) -> None:
-        """The event loop, which would run it, is what waits."""
+        """Run the tasks first, because the event loop waits here."""
         self._tasks.run()
         super().wait(job, seconds)
 
     def _engine(self, lane: Lane) -> Any:
-        return HeldEngine(self._tasks)
+        return ManualEngine(self._tasks)

@@ -1,4 +1,4 @@
-"""Answering questions as a person does who knows the findings."""
+"""Answers questions from the findings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from semblance.core.searches.questions import Answer
 from semblance.core.workflows.searches.next_question import CaseQuestion
 
 
-def by_findings(columns: CaseColumns, asked: CaseQuestion) -> Answer:
-    """What the findings of the cases say."""
+def answer_by_findings(columns: CaseColumns, question: CaseQuestion) -> Answer:
+    """The answer of a user who knows the findings of the cases."""
     query, first, second = (
-        columns.finding_name(columns.index_of_id(case)) for case in (asked.query, asked.first, asked.second)
+        columns.finding_name(columns.index_of_id(case))
+        for case in (question.query, question.first, question.second)
     )
-    said = {(True, False): Answer.FIRST, (False, True): Answer.SECOND, (True, True): Answer.BOTH}
-    return said.get((first == query, second == query), Answer.NEITHER)
+    answers = {(True, False): Answer.FIRST, (False, True): Answer.SECOND, (True, True): Answer.BOTH}
+    return answers.get((first == query, second == query), Answer.NEITHER)

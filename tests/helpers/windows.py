@@ -1,4 +1,4 @@
-"""Driving the real window in tests: open it, wait until it rests, close it."""
+"""Opens the real window, waits until it is idle, and closes it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from semblance.app.shell import search_operations
 from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
 
-#: A loaded machine may take this long for anything a test waits for.
+#: Time limit of everything a test waits for.
 PATIENCE_MS = 120_000
 
 
 def flush() -> None:
-    """Let everything that was deleted later be gone."""
+    """Delete all objects that wait for their deletion."""
     for _ in range(3):
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         QCoreApplication.processEvents()
 
 
-def asked(window: MainWindow) -> None:
-    """Ask with the first case, and wait for the ranking."""
+def search_first_case(window: MainWindow) -> None:
+    """Search with the first case and wait for the ranking."""
     search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
     wait_for(window, lambda: window.state.ranking is not None)
 
 
 def wait_for(window: MainWindow, condition: Callable[[], object]) -> None:
-    """Run the event loop until ``condition`` holds and the window rests; an error message ends the wait."""
+    """Run the event loop until ``condition`` holds and the window is idle. An error message fails the test."""
     clock = QElapsedTimer()
     clock.start()
     while not condition():
@@ -45,7 +45,7 @@ def wait_for(window: MainWindow, condition: Callable[[], object]) -> None:
 
 @contextlib.contextmanager
 def open_window(library: Path | None = None) -> Iterator[MainWindow]:
-    """The window as a person starts it, at rest; closed at the end as a person closes it."""
+    """Open the window as a user does and wait until it is idle. It is closed at the end."""
     make_application()
     window = MainWindow()
     window.show()

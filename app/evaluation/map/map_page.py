@@ -223,9 +223,7 @@ class MapPage(QWidget):
             )
             self._pages.setCurrentWidget(self._empty)
         elif self._problem is not None:
-            self._empty.show_message(
-                self._problem.message, self._problem.hint or "", tr("Redraw map"), self.make
-            )
+            self._empty.show_error(self._problem, "", tr("Redraw map"), self.make)
             self._pages.setCurrentWidget(self._empty)
         elif metric is None:
             self._empty.show_message(

@@ -16,6 +16,7 @@ from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.read_only_table import make_read_only
+from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, CaseColumns, no_cases
@@ -86,6 +87,12 @@ class DisagreementTable(QWidget):
         self._restyle()
         self.table.sortByColumn(1, Qt.SortOrder.AscendingOrder)
         self.table.selectRow(0)
+
+    def show_error(self, error: SemblanceError, button: str, then: Callable[[], object]) -> None:
+        """Show an error instead of the table."""
+        self.model.set_rows(no_cases(), ("", ""), ())
+        self._empty.show_error(error, "", button, then)
+        self._pages.setCurrentWidget(self._empty)
 
     def show_message(
         self, title: str, text: str, button: str = "", then: Callable[[], object] | None = None

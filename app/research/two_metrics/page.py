@@ -273,7 +273,8 @@ class TwoMetricsPage(FullPage):
             self._pages.setCurrentWidget(self.columns)
 
     def _show_error(self, error: SemblanceError) -> None:
-        self._show_message(error.message, error.hint or "")
+        self._show_message(error.message, error.hint)
+        self._empty.copy_details.set_error(error)
 
     def _show_all(self, left: str, right: str) -> None:
         self._pages.setCurrentWidget(self.disagreements)
@@ -315,9 +316,7 @@ class TwoMetricsPage(FullPage):
         )
         job.done.connect(self._show_disagreements)
         job.failed.connect(
-            lambda error: self.disagreements.show_message(
-                error.message, error.hint or "", tr("Search again"), self.find_disagreements
-            )
+            lambda error: self.disagreements.show_error(error, tr("Search again"), self.find_disagreements)
         )
         job.cancelled.connect(lambda: self._show_cancelled(job))
 

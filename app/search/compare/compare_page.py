@@ -285,7 +285,7 @@ class ComparePage(FullPage):
         address = viewed.case.row if viewed.case is not None else ImageAddress(path)
         self._synchronising = True
         pane.show_viewed(viewed, self._state.path, address, inside(region, viewed.image))
-        pane.go_to(region or viewed.region)
+        pane.go_to_slice_of(region or viewed.region)
         pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
         self._synchronising = False
         if side == 1:
@@ -318,7 +318,7 @@ class ComparePage(FullPage):
         if self._synchronising or not self.linked.isChecked() or one.image is None or other.image is None:
             return
         self._synchronising = True
-        other.look(linked_view(one.viewport, other.viewport))
+        other.set_view(linked_view(one.viewport, other.viewport))
         if one.window_level is not None and other.window_level is not None:
             other.set_window(linked_window(one.window_level, one.image, other.image))
         self._synchronising = False
@@ -328,7 +328,7 @@ class ComparePage(FullPage):
         if self._synchronising or not self.linked.isChecked() or one.place is None or other.place is None:
             return
         self._synchronising = True
-        other.slices.go(linked_slice(one.place, len(one.slices), len(other.slices)))
+        other.slices.go_to_slice(linked_slice(one.place, len(one.slices), len(other.slices)))
         self._synchronising = False
 
     def _measure(self, on: bool) -> None:
@@ -342,7 +342,7 @@ class ComparePage(FullPage):
     def drawn(self) -> Region | None:
         """The region drawn on the ranked case, with its slice."""
         pane = self.panes[1]
-        return pane.placed(pane.view.region.region) if pane.view.editable else None
+        return pane.on_shown_slice(pane.view.region.region) if pane.view.editable else None
 
     def search_with_region(self) -> None:
         """Search with the region drawn on the ranked case."""

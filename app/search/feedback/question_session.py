@@ -26,6 +26,7 @@ class NoQuestion:
 
     title: str
     text: str = ""
+    error: SemblanceError | None = None
 
 
 class QuestionSession(QObject):
@@ -191,7 +192,7 @@ class QuestionSession(QObject):
     def _fail(self, error: SemblanceError) -> None:
         self._exhausted = True
         if self.question is None:
-            self.problem = NoQuestion(error.message, error.hint)
+            self.problem = NoQuestion(error.message, error.hint, error)
             self.changed.emit()
 
     def _drop_judged(self) -> None:

@@ -182,6 +182,7 @@ class QuestionsPage(FullPage):
             button.setEnabled(question is not None)
         if problem is not None:
             self._empty.show_message(problem.title, problem.text, tr("Similar cases"), self.closed.emit)
+            self._empty.copy_details.set_error(problem.error)
         elif question is None:
             self._empty.show_message("", tr("Finding the most useful question…"))
         self._pages.setCurrentIndex(0 if question is None else 1)
@@ -238,7 +239,7 @@ class QuestionsPage(FullPage):
         self.headers[place].show_problem(problem)
         if isinstance(found, ViewedImage) and found.case is not None:
             pane.show_viewed(found, self._state.path, found.case.row, None)
-            pane.go_to(found.region)
+            pane.go_to_slice_of(found.region)
         else:
             pane.show_nothing()
             pane.view.problem = problem

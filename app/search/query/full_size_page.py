@@ -130,7 +130,7 @@ class FullSizePage(FullPage):
         self._region = RegionSearch(self._context, pane, self.tools, self.search_with)
         self._region.region_changed.connect(self._show_region)
         self.file_header.clicked.connect(self.header_requested)
-        self.three_planes.toggled.connect(self.planes.turn)
+        self.three_planes.toggled.connect(self.planes.set_shown)
         self.search.clicked.connect(self._search)
         self.more.clicked.connect(
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
@@ -142,7 +142,7 @@ class FullSizePage(FullPage):
             )
         view.window_changed.connect(lambda _: self._show_window_level())
         view.inverted_changed.connect(lambda _: self._show_window_level())
-        strip.wanted.connect(pane.slices.go)
+        strip.slice_requested.connect(pane.slices.go_to_slice)
         strip.scrolled.connect(pane.slices.step)
         pane.slices.moved.connect(strip.show_place)
         pane.bar.rate_changed.connect(lambda rate: self._context.settings.set_text(_RATE, str(rate)))
@@ -233,7 +233,7 @@ class FullSizePage(FullPage):
         region = query.region if query is not None and self._is_query() else None
         address = viewed.case.row if viewed.case is not None else ImageAddress(source.image or Path())
         self.pane.show_viewed(viewed, self._state.path, address, inside(region, viewed.image))
-        self.pane.go_to(region)
+        self.pane.go_to_slice_of(region)
         self.strip.begin(viewed.stack, *self.pane.source, viewed.image)
         self.strip.show_place(self.pane.slices.place)
         self._show_window_level()
@@ -274,7 +274,7 @@ class FullSizePage(FullPage):
         self._loading_timer.stop()
         self._loaded = None
         self._show_nothing()
-        self.notice.show_error(error, self._retry)
+        self.notice.show_image_error(error, self._retry)
         self._pages.setCurrentWidget(self.notice)
 
     def _retry(self) -> None:
@@ -324,7 +324,7 @@ class FullSizePage(FullPage):
 
     def _show_window_level(self) -> None:
         if self.view.image is not None:
-            self.strip.show_greys(self.view.image, self.view.window_level, inverted=self.view.inverted)
+            self.strip.show_window_level(self.view.image, self.view.window_level, inverted=self.view.inverted)
 
     # Actions
 

@@ -247,7 +247,7 @@ class QueryPanel(Panel):
         self.view.editable = True
         what = viewed.case.row if viewed.case is not None else ImageAddress(query.image or Path())
         self.pane.show_viewed(viewed, self._state.path, what, inside(query.region, image))
-        self.pane.go_to(query.region)
+        self.pane.go_to_slice_of(query.region)
         name = self._source.name if self._source else ""
         self.view.setAccessibleName(
             tr(
@@ -279,7 +279,7 @@ class QueryPanel(Panel):
     def _fail(self, error: SemblanceError) -> None:
         self._loading_timer.stop()
         self._loaded, self._failed = None, True
-        self.notice.show_error(error, self._retry)
+        self.notice.show_image_error(error, self._retry)
         self._show_page(self.notice)
 
     def _retry(self) -> None:

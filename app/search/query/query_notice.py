@@ -35,9 +35,10 @@ class QueryNotice(EmptyState):
         self.set_icon("table")
         self.show_message(tr("A row of a table"), tr("This case has numbers and no image."))
 
-    def show_error(self, error: SemblanceError, retry: Callable[[], None]) -> None:
+    def show_image_error(self, error: SemblanceError, retry: Callable[[], None]) -> None:
         self.set_icon("warning")
         self.show_message(breakable(error.message), breakable(error.hint), tr("Try again"), retry)
+        self.copy_details.set_error(error)
 
 
 def breakable(text: str, longest: int = 14) -> str:

@@ -43,7 +43,7 @@ class RegionSearch(QObject):
     @property
     def drawn(self) -> Region | None:
         """The region drawn, with its slice."""
-        return self._pane.placed(self._pane.view.region.region)
+        return self._pane.on_shown_slice(self._pane.view.region.region)
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
@@ -78,7 +78,7 @@ class RegionSearch(QObject):
 
     def _search_drawn(self, region: Region | None) -> None:
         if self._pane.view.editable and self.is_query:
-            search_operations.submit_region(self._context, self._pane.placed(region))
+            search_operations.submit_region(self._context, self._pane.on_shown_slice(region))
         self.update_controls()
 
     def _outline(self, where: tuple[int, int] | Region | None) -> None:

@@ -86,12 +86,12 @@ class SearchView(QObject):
         view, pane = self._query.view, self._query.pane
         try:
             if isinstance(pending.get("slice"), int):
-                pane.slices.go(pending["slice"])
+                pane.slices.go_to_slice(pending["slice"])
             if pending.get("held"):
-                view.hold(Orientation(int(pending["held"][0]) % 4, bool(pending["held"][1])))
+                view.set_orientation(Orientation(int(pending["held"][0]) % 4, bool(pending["held"][1])))
             if pending.get("zoom"):
                 zoom, x, y = (float(value) for value in pending["zoom"])
-                view.look(replace(view.viewport, zoom=zoom, x=x, y=y, fitted=False))
+                view.set_view(replace(view.viewport, zoom=zoom, x=x, y=y, fitted=False))
             if pending.get("greys"):
                 view.set_window(Window(float(pending["greys"][0]), float(pending["greys"][1])))
             if "inverted" in pending and bool(pending["inverted"]) != view.inverted:

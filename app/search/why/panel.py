@@ -161,7 +161,7 @@ class WhyPanel(Panel):
 
     def _fail(self, error: SemblanceError) -> None:
         self._explanation = None
-        self.empty.show_message(tr("No explanation is available"), f"{error.message} {error.hint}".strip())
+        self.empty.show_error(error, tr("No explanation is available"))
         self._pages.setCurrentWidget(self.empty)
 
     def _show_next_step(self) -> None:

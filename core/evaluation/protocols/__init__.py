@@ -1,4 +1,4 @@
-"""One file per measuring protocol, named after the paper that used it, and the registry that knows them."""
+"""Evaluation protocols, one file each, named after their papers, and their registry."""
 
 from semblance.core.evaluation.protocols.registry import get_protocol, protocols
 

@@ -1,4 +1,4 @@
-"""The measuring of the boosted distance metric's paper: retrieval in the tested part, votes of the other."""
+"""The protocol of the BDM paper: retrieval in the test part, votes of the training part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_K = 50
 VOTERS = 10
 #: Training cases of each finding in the paper's library of masses (bdm.txt 4.2).
 MASSES = 300
-_SHOWN = (1, 5, 10, 20, 50)
+_REPORTED_K = (1, 5, 10, 20, 50)
 _COMPARED = (
     "retrieval_accuracy@1",
     "retrieval_accuracy@10",
@@ -36,7 +36,7 @@ _COMPARED = (
 
 
 class BDMProtocol(SplitProtocol):
-    """Random stratified halves, or 300 + 300 masses to train on; the rest is tested (bdm.txt 4.2).
+    """Random stratified halves, or 300 + 300 masses for training; the rest is tested (bdm.txt 4.2).
 
     ``retrieval_accuracy@K``: leave-one-out inside the tested part (Eq. 20). ``auc:FINDING``: one finding
     against the rest, by the share of it among the 10 training cases nearest to a tested one; ``auc`` is the
@@ -59,7 +59,7 @@ class BDMProtocol(SplitProtocol):
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         """300 + 300 training cases of a mass library, or else random halves, in each repeat."""
-        # More than MAX_K tested cases of each finding must stay, or even a perfect ranking could not score 1.
+        # With fewer test cases of a finding than MAX_K even a perfect ranking could not score 1.
         if data.masses and len(data.findings) == 2 and min(data.findings.values()) > MASSES + MAX_K:
             seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
             rule = tr_lazy("{masses} training cases of each finding", masses=MASSES)
@@ -76,10 +76,10 @@ def _measure(trial: Trial) -> Measured:
     names, findings = np.unique(data.y, return_inverse=True)
     patients = patient_codes(data.units, data.n_cases)
     test, train = data.X[split.test], data.X[split.train]
-    asked = findings[split.test]
+    query_findings = findings[split.test]
     per_query = retrieval_accuracy(
         metric_distances(trial.metric, test, test),
-        asked,
+        query_findings,
         None if patients is None else patients[split.test],
         MAX_K,
         reporter,
@@ -88,18 +88,20 @@ def _measure(trial: Trial) -> Measured:
     vote = votes(
         metric_distances(trial.metric, test, train),
         findings[split.train],
-        asked,
+        query_findings,
         len(names),
         k=VOTERS,
         max_k=MAX_K,
         reporter=reporter,
     )
     accuracy = mean_over_queries(vote.correct)
-    plain, rocs = _areas("auc", vote.plain, asked, names.tolist())
-    weighted, _ = _areas("auc_weighted", vote.weighted, asked, names.tolist())
+    plain, rocs = _areas("auc", vote.plain, query_findings, names.tolist())
+    weighted, _ = _areas("auc_weighted", vote.weighted, query_findings, names.tolist())
     return Measured(
         {
-            **{f"retrieval_accuracy@{k}": float(retrieval[k - 1]) for k in _SHOWN if k <= len(retrieval)},
+            **{
+                f"retrieval_accuracy@{k}": float(retrieval[k - 1]) for k in _REPORTED_K if k <= len(retrieval)
+            },
             **plain,
             **weighted,
             **{f"knn_accuracy@{k}": float(accuracy[k - 1]) for k in (1, 5, 10) if k <= len(accuracy)},
@@ -111,19 +113,19 @@ def _measure(trial: Trial) -> Measured:
 
 
 def at_rank(per_query: Matrix, rows: Rows, k: int = 10) -> tuple[str, Rows, Matrix]:
-    """Retrieval accuracy (q, K) of the queries ``rows`` at ``k``, or at the last rank there is."""
+    """Retrieval accuracy (q, K) of the queries ``rows`` at ``k``, or at the last rank."""
     k = min(k, per_query.shape[1])
     return f"retrieval_accuracy@{k}", rows, per_query[:, k - 1]
 
 
 def _areas(
-    score: str, shares: Matrix, asked: Rows, names: Sequence[str]
+    score: str, shares: Matrix, query_findings: Rows, names: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Roc]]:
     """``score`` (the mean) and ``score:FINDING``, and the curves, of findings that some tested cases have."""
     areas: dict[str, float] = {}
     rocs: dict[str, Roc] = {}
     for finding, name in enumerate(names):
-        positive = asked == finding
+        positive = query_findings == finding
         if is_defined(positive):
             areas[f"{score}:{name}"] = auc(shares[:, finding], positive)
             rocs[name] = roc(shares[:, finding], positive)

@@ -1,4 +1,4 @@
-"""The measuring of BoostMetric's paper: a part to train on, one to choose by, one to test; 3-NN error."""
+"""The protocol of the BoostMetric paper: training, validation and test part; 3-NN error."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from semblance.core.language import tr_lazy
 VALIDATION = TEST = 0.15
 NEIGHBOURS = 3
 MAX_K = 25
-_SHOWN = (1, NEIGHBOURS, 5, 10)
+_REPORTED_K = (1, NEIGHBOURS, 5, 10)
 
 
 class BoostMetricProtocol(SplitProtocol):
-    """Stratified random 70 % to train on, 15 % to choose by, 15 % to test (boostmetric.txt 4.2, Table 1).
+    """Stratified random 70 % for training, 15 % for validation, 15 % for testing (boostmetric.txt 4.2, Table 1).
 
     ``knn_error@K``: error of the majority of the K nearest training cases, K = 3 in the paper; findings that
-    tie share the credit. ``validation_knn_error@3``: that of the part set apart for choosing, which no
-    learner is fitted on: compare parameters by it, and leave the tested part for what was chosen.
+    tie share the credit. ``validation_knn_error@3``: that of the validation part, which no
+    learner is fitted on. Select parameters by it and use the test part for the selected ones only.
     """
 
     name: ClassVar[str] = "boostmetric"
@@ -42,29 +42,29 @@ class BoostMetricProtocol(SplitProtocol):
     compared: ClassVar[tuple[str, ...]] = (f"knn_error@{NEIGHBOURS}", f"validation_knn_error@{NEIGHBOURS}")
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
-        """70 % of the cases to train on, 15 % to choose by and 15 % to test, in each repeat."""
+        """70 % of the cases for training, 15 % for validation and 15 % for testing, in each repeat."""
         seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
         return tr_lazy("70 % to train on, 15 % to choose by, 15 % to test"), [
             three_parts(data.y.tolist(), data.units, one, VALIDATION, TEST) for one in seeds
         ]
 
     def measure(self, trial: Trial) -> Measured:
-        """k-NN errors of the tested cases and of those to choose by, answered by the training part."""
+        """k-NN errors of the test and validation cases, with neighbours in the training part."""
         error, validation = _errors(trial, trial.split.test), _errors(trial, trial.split.validation)
-        scores = {f"knn_error@{k}": float(error[k - 1]) for k in _SHOWN if k <= len(error)}
+        scores = {f"knn_error@{k}": float(error[k - 1]) for k in _REPORTED_K if k <= len(error)}
         if len(validation) >= NEIGHBOURS:
             scores[f"validation_knn_error@{NEIGHBOURS}"] = float(validation[NEIGHBOURS - 1])
         return Measured(scores, {"knn_error": error, "validation_knn_error": validation})
 
 
-def _errors(trial: Trial, asking: Rows) -> Matrix:
-    """(K,) k-NN errors of the rows ``asking``, answered by the training part."""
+def _errors(trial: Trial, queries: Rows) -> Matrix:
+    """(K,) k-NN errors of the rows ``queries``, with neighbours in the training part."""
     data, train = trial.data, trial.split.train
     names, findings = np.unique(data.y, return_inverse=True)
     correct = votes(
-        metric_distances(trial.metric, data.X[asking], data.X[train]),
+        metric_distances(trial.metric, data.X[queries], data.X[train]),
         findings[train],
-        findings[asking],
+        findings[queries],
         len(names),
         k=1,
         max_k=MAX_K,

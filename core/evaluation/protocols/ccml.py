@@ -1,4 +1,4 @@
-"""The measuring of the class-conditional k-NN paper: ten folds, two decision rules, and nDCG."""
+"""The protocol of the class-conditional k-NN paper: ten folds, two decision rules, and nDCG."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     pass
 
 FOLDS = 10
-_MOST_RANKS = 50
-_SHOWN = (1, 3, 5)
-_SHOWN_RANKS = (1, 5, 10, 20, 50)
+_MAX_RANKS = 50
+_REPORTED_K = (1, 3, 5)
+_REPORTED_RANKS = (1, 5, 10, 20, 50)
 _COMPARED = ("knn_error", "ccknn_error", "ndcg@10")
 
 
 class CCMLProtocol(SplitProtocol):
-    """Ten stratified folds, each tested once (ccml.txt V-B); a repeat is ten folds anew.
+    """Ten stratified folds, each tested once (ccml.txt V-B); each repeat has new folds.
 
     ``knn_error``: error of the majority of the k nearest training cases. ``ccknn_error``: of the finding
     whose own k nearest are nearest in mean (Eq. 14); ``ccknn_likelihood_error``: by the likelihood of
@@ -59,58 +59,58 @@ class CCMLProtocol(SplitProtocol):
 def _measure(trial: Trial) -> Measured:
     data, split, reporter = trial.data, trial.split, trial.reporter
     names, findings = np.unique(data.y, return_inverse=True)
-    asked, gallery = findings[split.test], findings[split.train]
+    query_findings, gallery = findings[split.test], findings[split.train]
     training = TrainingQueries(trial, findings)
     plain_k, _ = training.best_k(training.correct(trial, len(names)))
     distances = metric_distances(trial.metric, data.X[split.test], data.X[split.train])
     plain = 1.0 - mean_over_queries(
-        votes(distances, gallery, asked, len(names), k=1, max_k=MAX_K, reporter=reporter).correct
+        votes(distances, gallery, query_findings, len(names), k=1, max_k=MAX_K, reporter=reporter).correct
     )
-    inside = _both_rules(
+    training_errors = _class_conditional_errors(
         training.distances,
         training.findings,
-        training.findings[training.asked],
+        training.findings[training.queries],
         len(names),
-        (training.patients[training.asked], training.patients),
+        (training.patients[training.queries], training.patients),
         reporter,
     )
-    outside = _both_rules(distances, gallery, asked, len(names), None, reporter)
+    test_errors = _class_conditional_errors(distances, gallery, query_findings, len(names), None, reporter)
     gain = mean_over_queries(
-        ndcg(distances, gallery, asked, len(names), max_k=_MOST_RANKS, reporter=reporter)
+        ndcg(distances, gallery, query_findings, len(names), max_k=_MAX_RANKS, reporter=reporter)
     )
-    by_mean, by_likelihood = outside
+    by_mean, by_likelihood = test_errors
     scores = {
         "knn_error": float(plain[plain_k - 1]),
-        "ccknn_error": float(by_mean[inside[0].argmin()]),
-        "ccknn_likelihood_error": float(by_likelihood[inside[1].argmin()]),
-        **{f"knn_error@{k}": float(plain[k - 1]) for k in _SHOWN if k <= len(plain)},
-        **{f"ccknn_error@{k}": float(by_mean[k - 1]) for k in _SHOWN},
-        **{f"ccknn_likelihood_error@{k}": float(by_likelihood[k - 1]) for k in _SHOWN},
-        **{f"ndcg@{k}": float(gain[k - 1]) for k in _SHOWN_RANKS if k <= len(gain)},
+        "ccknn_error": float(by_mean[training_errors[0].argmin()]),
+        "ccknn_likelihood_error": float(by_likelihood[training_errors[1].argmin()]),
+        **{f"knn_error@{k}": float(plain[k - 1]) for k in _REPORTED_K if k <= len(plain)},
+        **{f"ccknn_error@{k}": float(by_mean[k - 1]) for k in _REPORTED_K},
+        **{f"ccknn_likelihood_error@{k}": float(by_likelihood[k - 1]) for k in _REPORTED_K},
+        **{f"ndcg@{k}": float(gain[k - 1]) for k in _REPORTED_RANKS if k <= len(gain)},
     }
     return Measured(scores, {"knn_error": plain, "ccknn_error": by_mean, "ndcg": gain})
 
 
-def _both_rules(
+def _class_conditional_errors(
     distances: PairDistances,
     gallery: Rows,
-    asked: Rows,
+    query_findings: Rows,
     n_findings: int,
     patients: tuple[Rows, Rows] | None,
     reporter: Reporter,
 ) -> tuple[Matrix, Matrix]:
-    """(K,) errors at k = 1..25 of Eq. 14 and of Algorithm 2; cases of the asker's patient do not answer."""
-    asking, answering = (None, None) if patients is None else patients
+    """(K,) errors at k = 1..25 of Eq. 14 and of Algorithm 2; cases of the query's patient are left out."""
+    queries, gallery_patients = (None, None) if patients is None else patients
     near = finding_neighbours(
         distances,
         gallery,
         n_findings,
         MAX_K,
-        query_patients=asking,
-        gallery_patients=answering,
+        query_patients=queries,
+        gallery_patients=gallery_patients,
         reporter=reporter,
     )
     ks = range(1, MAX_K + 1)
-    by_mean = [wrong_shares(near.nearest_in_mean(k), asked).mean() for k in ks]
-    by_likelihood = [wrong_shares(near.likeliest(k), asked).mean() for k in ks]
+    by_mean = [wrong_shares(near.nearest_in_mean(k), query_findings).mean() for k in ks]
+    by_likelihood = [wrong_shares(near.likeliest(k), query_findings).mean() for k in ks]
     return np.array(by_mean), np.array(by_likelihood)

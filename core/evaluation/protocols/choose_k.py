@@ -1,4 +1,4 @@
-"""The number of neighbours, chosen on the training part alone: by leave-one-out under the learnt metric."""
+"""Choose the number of neighbours on the training part, by leave-one-out under the learnt metric."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from semblance.core.evaluation.scores import Matrix, Rows, mean_over_findings, m
 from semblance.core.evaluation.splits import patient_codes
 
 MAX_K = 25
-#: Training cases that ask, at most; the rest only answer.
-_ASKING = 2000
+#: Maximum number of training cases that are queries.
+_MAX_QUERIES = 2000
 
 
 class TrainingQueries:
-    """Some training cases asking all others: ``asked`` (q,) rows of the training part, evenly spread.
+    """Training cases as queries of all others: ``queries`` (q,) rows of the training part, evenly spaced.
 
-    ``distances`` are those from ``asked`` to the training part; ``findings`` (n,) and ``patients`` (n,) are
-    the training part's. Where patients are unknown every case is one of its own, so none answers itself.
+    ``distances`` are those from ``queries`` to the training part; ``findings`` (n,) and ``patients`` (n,) are
+    of the training part. If patients are unknown, every case is its own patient, so none is retrieved for itself.
     """
 
     def __init__(self, trial: Trial, findings: Rows) -> None:
         data, train = trial.data, trial.split.train
         rows = trial.metric.transform(data.X[train])
-        self.asked: Rows = np.arange(0, len(train), -(-len(train) // _ASKING))
+        self.queries: Rows = np.arange(0, len(train), -(-len(train) // _MAX_QUERIES))
         self.findings = findings[train]
-        self.patients = own_patients(data)[train]
+        self.patients = patient_numbers(data)[train]
         self.distances: EmbeddedDistances | ScannedDistances = distances_after_steps(
-            trial.metric.distance, rows[self.asked], rows
+            trial.metric.distance, rows[self.queries], rows
         )
 
     def correct(self, trial: Trial, n_findings: int) -> Matrix:
@@ -37,25 +37,25 @@ class TrainingQueries:
         found = votes(
             self.distances,
             self.findings,
-            self.findings[self.asked],
+            self.findings[self.queries],
             n_findings,
             k=1,
             max_k=MAX_K,
-            query_patients=self.patients[self.asked],
+            query_patients=self.patients[self.queries],
             gallery_patients=self.patients,
             reporter=trial.reporter,
         )
-        # A vote of all there are may end with the case itself, which has no say.
+        # With all cases the last neighbour is the query itself, which does not vote.
         return found.correct[:, : max(1, len(self.findings) - 1)]
 
     def best_k(self, correct: Matrix) -> tuple[int, int]:
-        """k with the least plain and the least balanced error; of equal ones the smallest."""
+        """The k with the smallest plain and the smallest balanced error; the smallest k of ties."""
         plain = mean_over_queries(correct)
-        balanced = mean_over_findings(correct, self.findings[self.asked])
+        balanced = mean_over_findings(correct, self.findings[self.queries])
         return int(plain.argmax()) + 1, int(balanced.argmax()) + 1
 
 
-def own_patients(data: EvaluationData) -> Rows:
-    """(n,) a number for each patient; each case is one where none is known."""
+def patient_numbers(data: EvaluationData) -> Rows:
+    """(n,) a number for each patient; every case is its own patient if none is known."""
     known = patient_codes(data.units, data.n_cases)
     return np.arange(data.n_cases) if known is None else known

@@ -1,4 +1,4 @@
-"""Everything at once: the papers' scores and those of retrieval, with intervals over the tested cases."""
+"""All scores: those of the papers and of retrieval, with intervals over the test cases."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from semblance.core.tasks import Reporter
 MAX_K = 50
 VOTERS = 10
 FOLDS = 5
-_SHOWN = (1, 5, 10, 20)
-_VOTES_SHOWN = (1, 3, 5, 10)
-#: Tested cases whose triplets are counted; beyond, an even share of them.
-_MOST_ANCHORS = 2000
+_REPORTED_K = (1, 5, 10, 20)
+_REPORTED_VOTES = (1, 3, 5, 10)
+#: Maximum number of test cases for counting triplets; more are sampled evenly.
+_MAX_ANCHORS = 2000
 
-#: By the name of a score and of a method, 95 %.
+#: 95 % intervals, by the name of a score and of a method.
 Intervals = dict[str, dict[str, tuple[float, float]]]
 
 
@@ -55,8 +55,8 @@ class FullProtocol(SplitProtocol):
     ``ccknn_error@K`` with their means over findings, ``balanced_...``; of the vote of the 10 nearest ``auc``
     and ``auc:FINDING`` (with DeLong's and the bootstrap's interval), ``sensitivity@S`` and
     ``sensitivity@S:FINDING`` at the specificity S, and ``calibration_error``: ten bins of the largest share
-    of votes against how often it is right (Naeini et al. 2015), as it is, not calibrated. Plain means over
-    tested cases have the bootstrap's interval too, patients drawn whole.
+    of votes against how often it is right (Naeini et al. 2015), without calibration. Plain means over
+    tested cases have a bootstrap interval too, which draws whole patients.
     """
 
     name: ClassVar[str] = "full"
@@ -111,23 +111,32 @@ class FullProtocol(SplitProtocol):
         data, split = trial.data, trial.split
         names, findings = np.unique(data.y, return_inverse=True)
         patients = patient_codes(data.units, data.n_cases)
-        own = None if patients is None else patients[split.test]
-        asked = findings[split.test]
-        inside, curves, drawn, queries = _inside(trial, asked, own, self._draws)
-        across, more, rocs, intervals = self._across(trial, findings, names.tolist(), own)
-        return Measured({**inside, **across}, {**curves, **more}, rocs, {**drawn, **intervals}, queries)
+        test_patients = None if patients is None else patients[split.test]
+        query_findings = findings[split.test]
+        inside, curves, bootstrapped, queries = _leave_one_out(
+            trial, query_findings, test_patients, self._draws
+        )
+        across, more, rocs, intervals = self._from_training(trial, findings, names.tolist(), test_patients)
+        return Measured(
+            {**inside, **across}, {**curves, **more}, rocs, {**bootstrapped, **intervals}, queries
+        )
 
-    def _across(
-        self, trial: Trial, findings: Rows, names: list[str], own: Rows | None
+    def _from_training(
+        self, trial: Trial, findings: Rows, names: list[str], test_patients: Rows | None
     ) -> tuple[dict[str, float], dict[str, Vector], dict[str, Roc], Intervals]:
-        """Scores, curves by k, ROC curves and intervals of what the training part answers."""
+        """Scores, curves by k, ROC curves and intervals with neighbours in the training part."""
         data, split, reporter = trial.data, trial.split, trial.reporter
-        gallery, asked = findings[split.train], findings[split.test]
+        gallery, query_findings = findings[split.train], findings[split.test]
         distances = metric_distances(trial.metric, data.X[split.test], data.X[split.train])
-        vote = votes(distances, gallery, asked, len(names), k=VOTERS, max_k=MAX_K, reporter=reporter)
-        plain, balanced = 1.0 - mean_over_queries(vote.correct), 1.0 - mean_over_findings(vote.correct, asked)
-        wrong = class_conditional_errors(distances, gallery, asked, len(names), max(_VOTES_SHOWN), reporter)
-        conditional, even = mean_over_queries(wrong), mean_over_findings(wrong, asked)
+        vote = votes(distances, gallery, query_findings, len(names), k=VOTERS, max_k=MAX_K, reporter=reporter)
+        plain, balanced = (
+            1.0 - mean_over_queries(vote.correct),
+            1.0 - mean_over_findings(vote.correct, query_findings),
+        )
+        errors = class_conditional_errors(
+            distances, gallery, query_findings, len(names), max(_REPORTED_VOTES), reporter
+        )
+        conditional, even = mean_over_queries(errors), mean_over_findings(errors, query_findings)
         curves = {
             "knn_error": plain,
             "balanced_knn_error": balanced,
@@ -137,20 +146,22 @@ class FullProtocol(SplitProtocol):
         scores = {
             f"{name}@{k}": float(curve[k - 1])
             for name, curve in curves.items()
-            for k in _VOTES_SHOWN
+            for k in _REPORTED_VOTES
             if k <= len(curve)
         }
-        areas, rocs, intervals = self._areas(vote, asked, names, own, split.seed)
+        areas, rocs, intervals = self._areas(vote, query_findings, names, test_patients, split.seed)
         scores |= areas
-        of_each = {"knn_error": 1.0 - vote.correct, "ccknn_error": wrong}
-        intervals |= _over_cases(of_each, _VOTES_SHOWN, own, split.seed, self._draws)
+        per_query_scores = {"knn_error": 1.0 - vote.correct, "ccknn_error": errors}
+        intervals |= _intervals_of_scores(
+            per_query_scores, _REPORTED_VOTES, test_patients, split.seed, self._draws
+        )
         best = vote.plain.max(axis=1)
         right = vote.correct[:, vote.k - 1]
         scores["calibration_error"] = expected_calibration_error(best, right)
         return scores, curves, rocs, intervals
 
     def _areas(
-        self, vote: Votes, asked: Rows, names: list[str], own: Rows | None, seed: int
+        self, vote: Votes, query_findings: Rows, names: list[str], test_patients: Rows | None, seed: int
     ) -> tuple[dict[str, float], dict[str, Roc], Intervals]:
         specificity, draws = self.settings["specificity"], self._draws
         assert isinstance(specificity, float)
@@ -160,17 +171,19 @@ class FullProtocol(SplitProtocol):
         rocs: dict[str, Roc] = {}
         intervals: Intervals = {}
         for finding, name in enumerate(names):
-            positive, shares = asked == finding, vote.plain[:, finding]
+            positive, shares = query_findings == finding, vote.plain[:, finding]
             if not is_defined(positive):
                 continue
             rocs[name] = roc(shares, positive)
-            area = auc_with_interval(shares, positive, own)
+            area = auc_with_interval(shares, positive, test_patients)
             scores[f"auc:{name}"], scores[f"{at}:{name}"] = area.auc, sensitivity(shares, positive)
             found = {} if area.ci95 is None else {"delong": area.ci95}
             for score, function in ((f"auc:{name}", auc), (f"{at}:{name}", sensitivity)):
-                ends = bootstrap(function, shares, positive, seed=seed, patients=own, draws=draws)
-                drawn = {"bootstrap": ends} if ends else {}
-                intervals[score] = {**found, **drawn} if function is auc else drawn
+                interval = bootstrap(
+                    function, shares, positive, seed=seed, patients=test_patients, draws=draws
+                )
+                bootstrapped = {"bootstrap": interval} if interval else {}
+                intervals[score] = {**found, **bootstrapped} if function is auc else bootstrapped
         means = {}
         if rocs:
             means["auc"] = float(np.mean([scores[f"auc:{name}"] for name in rocs]))
@@ -178,74 +191,84 @@ class FullProtocol(SplitProtocol):
         return {**means, **scores}, rocs, intervals
 
 
-def _inside(
-    trial: Trial, asked: Rows, own: Rows | None, draws: int
+def _leave_one_out(
+    trial: Trial, query_findings: Rows, test_patients: Rows | None, draws: int
 ) -> tuple[dict[str, float], Mapping[str, Vector], Intervals, Queries]:
     """Scores, curves by k, intervals and single queries, leave-one-out inside the tested part."""
     test, reporter = trial.data.X[trial.split.test], trial.reporter
     distances = metric_distances(trial.metric, test, test)
-    per_query = retrieval_accuracy(distances, asked, own, MAX_K, reporter)
-    found = retrieval_scores(distances, asked, own, MAX_K, reporter)
-    of_each = {
+    per_query = retrieval_accuracy(distances, query_findings, test_patients, MAX_K, reporter)
+    found = retrieval_scores(distances, query_findings, test_patients, MAX_K, reporter)
+    per_query_scores = {
         "retrieval_accuracy": per_query,
         "precision": found.precision,
         "recall": found.recall,
         "ndcg": found.ndcg,
         "hit_rate": found.hit,
     }
-    curves = {name: mean_over_queries(values) for name, values in of_each.items()}
+    curves = {name: mean_over_queries(values) for name, values in per_query_scores.items()}
     scores = {
         f"{name}@{k}": float(curve[k - 1])
         for name, curve in curves.items()
-        for k in _SHOWN
+        for k in _REPORTED_K
         if k <= len(curve)
     }
     average = found.average_precision[:, None]
     scores["map@r"] = float(mean_over_queries(average)[0])
     intervals = {
-        **_over_cases(of_each, _SHOWN, own, trial.split.seed, draws),
-        **_bootstrap(["map@r"], average, own, trial.split.seed, draws),
+        **_intervals_of_scores(per_query_scores, _REPORTED_K, test_patients, trial.split.seed, draws),
+        **_bootstrap(["map@r"], average, test_patients, trial.split.seed, draws),
     }
-    chosen = np.arange(0, len(test), -(-len(test) // _MOST_ANCHORS))
+    chosen = np.arange(0, len(test), -(-len(test) // _MAX_ANCHORS))
     if len(chosen) < len(test):
         distances = metric_distances(trial.metric, test[chosen], test[chosen])
-    patients = np.arange(len(test)) if own is None else own
-    scores["triplet_accuracy"] = triplet_accuracy(distances, asked[chosen], patients[chosen], reporter).share
+    patients = np.arange(len(test)) if test_patients is None else test_patients
+    scores["triplet_accuracy"] = triplet_accuracy(
+        distances, query_findings[chosen], patients[chosen], reporter
+    ).share
     return scores, curves, intervals, Queries(*at_rank(per_query, trial.split.test))
 
 
-def _over_cases(
-    of_each: Mapping[str, Matrix], shown: Sequence[int], own: Rows | None, seed: int, draws: int
+def _intervals_of_scores(
+    per_query_scores: Mapping[str, Matrix],
+    shown: Sequence[int],
+    test_patients: Rows | None,
+    seed: int,
+    draws: int,
 ) -> Intervals:
-    """The bootstrap's interval of every score whose values of each query (q, K) are in ``of_each``."""
+    """The bootstrap intervals of scores from their values for each query (q, K)."""
     found: Intervals = {}
-    for name, values in of_each.items():
+    for name, values in per_query_scores.items():
         ks = [k for k in shown if k <= values.shape[1]]
-        found |= _bootstrap([f"{name}@{k}" for k in ks], values[:, [k - 1 for k in ks]], own, seed, draws)
+        found |= _bootstrap(
+            [f"{name}@{k}" for k in ks], values[:, [k - 1 for k in ks]], test_patients, seed, draws
+        )
     return found
 
 
-def _bootstrap(names: Sequence[str], values: Matrix, own: Rows | None, seed: int, draws: int) -> Intervals:
-    """Of ``names``, the means of the columns of ``values`` (q, K); none with fewer than two patients."""
-    if not draws or len(np.unique(np.arange(len(values)) if own is None else own)) < 2:
+def _bootstrap(
+    names: Sequence[str], values: Matrix, test_patients: Rows | None, seed: int, draws: int
+) -> Intervals:
+    """The intervals of ``names``, the means of the columns of ``values`` (q, K); none for fewer than two patients."""
+    if not draws or len(np.unique(np.arange(len(values)) if test_patients is None else test_patients)) < 2:
         return {}
-    _, low, high = over_queries(values, seed=seed, groups=own, draws=draws)
-    ends = zip(names, low.tolist(), high.tolist(), strict=True)
-    return {name: {"bootstrap": (least, most)} for name, least, most in ends if not np.isnan(least)}
+    _, low, high = over_queries(values, seed=seed, groups=test_patients, draws=draws)
+    intervals = zip(names, low.tolist(), high.tolist(), strict=True)
+    return {name: {"bootstrap": (least, most)} for name, least, most in intervals if not np.isnan(least)}
 
 
 def class_conditional_errors(
     distances: PairDistances,
     gallery: Rows,
-    asked: Rows,
+    query_findings: Rows,
     n_findings: int,
     max_k: int,
     reporter: Reporter,
 ) -> Matrix:
-    """(q, K) 1 where another finding's own 1, 2, ... K nearest are nearest in mean (ccml.txt Eq. 14).
+    """(q, K) 1 if the 1, 2, ... K nearest cases of another finding are nearest in mean (ccml.txt Eq. 14).
 
     Findings that tie share the credit.
     """
     near = finding_neighbours(distances, gallery, n_findings, max_k, reporter=reporter)
-    wrong = [wrong_shares(near.nearest_in_mean(k), asked) for k in range(1, max_k + 1)]
-    return np.stack(wrong, axis=1)
+    errors = [wrong_shares(near.nearest_in_mean(k), query_findings) for k in range(1, max_k + 1)]
+    return np.stack(errors, axis=1)

@@ -1,4 +1,4 @@
-"""The polyp matching of MetricBoost's paper: from one view to the candidates of the other."""
+"""The polyp matching of the MetricBoost paper: from one view to the candidates of the other."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ VIEW, GEODESIC = "view", "geodesic"
 @dataclass(frozen=True, eq=False)
 class Query:
     """A polyp of one view: its ``row``; ``candidates`` (n,) rows of the same patient's other view, of which
-    ``hits`` (n,) show the same polyp; ``way``: the two views."""
+    ``hits`` (n,) show the same polyp; ``direction``: the two views."""
 
     row: int
     candidates: Rows
     hits: npt.NDArray[np.bool_]
-    way: tuple[str, str]
+    direction: tuple[str, str]
 
 
 class MatchingProtocol(SplitProtocol):
-    """Five folds of patients, each tested once (metricboost.txt 5.3); a repeat is five folds anew.
+    """Five folds of patients, each tested once (metricboost.txt 5.3); each repeat has new folds.
 
-    Each candidate that is a polyp asks, and the candidates of the same patient's other view, polyps and
-    false positives, are ranked. ``hit_rate@K``: the share of questions with the same polyp among the first K,
-    from one view to the other and back, both counted alike; polyps that the other view does not show ask
-    nothing. Learners of triplets are given the paper's: the polyp, the same one in the other view, any other
-    candidate there. Others are given findings: each polyp its own, each false positive one for itself; so
-    are steps. ``geodesic`` may stand among the learners: the distance along the colon, nothing learnt.
+    Each candidate that is a polyp is a query. The candidates of the same patient's other view, polyps and
+    false positives, are ranked. ``hit_rate@K``: the share of queries with the same polyp among the first K, as the
+    mean of both directions. Polyps that the other view does not show are no queries. Learners of triplets get the
+    paper's: the polyp, the same one in the other view, any other candidate there. Other learners, and steps, get
+    findings: each polyp its own, and each false positive its own. ``geodesic`` is a baseline among the learners: the
+    distance along the colon.
     """
 
     name: ClassVar[str] = "matching"
@@ -154,7 +154,7 @@ class Views:
         return found
 
     def triplets(self, split: HoldOut) -> npt.NDArray[np.int64]:
-        """(t, 3) training rows: a polyp, the same one in the other view, another candidate there.
+        """(t, 3) triplets of training rows: a polyp, the same one in the other view, another candidate there.
 
         Raises:
             BadInput: the training part has none.
@@ -176,10 +176,10 @@ class Views:
 
 
 def _positions(data: EvaluationData, views: Views) -> EvaluationData:
-    """The same cases by their place along the colon alone."""
+    """The same cases with their position along the colon as the only feature."""
     texts = data.attributes.get(GEODESIC)
-    told = [] if texts is None else texts.tolist()
-    if not any(told):
+    texts_of_cases = [] if texts is None else texts.tolist()
+    if not any(texts_of_cases):
         raise BadInput(
             tr_lazy(
                 "{data} tells no position along the colon, so 'geodesic' cannot be measured.", data=data.name
@@ -187,7 +187,7 @@ def _positions(data: EvaluationData, views: Views) -> EvaluationData:
             "Add a column 'geodesic' (0 rectum to 1 caecum), or leave 'geodesic' out.",
         )
     try:
-        places = np.array([float(text) if text else np.nan for text in told])
+        places = np.array([float(text) if text else np.nan for text in texts_of_cases])
     except ValueError:
         raise BadInput(
             tr_lazy("A position along the colon of {data} is not a number.", data=data.name)
@@ -202,38 +202,38 @@ def _positions(data: EvaluationData, views: Views) -> EvaluationData:
 
 
 def _measure(trial: Trial, views: Views) -> Measured:
-    tested = np.zeros(trial.data.n_cases, dtype=np.bool_)
-    tested[trial.split.test] = True
-    by_way: dict[tuple[str, str], list[npt.NDArray[np.float64]]] = {}
+    is_test = np.zeros(trial.data.n_cases, dtype=np.bool_)
+    is_test[trial.split.test] = True
+    rates_by_direction: dict[tuple[str, str], list[npt.NDArray[np.float64]]] = {}
     for query in views.queries:
-        if tested[query.row]:
+        if is_test[query.row]:
             trial.reporter.check_cancelled()
-            by_way.setdefault(query.way, []).append(_hits(trial, query))
-    if not by_way:
+            rates_by_direction.setdefault(query.direction, []).append(_hits(trial, query))
+    if not rates_by_direction:
         return Measured({}, {"hit_rate": np.full(MAX_K, np.nan)})
-    rates = np.mean([np.mean(asked, axis=0) for asked in by_way.values()], axis=0)
+    rates = np.mean([np.mean(query_row, axis=0) for query_row in rates_by_direction.values()], axis=0)
     return Measured({f"hit_rate@{k}": float(rates[k - 1]) for k in range(1, MAX_K + 1)}, {"hit_rate": rates})
 
 
 def _hits(trial: Trial, query: Query) -> npt.NDArray[np.float64]:
-    """(MAX_K,) whether a match is among the first K; with ties how likely, in random order of them."""
+    """(MAX_K,) whether a match is among the first K; with ties the probability in random order."""
     X = trial.data.X
     distances = metric_distances(trial.metric, X[[query.row]], X[query.candidates])
-    asked, all_of_them = np.zeros(1, dtype=np.intp), np.arange(len(query.candidates))[None, :]
-    first = distances.exact(asked, all_of_them)[0]
-    second = distances.second(asked, all_of_them)
+    query_row, all_candidates = np.zeros(1, dtype=np.intp), np.arange(len(query.candidates))[None, :]
+    first = distances.exact(query_row, all_candidates)[0]
+    second = distances.second(query_row, all_candidates)
     order = np.argsort(first, kind="stable")
     tie = np.empty(len(order), dtype=np.intp)
     tie[order] = tie_numbers(first[order][None, :])[0]
     if second is not None:
         order = np.lexsort((second[0], tie))
-        apart = np.diff(second[0][order]) > 1e-12 * float(second[0].max())
-        ranks = np.concatenate([[0], np.cumsum((np.diff(tie[order]) > 0) | apart)])
+        differ = np.diff(second[0][order]) > 1e-12 * float(second[0].max())
+        ranks = np.concatenate([[0], np.cumsum((np.diff(tie[order]) > 0) | differ)])
         tie[order] = ranks
     return hit_probabilities(tie, query.hits, MAX_K)
 
 
-def hit_probabilities(tie: Rows, hits: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.float64]:
+def hit_probabilities(tie: Rows, hits: npt.NDArray[np.bool_], max_k: int) -> npt.NDArray[np.float64]:
     """(most,) the probability of a hit among the first k = 1 ... ``most`` of n candidates.
 
     ``tie`` (n,): equal numbers for candidates equally near, smaller for nearer; they come in random order.
@@ -243,14 +243,14 @@ def hit_probabilities(tie: Rows, hits: npt.NDArray[np.bool_], most: int) -> npt.
     before, group = int((tie < first).sum()), tie == first
     misses = int((group & ~hits).sum())
     size = int(group.sum())
-    out = np.zeros(most)
-    none = 1.0
-    for k in range(most):
+    out = np.zeros(max_k)
+    no_hit = 1.0
+    for k in range(max_k):
         drawn = k - before
         if drawn >= size:
-            none = 0.0
+            no_hit = 0.0
         elif drawn >= 0:
-            # One more of the tied group without a match among those drawn before.
-            none *= max(misses - drawn, 0) / (size - drawn)
-        out[k] = 1.0 - none
+            # The probability that one more of the tied cases is no match, if none before was.
+            no_hit *= max(misses - drawn, 0) / (size - drawn)
+        out[k] = 1.0 - no_hit
     return out

@@ -1,4 +1,4 @@
-"""The measuring of MetricBoost's paper: five folds, triplets of the tested part, 1-NN of the other."""
+"""The protocol of the MetricBoost paper: five folds, triplets of the test part, 1-NN in the training part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances
-from semblance.core.evaluation.protocols.choose_k import own_patients
+from semblance.core.evaluation.protocols.choose_k import patient_numbers
 from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, repeated_folds
 from semblance.core.evaluation.result import Measured
@@ -20,7 +20,7 @@ from semblance.core.parameters import Parameter, Value
 
 FOLDS = 5
 MAX_K = 50
-_SHOWN = (1, 5, 10)
+_REPORTED_K = (1, 5, 10)
 
 
 class MetricBoostProtocol(SplitProtocol):
@@ -68,14 +68,17 @@ class MetricBoostProtocol(SplitProtocol):
         """Triplet accuracy and k-NN accuracy of the tested cases, answered by the training part."""
         data, split, reporter = trial.data, trial.split, trial.reporter
         names, findings = np.unique(data.y, return_inverse=True)
-        test, asked = data.X[split.test], findings[split.test]
+        test, query_findings = data.X[split.test], findings[split.test]
         triplets = triplet_accuracy(
-            metric_distances(trial.metric, test, test), asked, own_patients(data)[split.test], reporter
+            metric_distances(trial.metric, test, test),
+            query_findings,
+            patient_numbers(data)[split.test],
+            reporter,
         )
         correct = votes(
             metric_distances(trial.metric, test, data.X[split.train]),
             findings[split.train],
-            asked,
+            query_findings,
             len(names),
             k=1,
             max_k=MAX_K,
@@ -85,7 +88,7 @@ class MetricBoostProtocol(SplitProtocol):
         return Measured(
             {
                 "triplet_accuracy": triplets.share,
-                **{f"knn_accuracy@{k}": float(accuracy[k - 1]) for k in _SHOWN if k <= len(accuracy)},
+                **{f"knn_accuracy@{k}": float(accuracy[k - 1]) for k in _REPORTED_K if k <= len(accuracy)},
             },
             {"knn_accuracy": accuracy},
         )

@@ -18,7 +18,7 @@ from semblance.core.evaluation.splits import HoldOut
 if TYPE_CHECKING:
     from semblance.core.metrics.distance import Distance
 
-_SHOWN = (1, 3, 5, 10, 25)
+_REPORTED_K = (1, 3, 5, 10, 25)
 _COMPARED = ("knn_error", "balanced_error", "knn_error@1", "knn_error@5")
 
 
@@ -31,7 +31,7 @@ class OnlineProtocol(SplitProtocol):
     the paper prints; no held-out score. ``chosen_k``: the k of ``knn_error``.
 
     Of learners that take pairs one after another also ``predictive_loss``: the share of pairs on the wrong
-    side when they came (4.3.1); ``updates``: pairs that moved the metric; ``effective_dimension``: its rank
+    side when they were presented (4.3.1); ``updates``: pairs that changed the metric; ``effective_dimension``: its rank
     (4.3.2). The curves of the first and the last are at equal steps through the pairs, not at k.
     """
 
@@ -47,14 +47,14 @@ class OnlineProtocol(SplitProtocol):
     )
     repeats: ClassVar[int] = 10
     compared: ClassVar[tuple[str, ...]] = _COMPARED
-    keeps_points: ClassVar[bool] = True
+    needs_points: ClassVar[bool] = True
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         """A random half to train on in each repeat."""
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
-        """Plain and balanced k-NN error, and the loss and updates on the way."""
+        """Plain and balanced k-NN error, and the loss and updates of online learning."""
         return _measure(trial)
 
 
@@ -63,31 +63,31 @@ def _measure(trial: Trial) -> Measured:
     names, findings = np.unique(data.y, return_inverse=True)
     training = TrainingQueries(trial, findings)
     plain_k, balanced_k = training.best_k(training.correct(trial, len(names)))
-    asked = findings[split.test]
+    query_findings = findings[split.test]
     correct = votes(
         metric_distances(trial.metric, data.X[split.test], data.X[split.train]),
         training.findings,
-        asked,
+        query_findings,
         len(names),
         k=1,
         max_k=MAX_K,
         reporter=trial.reporter,
     ).correct
-    plain, balanced = 1.0 - mean_over_queries(correct), 1.0 - mean_over_findings(correct, asked)
+    plain, balanced = 1.0 - mean_over_queries(correct), 1.0 - mean_over_findings(correct, query_findings)
     scores = {
         "knn_error": float(plain[plain_k - 1]),
         "balanced_error": float(balanced[balanced_k - 1]),
         "chosen_k": float(plain_k),
         "knn_error_best_on_test": float(plain.min()),
         "balanced_error_best_on_test": float(balanced.min()),
-        **{f"knn_error@{k}": float(plain[k - 1]) for k in _SHOWN if k <= len(plain)},
-        **{f"balanced_error@{k}": float(balanced[k - 1]) for k in _SHOWN if k <= len(plain)},
+        **{f"knn_error@{k}": float(plain[k - 1]) for k in _REPORTED_K if k <= len(plain)},
+        **{f"balanced_error@{k}": float(balanced[k - 1]) for k in _REPORTED_K if k <= len(plain)},
     }
-    told, curves = _on_the_way(trial)
-    return Measured({**scores, **told}, {"knn_error": plain, "balanced_error": balanced, **curves})
+    online_scores, curves = _online_scores(trial)
+    return Measured({**scores, **online_scores}, {"knn_error": plain, "balanced_error": balanced, **curves})
 
 
-def _on_the_way(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
+def _online_scores(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
     """Scores and curves of a learner that takes pairs one after another; none of others."""
     from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressive
 

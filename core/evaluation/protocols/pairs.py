@@ -1,4 +1,4 @@
-"""Same or not: whether two cases never seen before have the same finding, whichever it is."""
+"""The pairs protocol: whether two test cases have the same finding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.neighbours import metric_distances, tie_numbers
-from semblance.core.evaluation.protocols.choose_k import TrainingQueries, own_patients
+from semblance.core.evaluation.protocols.choose_k import TrainingQueries, patient_numbers
 from semblance.core.evaluation.protocols.plan import Trial
 from semblance.core.evaluation.protocols.split_protocol import SplitProtocol, random_halves
 from semblance.core.evaluation.result import Measured
@@ -20,10 +20,10 @@ from semblance.core.evaluation.splits import HoldOut
 if TYPE_CHECKING:
     from semblance.core.metrics.metric import Metric
 
-#: Pairs of each kind, at most.
-PAIRS = 2000
-#: Neighbours among which that of the marginalised k-NN is chosen.
-KS = (3, 5, 10, 20, 50, 100)
+#: Maximum number of pairs of each kind.
+MAX_PAIRS = 2000
+#: The values of k for the marginalised k-NN.
+K_CHOICES = (3, 5, 10, 20, 50, 100)
 _COMPARED = ("auc_distance", "auc_marginal", "pair_accuracy_distance", "pair_accuracy_marginal")
 BY_DISTANCE, BY_VOTES = "same, by distance", "same, by marginalised k-NN"
 
@@ -42,8 +42,8 @@ class PairsProtocol(SplitProtocol):
     Two answers: the distance of the two cases (the smaller, the likelier the same), and the marginalised
     k-NN, P(same) = sum over findings of the shares both have of it among their k nearest training cases
     (Guillaumin et al. 2009). ``auc_distance``, ``auc_marginal``: area under the ROC curve.
-    ``pair_accuracy_distance``, ``pair_accuracy_marginal``: at the threshold best on as many pairs of the
-    training half, where k in 3..100 is chosen too. Two cases of one patient make no pair.
+    ``pair_accuracy_distance``, ``pair_accuracy_marginal``: at the best threshold on as many pairs of the
+    training half, on which k in 3..100 is chosen too. Two cases of one patient are no pair.
     """
 
     name: ClassVar[str] = "pairs"
@@ -63,14 +63,14 @@ class PairsProtocol(SplitProtocol):
         return random_halves(data, repeats, seed)
 
     def measure(self, trial: Trial) -> Measured:
-        """AUC and accuracy of telling pairs of one finding from pairs of two, by both answers."""
+        """AUC and accuracy of separating pairs of one finding from pairs of two, by distance and by k-NN."""
         return _measure(trial)
 
 
 def balanced_pairs(findings: Rows, patients: Rows, count: int, seed: int) -> PairSet:
     """Up to ``count`` different pairs of cases of one finding, and as many of two, drawn at random.
 
-    Cases are rows of ``findings`` (n,) and ``patients`` (n,); two of one patient make no pair.
+    Cases are rows of ``findings`` (n,) and ``patients`` (n,); two of one patient are no pair.
 
     Raises:
         BadInput: no pair of one of the kinds.
@@ -80,50 +80,50 @@ def balanced_pairs(findings: Rows, patients: Rows, count: int, seed: int) -> Pai
     kinds = []
     for same in (True, False):
         keys: Rows = np.empty(0, dtype=np.intp)
-        # Rare kinds are drawn among cases that have a partner; a few rounds come close to all there are.
+        # Partners are drawn only among cases of the right findings; a few rounds find almost all pairs of a rare kind.
         for _ in range(20):
             i = rng.integers(n, size=4 * count)
             j = _partners(findings, i, same, rng)
-            fine = (j >= 0) & (i != j) & (patients[i] != patients[j])
-            i, j = i[fine], j[fine]
+            valid = (j >= 0) & (i != j) & (patients[i] != patients[j])
+            i, j = i[valid], j[valid]
             keys = np.union1d(keys, np.minimum(i, j) * n + np.maximum(i, j))
             if len(keys) >= count:
                 break
         kinds.append(rng.permutation(keys)[:count])
-    fewest = min(len(kind) for kind in kinds)
-    if fewest == 0:
+    n_pairs = min(len(kind) for kind in kinds)
+    if n_pairs == 0:
         raise BadInput(
             "The cases make no pairs of one finding, or none of two.",
             "Cases of two findings, at least two of one, are needed in each half.",
         )
-    keys = np.concatenate([kind[:fewest] for kind in kinds])
-    return PairSet(keys // n, keys % n, np.repeat([True, False], fewest))
+    keys = np.concatenate([kind[:n_pairs] for kind in kinds])
+    return PairSet(keys // n, keys % n, np.repeat([True, False], n_pairs))
 
 
 def _partners(findings: Rows, i: Rows, same: bool, rng: np.random.Generator) -> Rows:
-    """For each row of ``i`` a random row of its finding, or of another; -1 where there is none."""
+    """For each row of ``i`` a random row of its finding, or of another one; -1 if there is none."""
     order = np.argsort(findings, kind="stable")
     sizes = np.bincount(findings)
     starts = np.cumsum(sizes) - sizes
-    own, start = sizes[findings[i]], starts[findings[i]]
-    room = own if same else len(findings) - own
-    place = (rng.random(len(i)) * room).astype(np.intp)
-    # The others of a case are all places of the order but those of its finding.
-    place = start + place if same else place + np.where(place >= start, own, 0)
-    return np.where(room > 0, order[np.minimum(place, len(findings) - 1)], -1)
+    n_finding, start = sizes[findings[i]], starts[findings[i]]
+    n_choices = n_finding if same else len(findings) - n_finding
+    positions = (rng.random(len(i)) * n_choices).astype(np.intp)
+    # Cases of other findings are all positions of the order without those of its own finding.
+    positions = start + positions if same else positions + np.where(positions >= start, n_finding, 0)
+    return np.where(n_choices > 0, order[np.minimum(positions, len(findings) - 1)], -1)
 
 
 def _measure(trial: Trial) -> Measured:
     data, split, reporter = trial.data, trial.split, trial.reporter
     names, findings = np.unique(data.y, return_inverse=True)
-    patients = own_patients(data)
-    test = balanced_pairs(findings[split.test], patients[split.test], PAIRS, split.seed)
-    train = balanced_pairs(findings[split.train], patients[split.train], PAIRS, split.seed + 1)
+    patients = patient_numbers(data)
+    test = balanced_pairs(findings[split.test], patients[split.test], MAX_PAIRS, split.seed)
+    train = balanced_pairs(findings[split.train], patients[split.train], MAX_PAIRS, split.seed + 1)
     training = TrainingQueries(trial, findings)
-    known = _asked_only(train, training.asked)
-    k = _best_k(trial, training, known, len(names))
+    query_pairs = _pairs_of_queries(train, training.queries)
+    k = _best_k(trial, training, query_pairs, len(names))
     shares = _shares(training, k, len(names), trial)
-    across = votes(
+    test_shares = votes(
         metric_distances(trial.metric, data.X[split.test], data.X[split.train]),
         training.findings,
         findings[split.test],
@@ -132,52 +132,56 @@ def _measure(trial: Trial) -> Measured:
         max_k=k,
         reporter=reporter,
     ).plain
-    near = -_distances(trial.metric, data.X[split.test], test)
-    likely = -_levels(-near)
-    learnt = -_distances(trial.metric, data.X[split.train], train)
-    marginal = _marginal(across, test)
-    place = np.searchsorted(training.asked, np.stack([known.i, known.j]))
-    inside = _marginal(shares, PairSet(place[0], place[1], known.same))
+    test_nearness = -_distances(trial.metric, data.X[split.test], test)
+    test_likelihood = -_without_rounding(-test_nearness)
+    training_nearness = -_distances(trial.metric, data.X[split.train], train)
+    marginal = _marginal(test_shares, test)
+    positions = np.searchsorted(training.queries, np.stack([query_pairs.i, query_pairs.j]))
+    training_marginal = _marginal(shares, PairSet(positions[0], positions[1], query_pairs.same))
     return Measured(
         {
-            "auc_distance": auc(likely, test.same),
+            "auc_distance": auc(test_likelihood, test.same),
             "auc_marginal": auc(marginal, test.same),
-            "pair_accuracy_distance": _accuracy(near, test.same, _threshold(learnt, train.same)),
-            "pair_accuracy_marginal": _accuracy(marginal, test.same, _threshold(inside, known.same)),
+            "pair_accuracy_distance": _accuracy(
+                test_nearness, test.same, _threshold(training_nearness, train.same)
+            ),
+            "pair_accuracy_marginal": _accuracy(
+                marginal, test.same, _threshold(training_marginal, query_pairs.same)
+            ),
             "chosen_k": float(k),
         },
-        rocs={BY_DISTANCE: roc(likely, test.same), BY_VOTES: roc(marginal, test.same)},
+        rocs={BY_DISTANCE: roc(test_likelihood, test.same), BY_VOTES: roc(marginal, test.same)},
     )
 
 
-def _asked_only(pairs: PairSet, asked: Rows) -> PairSet:
-    """Those of the training half whose cases both ask the others; all, where all ask."""
-    kept = np.isin(pairs.i, asked) & np.isin(pairs.j, asked)
-    return PairSet(pairs.i[kept], pairs.j[kept], pairs.same[kept])
+def _pairs_of_queries(pairs: PairSet, queries: Rows) -> PairSet:
+    """The pairs of the training half of which both cases are queries."""
+    is_query = np.isin(pairs.i, queries) & np.isin(pairs.j, queries)
+    return PairSet(pairs.i[is_query], pairs.j[is_query], pairs.same[is_query])
 
 
 def _best_k(trial: Trial, training: TrainingQueries, pairs: PairSet, n_findings: int) -> int:
-    """k of :data:`KS` by which pairs of the training half are told apart best; the smallest of equals."""
-    most = max(1, len(training.findings) - 1)
-    allowed = [k for k in KS if k <= most] or [most]
+    """The k of :data:`K_CHOICES` that separates pairs of the training half best; the smallest of ties."""
+    max_k = max(1, len(training.findings) - 1)
+    choices = [k for k in K_CHOICES if k <= max_k] or [max_k]
     if not pairs.same.any() or pairs.same.all():
-        return allowed[0]
-    place = np.searchsorted(training.asked, np.stack([pairs.i, pairs.j]))
-    found = PairSet(place[0], place[1], pairs.same)
-    areas = [auc(_marginal(_shares(training, k, n_findings, trial), found), pairs.same) for k in allowed]
-    return allowed[int(np.argmax(areas))]
+        return choices[0]
+    positions = np.searchsorted(training.queries, np.stack([pairs.i, pairs.j]))
+    found = PairSet(positions[0], positions[1], pairs.same)
+    areas = [auc(_marginal(_shares(training, k, n_findings, trial), found), pairs.same) for k in choices]
+    return choices[int(np.argmax(areas))]
 
 
 def _shares(training: TrainingQueries, k: int, n_findings: int, trial: Trial) -> Matrix:
-    """(q, c) share of each finding among the ``k`` nearest other training cases of those that ask."""
+    """(q, c) share of each finding among the ``k`` nearest other training cases of each query."""
     return votes(
         training.distances,
         training.findings,
-        training.findings[training.asked],
+        training.findings[training.queries],
         n_findings,
         k=k,
         max_k=k,
-        query_patients=training.patients[training.asked],
+        query_patients=training.patients[training.queries],
         gallery_patients=training.patients,
         reporter=trial.reporter,
     ).plain
@@ -186,12 +190,12 @@ def _shares(training: TrainingQueries, k: int, n_findings: int, trial: Trial) ->
 def _marginal(shares: Matrix, pairs: PairSet) -> Matrix:
     """(p,) P(same) = sum over findings of both shares."""
     chance: Matrix = np.einsum("ij,ij->i", shares[pairs.i], shares[pairs.j])
-    # The shares themselves are rounded to 12 digits: equal chances made of thirds differ by as much.
+    # The shares are rounded to 12 digits, so equal sums of thirds can differ by that much.
     return np.round(chance, 9)
 
 
-def _levels(distances: Matrix) -> Matrix:
-    """(p,) numbers in the order of the distances (p,), equal where these differ by rounding alone."""
+def _without_rounding(distances: Matrix) -> Matrix:
+    """(p,) numbers in the order of the distances (p,), equal for distances that are equal up to rounding."""
     order = np.argsort(distances, kind="stable")
     levels = np.empty(len(distances))
     levels[order] = tie_numbers(distances[order][None, :])[0]
@@ -209,21 +213,23 @@ def _distances(metric: Metric, X: Matrix, pairs: PairSet) -> Matrix:
         return squared
     found = np.empty(len(pairs.i))
     for row in np.unique(pairs.i):
-        asked = np.flatnonzero(pairs.i == row)
-        found[asked] = distance.between(rows[row : row + 1], rows[pairs.j[asked]])[0]
+        queries = np.flatnonzero(pairs.i == row)
+        found[queries] = distance.between(rows[row : row + 1], rows[pairs.j[queries]])[0]
     return found
 
 
 def _threshold(scores: Matrix, same: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> float:
-    """The score from which on 'same' is said, with the most right answers; midway between two scores."""
+    """The threshold with the most correct answers, midway between two scores."""
     if not len(scores):
         return 0.0
     order = np.argsort(scores, kind="stable")
     ordered, truth = scores[order], same[order]
-    # Right answers when the first t pairs are called different.
-    right = np.concatenate([[0], np.cumsum(~truth)]) + truth.sum() - np.concatenate([[0], np.cumsum(truth)])
-    cut = np.concatenate([[True], np.diff(ordered) > 0, [True]])
-    best = int(np.where(cut, right, -1).argmax())
+    # Number of correct answers if the first t pairs are called different.
+    n_correct = (
+        np.concatenate([[0], np.cumsum(~truth)]) + truth.sum() - np.concatenate([[0], np.cumsum(truth)])
+    )
+    is_boundary = np.concatenate([[True], np.diff(ordered) > 0, [True]])
+    best = int(np.where(is_boundary, n_correct, -1).argmax())
     if best == 0:
         return float(ordered[0])
     return float(ordered[-1]) + 1.0 if best == len(ordered) else float(ordered[best - 1 : best + 1].mean())

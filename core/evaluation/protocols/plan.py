@@ -1,4 +1,4 @@
-"""What a protocol plans for some data: its splits, and what it measures of each fitted metric."""
+"""The plan of a protocol: its splits, and how it measures each fitted metric."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from semblance.core.metrics.steps import Step
     from semblance.core.metrics.training import TrainingPoint
 
-#: What arithmetic on unlucky data raises; anything else is a mistake in the program and is not hidden.
+#: Exceptions that data can cause. Any other exception is an error of the program and is not caught.
 FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError)
 
 
@@ -29,7 +29,7 @@ FAILURES = (SemblanceError, ArithmeticError, ValueError, np.linalg.LinAlgError, 
 class Trial:
     """One metric, fitted on the training rows of ``split``, about to be measured on the others.
 
-    ``learner`` fitted it, on rows after the steps; ``points`` are its training curve, where asked for.
+    ``learner`` fitted it, on rows after the steps; ``points`` are its training curve, if requested.
     """
 
     metric: Metric
@@ -44,10 +44,10 @@ class Trial:
 class Plan:
     """How a protocol measures some data: every split it makes, and what it does on each.
 
-    ``data`` is what learners are fitted on, ``reported`` those that a result names; ``rule`` says how the ``splits``
-    were made, ``per_repeat`` of them one after another in each repeat. ``triplets`` gives those of a split's
-    training rows, for the learners that take them. ``baselines``: names that are the plain distance on other
-    numbers of the same cases, without steps. ``points``: training curves are kept until measured.
+    ``data`` is for fitting and testing, ``reported`` is named in the result; ``rule`` describes the ``splits``,
+    of which each repeat has ``per_repeat`` consecutive ones. ``triplets`` returns the triplets of a split's training
+    rows, for learners that take them. ``baselines``: names of the plain distance on other features of the same cases,
+    without steps. ``points``: keep training curves until they are measured.
     """
 
     data: EvaluationData
@@ -61,7 +61,7 @@ class Plan:
     points: bool = False
 
     def prepared(self, place: int, steps: Sequence[Step], baseline: str | None = None) -> PreparedSplit:
-        """The split at ``place``, refused if it leaks, with its training rows after ``steps``.
+        """The split at ``place``, checked for leakage, with its training rows after ``steps``.
 
         Raises:
             BadInput: a case or a patient is in two of its parts.
@@ -74,7 +74,7 @@ class Plan:
 
 
 class PreparedSplit:
-    """The training rows of a split after the steps, made once for all learners."""
+    """The training rows of a split after the steps, computed once for all learners."""
 
     def __init__(
         self,

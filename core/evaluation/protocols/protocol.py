@@ -27,22 +27,22 @@ class LearnerSpec:
 
 
 class Protocol(abc.ABC):
-    """Measures learners on cases they were not fitted on, named after the paper that measured so."""
+    """Measures learners on cases they were not fitted on. It is named after its paper."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
     #: What is measured on what, in one line.
     summary: ClassVar[str]
-    #: Repeats where none are asked for.
+    #: The default number of repeats.
     repeats: ClassVar[int]
-    #: The scores learners are judged by, in order of weight.
+    #: The scores that learners are compared by, most important first.
     compared: ClassVar[tuple[str, ...]]
     #: Attributes of the cases that it needs.
     attributes: ClassVar[tuple[str, ...]] = ()
-    #: Names that may stand among the learners though nothing is learnt: the paper's own way to compare.
+    #: Names of baselines that can be given like learners.
     baselines: ClassVar[tuple[str, ...]] = ()
-    #: What can be chosen about the measuring itself.
+    #: The parameters of the protocol.
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def __init__(self, **settings: Value) -> None:
@@ -69,7 +69,7 @@ class Protocol(abc.ABC):
         """Scores of every learner on the same splits.
 
         Unfitted ``steps`` are fitted on each training part. A learner that cannot be fitted or measured is
-        listed in ``failed``, the others go on. After each repeat the result so far goes to
+        listed in ``failed``, and the others continue. After each repeat the result so far goes to
         ``reporter.partial``; ``reporter.stop_requested`` ends the run with the repeats done.
 
         Raises:
@@ -82,7 +82,7 @@ class Protocol(abc.ABC):
     def plan(
         self, data: EvaluationData, repeats: int | None, seed: int, learners: Sequence[str] = ()
     ) -> Plan:
-        """Every split of ``repeats`` repeats, and how each is measured; ``learners`` names them.
+        """The splits of all ``repeats``, and how each is measured; ``learners`` are their names.
 
         Raises:
             BadArguments: fewer than one repeat.
@@ -91,4 +91,4 @@ class Protocol(abc.ABC):
 
     @abc.abstractmethod
     def as_in_the_paper(self, spec: LearnerSpec) -> LearnerSpec:
-        """The learner with the paper's parameters where the user set none."""
+        """The learner with the paper's parameters for those that are not set."""

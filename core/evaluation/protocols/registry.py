@@ -1,4 +1,4 @@
-"""Every protocol there is: a new one is one line here."""
+"""The registry of protocols."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.protocols.bdm import BDMProtocol
 from semblance.core.evaluation.protocols.boostmetric import BoostMetricProtocol
 from semblance.core.evaluation.protocols.ccml import CCMLProtocol
+from semblance.core.evaluation.protocols.feedback import FeedbackProtocol
 from semblance.core.evaluation.protocols.full import FullProtocol
 from semblance.core.evaluation.protocols.matching import MatchingProtocol
 from semblance.core.evaluation.protocols.metricboost import MetricBoostProtocol
@@ -24,6 +25,7 @@ _PROTOCOLS: tuple[type[Protocol], ...] = (
     PairsProtocol,
     MatchingProtocol,
     FullProtocol,
+    FeedbackProtocol,
 )
 
 
@@ -33,7 +35,7 @@ def protocols() -> tuple[type[Protocol], ...]:
 
 
 def protocol_class(name: str) -> type[Protocol]:
-    """The class of the protocol so named.
+    """The class of the protocol ``name``.
 
     Raises:
         BadArguments: no such protocol.
@@ -48,7 +50,7 @@ def protocol_class(name: str) -> type[Protocol]:
 
 
 def get_protocol(name: str, **settings: Value) -> Protocol:
-    """The protocol so named, measuring as ``settings`` say.
+    """The protocol ``name`` with ``settings``.
 
     Raises:
         BadArguments: no such protocol, or a setting it does not have or refuses.

@@ -1,4 +1,4 @@
-"""Runs a protocol: fits every learner on the same splits, measures it, and puts the results together."""
+"""Run a protocol: fit every learner on the same splits, measure it, and collect the results."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from semblance.core.metrics.steps import Step
     from semblance.core.metrics.training import TrainingPoint
 
-#: The learner that learns nothing.
+#: The learner without learning.
 PLAIN = "euclidean"
-#: Steps of progress within one fit.
-_FINE = 100
+#: Number of progress steps within one fit.
+_PROGRESS_STEPS = 100
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
@@ -53,14 +53,14 @@ def run_trials(
 ) -> EvaluationResult:
     """Fit every learner on the training rows of every split of ``plan`` and measure it.
 
-    ``compared`` are the scores judged between learners. The rest is as in
+    ``compared`` are the scores for the comparison of learners. The rest is as in
     :meth:`semblance.core.evaluation.protocols.protocol.Protocol.run`.
     """
     runs = _runs(learners, plan.baselines)
     splits = plan.splits
     for repeat in range(len(splits)):
         prepared = plan.prepared(repeat, steps)
-        own = {name: plan.prepared(repeat, (), name) for name in plan.baselines}
+        baselines = {name: plan.prepared(repeat, (), name) for name in plan.baselines}
         for place, run in enumerate(runs):
             reporter.check_cancelled()
             what = tr_lazy(
@@ -71,7 +71,7 @@ def run_trials(
             )
             share.progress(0, 1, what)
             run.measure_split(
-                own.get(run.spec.name, prepared), repeat_seed(seed, repeat), plan.measure, share
+                baselines.get(run.spec.name, prepared), repeat_seed(seed, repeat), plan.measure, share
             )
             share.progress(1, 1, what)
         result = _result(protocol, plan, runs, splits[: repeat + 1], compared, steps, seed)
@@ -88,7 +88,7 @@ def fit_and_measure(
     reporter: Reporter,
     points: Callable[[], Sequence[TrainingPoint]] = tuple,
 ) -> tuple[Measured, float]:
-    """What the metric that ``learner`` fits on the training rows scores, and the seconds of the fit.
+    """The scores of the metric that ``learner`` fits on the training rows, and the seconds of the fit.
 
     Raises:
         SemblanceError: rows the steps, the learner or the measuring cannot use.
@@ -103,17 +103,17 @@ def fit_and_measure(
 def _fit(learner: Learner, prepared: PreparedSplit, reporter: Reporter) -> tuple[Metric, float]:
     from semblance.core.metrics.pipeline import attach_steps
 
-    begin = time.perf_counter()
+    started = time.perf_counter()
     triplets = prepared.triplets if "triplets" in learner.accepts else None
     learner.fit(prepared.rows, prepared.y, triplets=triplets, groups=prepared.groups, reporter=reporter)
     metric = learner.metric()
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - started
     data = prepared.data
     return attach_steps(metric, prepared.fitted, data.feature_names, data.feature_groups), seconds
 
 
 class _LearnerRun:
-    """One learner on its way through the repeats."""
+    """The results of one learner over the repeats."""
 
     def __init__(self, spec: LearnerSpec, learner: str) -> None:
         self.spec, self._learner = spec, learner
@@ -147,41 +147,44 @@ class _LearnerRun:
 
 
 class _RunProgress(Reporter):
-    """One fit's part of the whole progress; a wish to stop early is not the learner's to hear."""
+    """The progress of one fit as part of the total. Requests to stop early are not passed to the learner."""
 
-    def __init__(self, whole: Reporter, done: int, total: int, what: str, keep: bool) -> None:
-        self._whole, self._done, self._total, self._what = whole, done, total, what
-        self._keep = keep
+    def __init__(self, reporter: Reporter, done: int, total: int, what: str, keep_points: bool) -> None:
+        self._reporter, self._done, self._total, self._what = reporter, done, total, what
+        self._keep_points = keep_points
         self.points: list[TrainingPoint] = []
 
     def progress(self, done: int, total: int | None, what: str) -> None:
-        part = 0 if not total else int(_FINE * min(done, total) / total)
-        self._whole.progress(self._done * _FINE + part, self._total * _FINE, self._what)
+        part = 0 if not total else int(_PROGRESS_STEPS * min(done, total) / total)
+        self._reporter.progress(
+            self._done * _PROGRESS_STEPS + part, self._total * _PROGRESS_STEPS, self._what
+        )
 
     def partial(self, result: object) -> None:
         from semblance.core.metrics.training import TrainingPoint
 
-        if self._keep and isinstance(result, TrainingPoint):
+        if self._keep_points and isinstance(result, TrainingPoint):
             self.points.append(result)
 
     def check_cancelled(self) -> None:
-        self._whole.check_cancelled()
+        self._reporter.check_cancelled()
 
 
 def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_LearnerRun]:
     names = [spec.name for spec in learners]
     if not names:
         raise BadArguments("No learner was named.", "Name at least one, like euclidean,bdm_v.")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
         raise BadArguments(
-            tr_lazy("The learner '{twice}' is named twice.", twice=twice[0]), "Name each learner once."
+            tr_lazy("The learner '{twice}' is named twice.", twice=duplicates[0]),
+            "Name each learner once.",
         )
     return [_LearnerRun(spec, PLAIN if spec.name in baselines else spec.name) for spec in learners]
 
 
 def failure_text(problem: Exception) -> str:
-    """What is said of one of :data:`FAILURES`."""
+    """The message for one of :data:`FAILURES`."""
     if isinstance(problem, SemblanceError):
         return str(problem)
     if isinstance(problem, MemoryError):

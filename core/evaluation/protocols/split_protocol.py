@@ -1,4 +1,4 @@
-"""Protocols that split the cases at random several times, and measure every split alike."""
+"""Protocols that split the cases at random several times, and measure every split in the same way."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class SplitProtocol(Protocol):
-    """What differs between such protocols: how they split, and what they measure."""
+    """The base of these protocols. They differ in how they split and what they measure."""
 
-    #: Keep every fit's training curve until it is measured.
-    keeps_points: ClassVar[bool] = False
-    #: The paper's parameters of a learner, by its name; they hold where the user set none.
+    #: Whether :meth:`measure` needs the training curve.
+    needs_points: ClassVar[bool] = False
+    #: The paper's parameters of a learner, by its name, used if the user set none.
     paper_params: ClassVar[Mapping[str, Mapping[str, Value]]] = {}
 
     @abc.abstractmethod
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
-        """How the cases are set apart, in words, and the splits of all ``repeats``.
+        """A description of the splits, and the splits of all ``repeats``.
 
         Raises:
             BadInput: too few cases, findings or patients.
@@ -43,7 +43,7 @@ class SplitProtocol(Protocol):
         """The scores of one fitted metric on its split.
 
         Raises:
-            BadInput: cases that cannot be measured so.
+            BadInput: cases that this protocol cannot measure.
         """
 
     def run(
@@ -75,11 +75,11 @@ class SplitProtocol(Protocol):
         repeats = self.checked_repeats(repeats)
         rule, splits = self.splits(data, repeats, seed)
         return Plan(
-            data, data, rule, tuple(splits), self.measure, len(splits) // repeats, points=self.keeps_points
+            data, data, rule, tuple(splits), self.measure, len(splits) // repeats, points=self.needs_points
         )
 
     def checked_repeats(self, repeats: int | None) -> int:
-        """As many as asked for, or the usual number.
+        """The number requested, or the default.
 
         Raises:
             BadArguments: fewer than one.
@@ -92,17 +92,17 @@ class SplitProtocol(Protocol):
         return repeats or self.repeats
 
     def as_in_the_paper(self, spec: LearnerSpec) -> LearnerSpec:
-        """The learner with the paper's parameters where the user set none."""
+        """The learner with the paper's parameters for those that are not set."""
         return replace(spec, params={**self.paper_params.get(spec.name, {}), **spec.params})
 
 
 def random_halves(data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
-    """A stratified random half to train on in each repeat, the other to test."""
+    """A stratified random half for training in each repeat, the other for testing."""
     seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
     return tr_lazy("random halves"), [halves(data.y.tolist(), data.units, one) for one in seeds]
 
 
 def repeated_folds(data: EvaluationData, repeats: int, seed: int, k: int) -> list[HoldOut]:
-    """``k`` stratified folds, dealt anew in each repeat; every case is tested once a repeat."""
+    """``k`` stratified folds, drawn again in each repeat; every case is tested once in each repeat."""
     seeds = [repeat_seed(seed, repeat) for repeat in range(repeats)]
     return [split for one in seeds for split in folds(data.y.tolist(), data.units, one, k)]

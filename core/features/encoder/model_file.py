@@ -67,7 +67,9 @@ def check_shipped_encoder() -> None:
 
 def measured(session: Session, images: list[Bytes]) -> Floats:
     """(n, 1280) of n images (224, 224, 3)."""
-    return session.run(SETTINGS.scaled(np.stack(images).astype(np.float32)))
+    # One channel after the other, as the network takes them: numpy is ten times slower on three interleaved ones.
+    planes = np.ascontiguousarray(np.stack(images).transpose(0, 3, 1, 2)).astype(np.float32)
+    return session.run(SETTINGS.scaled(planes.transpose(0, 2, 3, 1)))
 
 
 def model_file() -> Path:

@@ -73,7 +73,7 @@ def voxel_block(stack: Stack, region: Region | None, otherwise: Spacing) -> Voxe
     z, y, x = first.tolist()
     depth, height, width = (last - first).tolist()
     volume = stack.volume(Region(x, y, width, height, None, z, depth))
-    hu = np.clip(volume.measured(), _LEAST, _MOST)
+    hu = np.clip(volume.physical_values(), _LEAST, _MOST)
     begin = centre - first - HALF / spacing
     mask = None
     if part is not None and isinstance(part.outline, MaskOutline):

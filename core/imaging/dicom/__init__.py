@@ -1,1 +1,1 @@
-"""DICOM files: headers, pixels, what their numbers mean, and where they lie in the patient."""
+"""DICOM files: headers, pixels, the meaning of their values, and their geometry."""

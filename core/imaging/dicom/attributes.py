@@ -1,4 +1,4 @@
-"""Single values out of a header, whatever is wrong with the rest of it."""
+"""Read single values of a header, even if other parts of it are damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether text may be burnt into an image's pixels, where nothing can take it out."""
+"""Whether text may be burnt into an image's pixels, from which it cannot be removed."""
 
 from __future__ import annotations
 

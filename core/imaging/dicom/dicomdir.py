@@ -1,4 +1,4 @@
-"""DICOMDIR: which files a medium says it holds. Its word is never taken for where they are."""
+"""DICOMDIR: the files that a medium lists. Its paths are checked and never followed out of the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where pixels lie in the patient: spacing, orientation, and the order of slices."""
+"""The geometry of pixels in the patient: spacing, orientation, and the order of slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every element of a header as lines to read, whatever is in it; pixels are never looked at."""
+"""All elements of a header as lines of text, without the pixels."""
 
 from __future__ import annotations
 

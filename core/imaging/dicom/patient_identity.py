@@ -1,4 +1,4 @@
-"""Who the patient is: the one place where a patient's id and dates enter the program."""
+"""The identity of the patient: the only module that reads a patient's id and dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the pixels of an object are laid out: checked against all limits before anything is decoded."""
+"""The layout of an object's pixels, checked against all limits before anything is decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stored numbers mean: rescale, look-up tables, windows, padding, and the scale of grey."""
+"""The meaning of stored values: rescale, look-up tables, windows, padding, and the grey scale."""
 
 from __future__ import annotations
 

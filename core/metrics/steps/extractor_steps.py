@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from semblance.core.errors import BadArguments
+from semblance.core.features.fusion import Fusion, fused_sets
 from semblance.core.features.registry import extractor_class, extractors
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.steps.codebook import Codebook
+from semblance.core.metrics.steps.per_set import PerSet, SetSteps
 from semblance.core.metrics.steps.sequence import parse_steps, steps_text
 from semblance.core.metrics.steps.step import Step
 
@@ -17,22 +22,32 @@ _DEFAULTS = {
     "pixels": "none",
     "visual_words": "codebook:200",
     "textons": "codebook:2000:300",
+    "fusion": "sets",
 }
 #: The same where there are no findings to merge words by.
 _WITHOUT_FINDINGS = {"textons": "codebook:300"}
 
 
-def chosen_steps(text: str, extractor: str, *, labelled: bool = True) -> tuple[Step, ...]:
+def chosen_steps(
+    text: str, extractor: str, settings: Mapping[str, Any] | None = None, *, labelled: bool = True
+) -> tuple[Step, ...]:
     """Unfitted steps from ``text``, where empty those that suit it, for the rows of ``extractor``.
 
     ``labelled``: there are findings. A codebook is told here how the extractor's local descriptors lie in
-    its rows.
+    its rows, and the step ``sets`` which sets were fused; ``settings`` of the extractor say so.
 
     Raises:
         BadArguments: as :func:`parse_steps`; a codebook for rows without local descriptors, or none for
             rows of them; no such extractor.
     """
     steps = parse_steps(text) if text else default_steps(extractor, labelled=labelled)
+    if settings is not None and extractor == Fusion.name:
+        for step in steps:
+            if isinstance(step, PerSet):
+                step.sets = tuple(
+                    SetSteps(one.name, one.columns, default_steps(one.extractor, labelled=labelled))
+                    for one in fused_sets(settings)
+                )
     form = extractor_class(extractor).local
     codebook = steps[0] if steps and isinstance(steps[0], Codebook) else None
     if form is None and codebook is not None:

@@ -18,19 +18,25 @@ from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.l2 import L2
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.steps.per_set import PerSet
 from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.training_data.rows import as_rows
 
-STEPS: tuple[type[Step], ...] = (Impute, Standardise, L2, PCA, MRMR, Codebook, ExcludedGroups)
+STEPS: tuple[type[Step], ...] = (Impute, Standardise, L2, PCA, MRMR, Codebook, ExcludedGroups, PerSet)
 
 _MEANINGS = tr_lazy(
     "standardise, l2 (each case brought to length 1), impute, pca:N (N components), mrmr:N (N features), "
-    "codebook:N (N words) or codebook:N:M (N words merged to M)"
+    "codebook:N (N words) or codebook:N:M (N words merged to M), sets (of several feature sets, each its own steps)"
 )
 #: Steps written with the number of columns they leave.
 _COUNTED: dict[str, Callable[[int], Step]] = {"pca": PCA, "mrmr": MRMR}
-_PLAIN: dict[str, Callable[[], Step]] = {"standardise": Standardise, "l2": L2, "impute": Impute}
+_PLAIN: dict[str, Callable[[], Step]] = {
+    "standardise": Standardise,
+    "l2": L2,
+    "impute": Impute,
+    "sets": PerSet,
+}
 #: Rows of local descriptors that are made float64 together.
 _BLOCK = 64
 

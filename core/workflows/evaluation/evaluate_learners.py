@@ -21,6 +21,7 @@ from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.fuse_features import fused_features
 
 #: Settings of the protocol itself are written ``protocol.key=value``.
 PROTOCOL = "protocol"
@@ -145,11 +146,14 @@ def _evaluated(
 ) -> tuple[EvaluationResult, list[dict[str, str]]]:
     """The result, and the rows of the table that could not be used."""
     reporter.progress(0, None, "Reading")
-    source = Source(request.library, request.table, request.features)
+    features = request.features
+    if request.library is not None:
+        features = fused_features(request.library, features, reporter)
+    source = Source(request.library, request.table, features)
     data, extractor, left_out = read_source(source, protocol.attributes)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
-    steps = chosen_steps(request.steps, extractor)
+    steps = chosen_steps(request.steps, extractor, data.made_by)
     result = protocol.run(
         data, specs, steps=steps, repeats=request.repeats, seed=request.seed, reporter=reporter
     )

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.projection import (
-    MOST_MOVED,
-    MOST_SCANNED,
+    MAX_MOVED,
+    MAX_SCANNED,
     Between,
     NeighbourMap,
     euclidean_distances,
@@ -85,8 +85,8 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
     reporter.partial(first)
     if reporter.stop_requested or n < 5:
         return _finished(first, between)
-    most = MOST_MOVED if embeds else MOST_SCANNED
-    growing = NeighbourMap(plane.places, between, most=most, reporter=reporter)
+    most = MAX_MOVED if embeds else MAX_SCANNED
+    growing = NeighbourMap(plane.places, between, maximum=most, reporter=reporter)
     told, now = time.monotonic(), first
     for done, whole in enumerate(growing.grow(), start=1):
         reporter.check_cancelled()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance.core.features.extractor import Extractor
+from semblance.core.features.fusion import Fusion
 from semblance.core.features.registry import extractors
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
@@ -75,4 +76,6 @@ def _reason(extractor: type[Extractor], kinds: set[bool], volumes: bool) -> str:
             if extractor.needs_image
             else tr_lazy("no case comes from a table")
         )
+    if extractor is Fusion:
+        return tr_lazy("it is made by naming several feature sets where a metric is trained")
     return "" if volumes or not extractor.needs_volume else tr_lazy("no case is a volume")

@@ -56,11 +56,11 @@ def calibrate_estimate(
         patients=patients.astype(object),
         keys=np.array(keys, dtype=np.int64),
         rows=everything.case_rows,
-        asked=np.flatnonzero(unseen),
+        queries=np.flatnonzero(unseen),
         measured_on=measured_on,
         seed=seed,
         reporter=reporter,
     )
     if votes is None:
         return None
-    return calibrate(votes, sorted({name for name in named if name}), most_voters=VOTERS, seed=seed)
+    return calibrate(votes, sorted({name for name in named if name}), max_voters=VOTERS, seed=seed)

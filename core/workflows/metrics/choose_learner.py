@@ -131,7 +131,7 @@ def _parts(train: EvaluationData, extractor: str, seed: int) -> list[_Part]:
     for split in inner_splits(train, seed):
         fit = _sample(train.rows(split.train), MOST_FITTED, seed)
         held_out = _sample(train.rows(split.test), MOST_VALIDATED, seed)
-        fitted, rows = fit_steps(chosen_steps("", extractor), fit.X, fit.y)
+        fitted, rows = fit_steps(chosen_steps("", extractor, train.made_by), fit.X, fit.y)
         parts.append(
             _Part(
                 fit,

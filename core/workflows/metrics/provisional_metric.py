@@ -40,7 +40,7 @@ def store_provisional_metric(library: Library, feature_set: FeatureSet, name: st
     metric = fit_metric(
         make_learner("euclidean"),
         numbers[fitted_on].astype(np.float64),
-        steps=chosen_steps("", feature_set.extractor, labelled=False),
+        steps=chosen_steps("", feature_set.extractor, feature_set.settings, labelled=False),
         feature_names=[column for column, _ in feature_set.columns],
         feature_groups=feature_set.groups,
     )

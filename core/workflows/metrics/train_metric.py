@@ -17,6 +17,7 @@ from semblance.core.metrics.registry import make_learner
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.sequence import apply_steps, fit_steps
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
 from semblance.core.workflows.metrics.score_metric import held_out_scores
 from semblance.core.workflows.metrics.store_metric import store_metric
@@ -68,6 +69,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
     start = time.monotonic()
     request = replace(request, name=checked_name(request.name, tr_lazy("A metric")))
     learner = make_learner(request.learner, **(request.settings or {}))
+    request = replace(request, features=fused_features(library, request.features, reporter))
     with open_library(library, writable=True) as opened:
         reporter.progress(0, None, "Reading features")
         data = read_training_data(opened, request, learner)
@@ -128,7 +130,12 @@ def _fit(
 ) -> tuple[Metric, TrainingCurve | None]:
     """The fitted metric with its steps; the curve where cases were held out to score it on."""
     train, split = data.train, data.split
-    steps = chosen_steps(request.steps, data.feature_set.extractor, labelled=split is not None)
+    steps = chosen_steps(
+        request.steps,
+        data.feature_set.extractor,
+        data.feature_set.settings,
+        labelled=split is not None,
+    )
     fitted, rows = fit_steps(steps, train.X, None if split is None else train.y)
     curve = None
     if split is not None:

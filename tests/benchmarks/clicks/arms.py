@@ -175,7 +175,7 @@ def _judgements_of_answer(user: SimulatedUser, question: Question) -> list[Judge
 
 ARMS: dict[str, Callable[..., list[float]]] = {
     "ask me next": scores_after_clicks(ask_me_next),
-    "thumbs in the top 20": scores_after_clicks(page_feedback),
+    "feedback in the top 20": scores_after_clicks(page_feedback),
     "random questions": scores_after_clicks(random_questions),
     "smallest margin": scores_after_clicks(smallest_margin),
     "Rocchio": rocchio,

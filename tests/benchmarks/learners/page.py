@@ -72,12 +72,11 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], words: in
 
 _INTRODUCTION = """# Benchmarks
 
-How fast every learner is, how well it does on cases it never saw, and what is not reached. The command
-`make bench-learners` measures and writes this page as a whole. No choice (k, C, rounds) was made on the
-part it is scored on.
+This page shows the speed of every learner, its accuracy on held-out cases, and the targets that are not reached. The
+command `make bench-learners` measures all values and writes this page. No choice (k, C, rounds) was made on the
+held-out cases.
 
-[Glossary](glossary.md) · How much simulated users teach by clicks is measured by `make bench-clicks`:
-[Clicks to learn](benchmarks_clicks.md)."""
+[Glossary](glossary.md) · [Clicks to learn](benchmarks_clicks.md) shows how much a metric learns from clicks."""
 
 
 def _summary(
@@ -375,15 +374,15 @@ def _method(machine: dict[str, str], speed: dict[str, Any]) -> str:
 _HOW = """## How it was measured
 
 - Training parts: 70 % of wine, ionosphere, sonar and breast_cancer_original; the first 2,000 training rows
-  of satellite (held out: the last 2,000 rows, less the 461 of finding 1, which those do not have) and letter
-  (held out: the last 4,000). Features are scaled by the training part.
-- Both sides are fitted in processes that are driven alike, on one thread; a fit runs from the call to the
-  finished metric. Seconds are of processor time, which other work on the machine does not stretch as it does
-  the clock's. All contenders of a table take turns, round after round, so that a slow moment hits them all.
-  Ratios are of medians within one run; those are to be trusted more than seconds.
-- A contender without a target is fitted once where a fit takes longer than 5 s. A fit is given up after 60 s
-  (without a target 30 s), those of metric-learn's LMNN and scikit-learn's NCA are not.
-- metric-learn's methods run at their defaults (RCA_Supervised with as many chunks as the table gives, up to
-  its default of 100), scikit-learn's NCA too, which in the project runs on the project's versions. metric-
-  learn needs older ones: it has an environment of its own.
-- ConvCCML learns from images, not from tables, and is not here."""
+  of satellite (held out: the last 2,000 rows without the 461 of finding 1, which the training rows do not have)
+  and letter (held out: the last 4,000). Features are scaled by the training part.
+- All implementations are fitted in the same kind of process on one thread. A fit lasts from the call to the finished
+  metric. Seconds are processor time, which depends less on other work of the machine than the clock. The
+  implementations take turns, so that a slow moment affects all of them. Ratios compare medians of one run. They are
+  more reliable than seconds.
+- A learner without a target is fitted once if a fit takes longer than 5 s. A fit is stopped after 60 s (without a
+  target after 30 s), except metric-learn's LMNN and scikit-learn's NCA.
+- The methods of metric-learn and scikit-learn's NCA run with their defaults (RCA_Supervised with at most 100 chunks,
+  its default). NCA uses the library versions of this project. metric-learn needs older versions and runs in a separate
+  environment.
+- ConvCCML learns from images and is not included."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 #: Slower than asked, by the beginning of a contender's title.
 SLOW_REASONS: dict[str, str] = {
     "BDM": (
-        "It learns 200 bits; 100 rank worse where there are many findings. Where findings are hard to tell "
-        "apart nearly every case ends in a cell of its own, and a round then costs what a product of n x n "
-        "numbers, each pair once, with all features costs. On small tables the top eigenvector of all "
-        "features takes a good part of a round."
+        "It learns 200 bits; 100 rank worse where there are many findings. Where findings overlap, nearly every case "
+        "has its own cell, and a round costs as much as comparing all pairs of cases in all features. On small "
+        "tables the largest eigenvector of all features takes much of a round."
     ),
-    "BoostMetric, logistic, total": "Every round fits the weights of all directions found so far anew.",
-    "BoostMetric, exponential, total": "Every round fits the weights of all directions found so far anew.",
+    "BoostMetric, logistic, total": "Every round fits the weights of all directions again.",
+    "BoostMetric, exponential, total": "Every round fits the weights of all directions again.",
     "BoostMetric, logistic, passes 3": "Three fits, one after another.",
-    "BDM+V": (
-        "As BDM; visual neighbours that overrule findings cost each of its 200 rounds work of their own."
-    ),
+    "BDM+V": ("As BDM; visual neighbours that replace findings make each of its 200 rounds more expensive."),
     "Kernel BDM": ("Every round multiplies all pairs with the kernel values of 200 landmarks."),
     "BoostMetric, hinge": "Every round solves a linear programme over all triplets.",
     "MetricBoost, votes": "The exact scan of all cuts sorts every pair of cases in each of the rounds.",

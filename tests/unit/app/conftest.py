@@ -9,7 +9,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.theme import set_theme
 from semblance.core.workflows.imaging import library_cache, view_planes
 from tests.helpers.contexts import make_context
-from tests.helpers.held_jobs import HeldJobs
+from tests.helpers.manual_jobs import ManualJobs
 from tests.helpers.prompt_jobs import PromptJobs
 
 
@@ -20,15 +20,15 @@ def dark(qapp: QApplication) -> None:
 
 
 @pytest.fixture
-def jobs(qapp: QApplication) -> Iterator[HeldJobs]:
-    made = HeldJobs()
+def jobs(qapp: QApplication) -> Iterator[ManualJobs]:
+    made = ManualJobs()
     yield made
     made.shutdown()
     made.deleteLater()
 
 
 @pytest.fixture
-def context(jobs: HeldJobs) -> Context:
+def context(jobs: ManualJobs) -> Context:
     """A window's parts without the window."""
     return make_context(jobs)
 

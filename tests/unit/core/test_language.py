@@ -35,7 +35,7 @@ from semblance.core.language import (
     translate,
 )
 from tests import translations
-from tests.helpers.using_language import using_language
+from tests.helpers.use_language import use_language
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -75,7 +75,7 @@ def german(monkeypatch, tmp_path):
     write_german(tmp_path)
     compile_all(tmp_path)
     monkeypatch.setattr(language, "translations_folder", lambda: tmp_path)
-    with using_language("de"):
+    with use_language("de"):
         yield
 
 
@@ -178,7 +178,7 @@ def test_an_unknown_language_is_english_and_a_missing_catalogue_leaves_english(m
     monkeypatch.setattr(language, "translations_folder", lambda: tmp_path)
     monkeypatch.setenv(LANGUAGE_VARIABLE, "xx")
     assert language.current_language() == ENGLISH
-    with using_language("de"):
+    with use_language("de"):
         assert [tr("Open"), tr_n("{n} case", "{n} cases", 2000), tr("")] == ["Open", "2.000 cases", ""]
 
 
@@ -194,7 +194,7 @@ def test_a_catalogue_is_compiled_again_only_where_it_changed(tmp_path):
 
 
 def test_processes_started_later_speak_it_too():
-    with using_language("de"):
+    with use_language("de"):
         told = subprocess.run(
             [
                 sys.executable,

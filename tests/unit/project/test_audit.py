@@ -29,7 +29,7 @@ def answer(*names, holes=(), skipped=()):
 
 
 def test_all_looked_up_without_a_hole_passes(audit):
-    assert audit.judge({"pypi": answer("numpy", "pillow"), "osv": None}, WANTED)[0] == 0
+    assert audit.evaluate_answers({"pypi": answer("numpy", "pillow"), "osv": None}, WANTED)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_all_looked_up_without_a_hole_passes(audit):
     ids=["no answer", "half an answer", "skipped"],
 )
 def test_what_was_not_looked_up_never_passes(audit, answers):
-    code, lines = audit.judge(answers, WANTED)
+    code, lines = audit.evaluate_answers(answers, WANTED)
     assert code == audit.NOT_CHECKED
     assert lines[0].startswith("NOT CHECKED")
 
 
 def test_a_hole_that_one_list_knows_is_a_hole(audit):
-    code, lines = audit.judge(
+    code, lines = audit.evaluate_answers(
         {"pypi": answer("numpy", "pillow"), "osv": answer("pillow", holes=("PYSEC-1", "GHSA-2"))}, WANTED
     )
     assert code == 1
@@ -58,8 +58,8 @@ def test_a_hole_that_one_list_knows_is_a_hole(audit):
 def test_every_pin_is_asked_about(audit):
     text = (TOP / "packaging" / "constraints.txt").read_text(encoding="utf-8")
     pins = {line.partition("==")[0].lower().replace("_", "-") for line in text.splitlines() if "==" in line}
-    assert set(audit.pinned()) == pins
-    assert audit.pinned()["torch"] == "2.13.0"
+    assert set(audit.pinned_versions()) == pins
+    assert audit.pinned_versions()["torch"] == "2.13.0"
 
 
 def test_no_answer_is_told_apart_from_an_answer(audit, monkeypatch, tmp_path):
@@ -68,4 +68,4 @@ def test_no_answer_is_told_apart_from_an_answer(audit, monkeypatch, tmp_path):
 
     monkeypatch.setattr(audit, "VENV", tmp_path)
     monkeypatch.setattr(audit.subprocess, "run", lambda *_, **__: Told)
-    assert audit.ask(Path("python"), "pypi") is None
+    assert audit.query_service(Path("python"), "pypi") is None

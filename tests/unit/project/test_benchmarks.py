@@ -52,7 +52,7 @@ def test_the_others_go_on_when_one_fails_or_crashes(benchmarks_folder, capfd, tm
 def test_without_real_data_a_benchmark_is_skipped_not_failed(benchmarks_folder, capfd, monkeypatch):
     monkeypatch.delenv("SEMBLANCE_DATA", raising=False)
     (benchmarks_folder / "bench_real.py").write_text(
-        "from tests.benchmarks.harness import need\ndef run(data):\n    need(data)\n"
+        "from tests.benchmarks.harness import require_data\ndef run(data):\n    require_data(data)\n"
     )
     assert benchmarks.main(["--only", "real"]) == 0
     assert "real skipped: SEMBLANCE_DATA is not set" in capfd.readouterr().out

@@ -88,7 +88,7 @@ def test_the_manual_is_read_without_a_complaint(tmp_path):
 def test_the_icon_is_drawn_in_every_size(qapp, tmp_path):
     icons = loaded("icons")
     icons.write(tmp_path)
-    for side in icons.SIDES:
+    for side in icons.SIZES:
         image = QImage(str(tmp_path / f"semblance-{side}.png"))
         assert (image.width(), image.height()) == (side, side)
         assert image.pixelColor(side // 2, side // 2).alpha() == 255
@@ -124,7 +124,7 @@ def test_what_the_system_opens_while_the_program_runs_is_told(qapp):
         "from PySide6.QtGui import QFileOpenEvent\n"
         "from semblance.app.application import Application\n"
         "application = Application([])\n"
-        "application.asked_to_open.connect(lambda path: print('asked', path))\n"
+        "application.open_requested.connect(lambda path: print('asked', path))\n"
         "application.sendEvent(application, QFileOpenEvent(QUrl.fromLocalFile('/a b/lib.semblance')))\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)
@@ -236,7 +236,7 @@ def test_the_built_program_is_tried_without_python_but_with_a_home(system, monke
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setenv("SYSTEMROOT", r"C:\Windows")
     monkeypatch.setenv("VIRTUAL_ENV", "/somewhere")
-    bare = build.bare_environment("/home/new")
+    bare = build.minimal_environment("/home/new")
     assert bare["USERPROFILE" if system == "win32" else "HOME"] == "/home/new"
     assert not {"VIRTUAL_ENV", "PYTHONPATH"} & set(bare)
 

@@ -5,7 +5,7 @@ import threading
 from PySide6.QtCore import QThread
 from PySide6.QtWidgets import QWidget
 
-from tests.helpers.leaks import Snapshot, left_over
+from tests.helpers.leaks import Snapshot, find_leaks
 
 IMPATIENT_S = 0.2
 
@@ -15,11 +15,11 @@ def test_a_running_thread_is_found_and_forgotten_once_it_ended():
     thread = threading.Thread(target=end.wait, name="forgotten")
     thread.start()
     try:
-        assert left_over(before, IMPATIENT_S) == ["thread 'forgotten'"]
+        assert find_leaks(before, IMPATIENT_S) == ["thread 'forgotten'"]
     finally:
         end.set()
         thread.join()
-    assert left_over(before, IMPATIENT_S) == []
+    assert find_leaks(before, IMPATIENT_S) == []
 
 
 def test_threads_that_libraries_keep_are_no_leak():
@@ -27,7 +27,7 @@ def test_threads_that_libraries_keep_are_no_leak():
     thread = threading.Thread(target=end.wait, name="zarr_io_7")
     thread.start()
     try:
-        assert left_over(before, IMPATIENT_S) == []
+        assert find_leaks(before, IMPATIENT_S) == []
     finally:
         end.set()
         thread.join()
@@ -47,17 +47,17 @@ def test_a_foreign_thread_counts_while_it_runs_only():
     thread.start()
     assert entered.wait(60)
     try:
-        assert len(left_over(before, IMPATIENT_S)) == 1
+        assert len(find_leaks(before, IMPATIENT_S)) == 1
     finally:
         end.set()
         thread.wait()
-    assert left_over(before, IMPATIENT_S) == []
+    assert find_leaks(before, IMPATIENT_S) == []
 
 
 def test_an_open_window_is_found_and_a_deleted_one_is_not(qapp):
     before = Snapshot.take()
     window = QWidget()
     window.setObjectName("forgotten")
-    assert left_over(before, IMPATIENT_S) == ["window QWidget 'forgotten'"]
+    assert find_leaks(before, IMPATIENT_S) == ["window QWidget 'forgotten'"]
     window.deleteLater()
-    assert left_over(before, IMPATIENT_S) == []
+    assert find_leaks(before, IMPATIENT_S) == []

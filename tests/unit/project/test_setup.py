@@ -55,15 +55,15 @@ def closure(name: str, extra: str = "") -> set[str]:
 
 
 def test_every_needed_package_is_pinned_to_what_is_installed():
-    pinned = pins()
+    pinned_versions = pins()
     installed = {name: f"=={importlib.metadata.version(name)}" for name in closure("semblance", "test")}
-    assert {name: pinned.get(name) for name in installed} == installed
+    assert {name: pinned_versions.get(name) for name in installed} == installed
 
 
 def test_nothing_is_asked_of_a_system_that_has_everything(bootstrap, monkeypatch):
     monkeypatch.setattr(bootstrap, "missing_packages", list)
     monkeypatch.setattr(bootstrap, "root_prefix", lambda: pytest.fail("asked for rights"))
-    bootstrap.ensure_system()
+    bootstrap.ensure_system_packages()
 
 
 def test_without_rights_the_one_line_to_run_is_named(bootstrap, monkeypatch):
@@ -71,12 +71,12 @@ def test_without_rights_the_one_line_to_run_is_named(bootstrap, monkeypatch):
     monkeypatch.setattr(bootstrap.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(bootstrap, "root_prefix", lambda: None)
     monkeypatch.setattr(bootstrap.sys, "platform", "linux")
-    with pytest.raises(bootstrap.SetupFailed, match="sudo apt-get install libegl1 libgl1\n"):
-        bootstrap.ensure_system()
+    with pytest.raises(bootstrap.SetupError, match="sudo apt-get install libegl1 libgl1\n"):
+        bootstrap.ensure_system_packages()
 
 
 def test_an_x_display_needs_more_libraries(bootstrap, monkeypatch):
-    monkeypatch.setattr(bootstrap, "loads", lambda _library: False)
+    monkeypatch.setattr(bootstrap, "can_load", lambda _library: False)
     monkeypatch.setattr(bootstrap, "has_fonts", lambda: True)
     monkeypatch.delenv("DISPLAY", raising=False)
     without = bootstrap.missing_packages()
@@ -86,14 +86,14 @@ def test_an_x_display_needs_more_libraries(bootstrap, monkeypatch):
 
 def test_only_changes_of_what_is_installed_install_again(bootstrap):
     project = bootstrap.TOP / "pyproject.toml"
-    before, text = bootstrap.digest(), project.read_text(encoding="utf-8")
+    before, text = bootstrap.installation_digest(), project.read_text(encoding="utf-8")
     project.write_text(text.replace("line-length = 110", "line-length = 100"), encoding="utf-8")
-    assert bootstrap.digest() == before
+    assert bootstrap.installation_digest() == before
     project.write_text(text.replace('"threadpoolctl>=', '"threadpoolctl>=1.'), encoding="utf-8")
-    assert bootstrap.digest() != before
+    assert bootstrap.installation_digest() != before
     project.write_text(text, encoding="utf-8")
     bootstrap.CONSTRAINTS.write_text("numpy==2.1.0\n", encoding="utf-8")
-    assert bootstrap.digest() != before
+    assert bootstrap.installation_digest() != before
 
 
 def test_an_environment_that_is_missing_broken_or_moved_is_made_anew(bootstrap):
@@ -122,7 +122,7 @@ def test_only_a_refusing_network_is_told_apart_and_only_for_the_extra(bootstrap,
     python.chmod(0o755)
     (bootstrap.DEEP_VENV / "pyvenv.cfg").write_text("home = here\n", encoding="utf-8")
     bootstrap.DEEP_VENV.rename(bootstrap.VENV)
-    monkeypatch.setattr(bootstrap, "ensure_system", lambda: None)
+    monkeypatch.setattr(bootstrap, "ensure_system_packages", lambda: None)
     assert bootstrap.main(["test"]) == 1
     bootstrap.VENV.rename(bootstrap.DEEP_VENV)
     assert bootstrap.main(["deep"]) == status

@@ -9,7 +9,7 @@ import typer
 
 from semblance.app.cli.main import cli, run
 from semblance.app.cli.registry_lists import NAMES
-from semblance.app.cli.show_results import FEW
+from semblance.app.cli.show_results import MAX_IDS
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
 from tests.helpers.images import striped_folder
@@ -151,7 +151,7 @@ def test_results_for_people(run_command, library, tmp_path):
     assert "of the 10 nearest: " in out
     status, out, err = run_command("info", library)
     assert "cases: 60" in out
-    assert out.count("t/c") == FEW
+    assert out.count("t/c") == MAX_IDS
     assert "--json lists them" in out
     status, out, err = run_command(
         "evaluate", library, "--learner", "euclidean", "--protocol", "bdm", "--repeats", "2"

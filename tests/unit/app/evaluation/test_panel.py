@@ -29,8 +29,8 @@ from semblance.core.workflows.metrics import score_metric
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches import rank_cases
 from tests.helpers.contexts import make_context
-from tests.helpers.scored import calibrated, metric, snapshot
-from tests.helpers.showing import on_screen
+from tests.helpers.scored_snapshots import metric, snapshot, with_calibration
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 LIBRARY = snapshot(
@@ -43,7 +43,7 @@ COLUMN = {column.key: index for index, column in enumerate(FULL)}
 
 @pytest.fixture
 def panel(qtbot, context):
-    return on_screen(qtbot, EvaluationPanel(context), 1440, 220)
+    return show_widget(qtbot, EvaluationPanel(context), 1440, 220)
 
 
 def labels(panel) -> dict[str, list[str]]:
@@ -148,10 +148,10 @@ def test_a_plot_shows_the_hardest_queries(panel, context, jobs, qtbot, monkeypat
     monkeypatch.setattr(hardest_module, "hardest_queries", hardest)
     context.state.set_library(snapshot(metric("good", 0.9)))
     qtbot.mouseClick(panel.overview.accuracy.view, Qt.MouseButton.LeftButton)
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.selected_rows.tolist() == [3, 7]
     qtbot.keyClick(panel.overview.roc.view, Qt.Key.Key_Return)
-    jobs.let_run()
+    jobs.run_pending()
     assert requests == [("good", ""), ("good", panel._finding)]
     assert panel._finding
     assert "2 hardest of 24" in context.messages.history[-1].what
@@ -259,7 +259,7 @@ def test_the_plots_of_the_tab_are_saved(panel, context, jobs, monkeypatch, tmp_p
     context.state.set_library(LIBRARY)
     panel.header.tabs.setCurrentIndex(tab)
     panel.save_plot()
-    jobs.let_run()
+    jobs.run_pending()
     files = sorted(path.name for path in tmp_path.iterdir())
     assert len(files) == len(kinds)
     rows = read(tmp_path / files[0])
@@ -272,7 +272,7 @@ def test_the_table_is_saved_as_numbers(panel, context, jobs, monkeypatch, tmp_pa
     context.state.set_library(LIBRARY)
     panel.header.tabs.setCurrentIndex(TABLE)
     panel.save_plot()
-    jobs.let_run()
+    jobs.run_pending()
     rows = read(tmp_path / "t.csv")
     assert [row["metric"] for row in rows] == ["new", "plain", "outdated"]
 
@@ -290,7 +290,7 @@ def test_another_library_clears_the_panel(panel, context):
 def test_plots_are_drawn_in_the_worker_process(qtbot):
     jobs = Jobs()
     context = make_context(jobs)
-    panel = on_screen(qtbot, EvaluationPanel(context), 1440, 220)
+    panel = show_widget(qtbot, EvaluationPanel(context), 1440, 220)
     context.state.set_library(LIBRARY)
     views = [panel.overview.accuracy.view, panel.overview.roc.view]
     qtbot.waitUntil(lambda: all(not view.image().isNull() for view in views), timeout=120_000)
@@ -300,7 +300,7 @@ def test_plots_are_drawn_in_the_worker_process(qtbot):
 
 
 def test_a_bin_of_the_calibration_shows_its_cases(panel, context, qtbot):
-    context.state.set_library(snapshot(calibrated(metric("sure", 0.8))))
+    context.state.set_library(snapshot(with_calibration(metric("sure", 0.8))))
     panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
     page = panel.calibration
     assert page.bins.isVisible()

@@ -12,7 +12,7 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
-from tests.helpers.scored import CASES, TRAINED, metric, snapshot
+from tests.helpers.scored_snapshots import CASES, TRAINED, metric, snapshot
 
 LEFT = Qt.MouseButton.LeftButton
 LIBRARY = snapshot(metric("good", 0.9))

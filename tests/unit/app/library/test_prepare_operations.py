@@ -12,7 +12,7 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library import prepare_library
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
 from tests.helpers.windows import open_window, wait_for
 

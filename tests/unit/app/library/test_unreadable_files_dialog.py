@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QLabel, QPushButton
 
 from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
-from tests.helpers.scored import snapshot
+from tests.helpers.scored_snapshots import snapshot
 
 LEFT = Qt.MouseButton.LeftButton
 HOSTILE = "=cmd|' /C calc'!A0 <img src=x> \u202egnp.exe, \"a\"\nb.png"

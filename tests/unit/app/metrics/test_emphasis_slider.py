@@ -49,7 +49,7 @@ def ranked_by(window, place: int) -> bool:
 
 def test_a_click_beside_the_handle_moves_to_the_nearest_step(qtbot, window):
     slider_operations.select_metric(window.context, "between")
-    bar = window.top.likeness.bar
+    bar = window.top.emphasis_slider.bar
     wait_for(window, lambda: bar.isEnabled() and window.state.ranking is not None)
     for share, place in ((0.02, 0), (0.98, 100), (0.52, 50)):
         qtbot.mouseClick(bar, LEFT, pos=QPoint(round(share * bar.width()), bar.height() // 2))
@@ -58,7 +58,7 @@ def test_a_click_beside_the_handle_moves_to_the_nearest_step(qtbot, window):
 
 
 def test_the_tool_tip_says_why_it_is_disabled(window):
-    slider = window.top.likeness
+    slider = window.top.emphasis_slider
     assert window.state.metric.name == "plain"
     assert not slider.bar.isEnabled()
     assert "Select the metric between" in slider.toolTip()
@@ -71,15 +71,15 @@ def test_the_metric_menu_lists_a_slider_once(window):
     next(action for action in picker._choices() if action.text() == "between").trigger()
     wait_for(window, lambda: ranked_by(window, 70))
     assert picker.accessibleName() == "Metric: between"
-    assert window.top.likeness.bar.value() == 70
-    assert "70 %   accuracy @10" in window.top.likeness.toolTip()
-    assert "held-out patients" in window.top.likeness.toolTip()
+    assert window.top.emphasis_slider.bar.value() == 70
+    assert "70 %   accuracy @10" in window.top.emphasis_slider.toolTip()
+    assert "held-out patients" in window.top.emphasis_slider.toolTip()
 
 
 def test_keys_move_from_step_to_step(qtbot, window):
     slider_operations.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
-    bar = window.top.likeness.bar
+    bar = window.top.emphasis_slider.bar
     for key, place in (
         (Qt.Key.Key_Left, 50),
         (Qt.Key.Key_Left, 30),
@@ -96,7 +96,7 @@ def test_keys_move_from_step_to_step(qtbot, window):
 def test_dragging_ranks_and_releasing_snaps_to_a_step(qtbot, window):
     slider_operations.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
-    bar = window.top.likeness.bar
+    bar = window.top.emphasis_slider.bar
 
     def position(value: float) -> QPoint:
         return QPoint(round(6 + (bar.width() - 12) * value / 100), bar.height() // 2)

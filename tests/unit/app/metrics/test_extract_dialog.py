@@ -12,7 +12,7 @@ from semblance.core.features.registry import extractors
 from semblance.core.library.case_columns import ImageState, case_columns
 from semblance.core.workflows.features.suitable_extractors import ExtractorSuitability
 from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
-from tests.helpers.scored import CASES, FITS, snapshot
+from tests.helpers.scored_snapshots import CASES, FITS, snapshot
 
 
 def library(states, *sets, fits=FITS):

@@ -19,8 +19,8 @@ from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from tests.helpers.scored import CASES, metric, snapshot
-from tests.helpers.showing import on_screen
+from tests.helpers.scored_snapshots import CASES, metric, snapshot
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 LIBRARY = snapshot(metric("Euclidean", 0.7, learner="euclidean"))
@@ -29,7 +29,7 @@ TITLES = {learner.name: learner.title for learner in learners()}
 
 @pytest.fixture
 def panel(qtbot, context):
-    panel = on_screen(qtbot, TrainPanel(context), 320, 900)
+    panel = show_widget(qtbot, TrainPanel(context), 320, 900)
     context.state.set_library(LIBRARY)
     return panel
 
@@ -162,13 +162,13 @@ def test_an_unknown_step_is_reported_and_trains_nothing(qtbot, panel, requests, 
     assert "'magic' is not a step." in problem(panel)
     assert not panel.train_button.isEnabled()
     panel.train()
-    jobs.let_run()
+    jobs.run_pending()
     assert requests == []
     steps.selectAll()
     qtbot.keyClicks(steps, "pca:5")
     assert problem(panel) == ""
     press(qtbot, panel.train_button)
-    jobs.let_run()
+    jobs.run_pending()
     assert [request.steps for request in requests] == ["pca:5"]
 
 
@@ -183,7 +183,7 @@ def test_an_invalid_parameter_trains_nothing(qtbot, panel, requests, jobs):
     assert form.problems()
     assert not panel.train_button.isEnabled()
     panel.train()
-    jobs.let_run()
+    jobs.run_pending()
     assert requests == []
     panel.set_learners(["euclidean"])
     assert panel.train_button.isEnabled()
@@ -198,7 +198,7 @@ def test_an_invalid_split_trains_nothing(qtbot, panel, requests, jobs):
     qtbot.keyClicks(editor, "50")
     assert panel.train_button.isEnabled()
     panel.train()
-    jobs.let_run()
+    jobs.run_pending()
     assert [request.held_out for request in requests] == [0.5]
 
 
@@ -207,7 +207,7 @@ def test_metrics_get_different_names(qtbot, panel, context, requests, jobs):
     press(qtbot, panel.train_button)
     panel.set_learners(["bdm"])
     press(qtbot, panel.train_button)
-    jobs.let_run()
+    jobs.run_pending()
     names = [request.name for request in requests]
     assert len(names) == 4
     assert len(set(names)) == 4
@@ -220,7 +220,7 @@ def test_a_typed_name_is_used(qtbot, panel, requests, jobs):
     qtbot.keyClicks(field(panel, "Name of the new metric"), "  My metric ")
     panel.set_learners(["euclidean", "bdm"])
     panel.train()
-    jobs.let_run()
+    jobs.run_pending()
     assert [request.name for request in requests] == ["My metric", "My metric 2"]
 
 
@@ -228,7 +228,7 @@ def test_settings_reach_the_training(panel, requests, jobs):
     panel._forms[DEFAULT_LEARNER].set_values({"rounds": 7})
     panel._split_form.set_values({"seed": 42})
     panel.train()
-    jobs.let_run()
+    jobs.run_pending()
     (request,) = requests
     assert request.settings["rounds"] == 7
     assert (request.seed, request.features, request.held_out) == (42, "gabor", 0.3)
@@ -248,7 +248,7 @@ def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, re
     press(qtbot, panel.cancel_button)
     assert not panel.stop_button.isVisible()
     assert not panel.cancel_button.isVisible()
-    jobs.let_run()
+    jobs.run_pending()
     assert requests == []
     assert "training" not in context.state.available
 
@@ -329,7 +329,7 @@ def test_judgements_can_be_learnt_from(qtbot, panel, context, jobs, requests) ->
     assert sources.judgements.accessibleName() == "Learn from judgements, 2 pairs"
     sources.judgements.click()
     panel.train()
-    jobs.let_run()
+    jobs.run_pending()
     assert requests[-1].judgements == context.state.ledger
     assert requests[-1].from_findings
 
@@ -342,7 +342,7 @@ def test_findings_can_be_unticked_only_with_judgements(panel, context, jobs, req
     panel.sources.judgements.setChecked(True)
     assert problem(panel) == ""
     panel.train()
-    jobs.let_run()
+    jobs.run_pending()
     assert not requests[-1].from_findings
 
 
@@ -351,7 +351,7 @@ def test_without_visual_neighbours_the_setting_is_0(panel, jobs, requests) -> No
     assert "about" in panel.sources.visual.accessibleName()
     panel.sources.visual.setChecked(False)
     panel.train()
-    jobs.let_run()
+    jobs.run_pending()
     assert requests[-1].settings["visual_neighbours"] == 0
     panel.set_learners(["lda"])
     assert not panel.sources.visual.isVisible()

@@ -12,8 +12,8 @@ from semblance.app.shell.settings import Settings
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.research import experiments
 from tests.helpers.contexts import make_context
-from tests.helpers.held_jobs import HeldJobs
 from tests.helpers.inline_runner import InlineRunner
+from tests.helpers.manual_jobs import ManualJobs
 from tests.helpers.tables import table_library, write_table
 
 
@@ -28,7 +28,7 @@ def context(qtbot, private_home, tmp_path, monkeypatch):
     settings = Settings()
     settings.set_text("experiments_folder", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
-    dialog = make_context(HeldJobs(), settings)
+    dialog = make_context(ManualJobs(), settings)
     yield dialog
     dialog.jobs.shutdown()
 
@@ -51,7 +51,7 @@ def fill_form(dialog, *tables, learners=("euclidean", "lda"), repeats=2):
 
 def run_experiment(dialog, context):
     dialog.run_button.click()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     return dialog
 
 
@@ -146,7 +146,7 @@ def test_running_an_experiment_fills_the_table(dialog, context, tmp_path):
 
 def test_ranks_over_several_tables_are_drawn(finished_dialog, context):
     finished_dialog.results.tabs.setCurrentIndex(1)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert not finished_dialog.results.ranks.pixmap().isNull()
     assert "Euclidean" in finished_dialog.results.ranks.accessibleName()
     assert "over 2 tables" in finished_dialog.results._ranks_note.text()
@@ -196,15 +196,15 @@ def test_an_incomplete_experiment_is_resumed(dialog, context, tmp_path):
     cell_files = sorted((tmp_path / "home" / "experiment-1" / "cells").iterdir())
     cell_files[0].unlink()
     dialog.open_experiment(tmp_path / "home" / "experiment-1")
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert dialog._state_label.text() == "1 of 2 cells, interrupted"
     assert dialog.resume_button.isVisible()
     dialog.resume_button.click()
     dialog.cancel()
     assert not dialog.cancel_button.isVisible()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     dialog.resume_button.click()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert dialog._state_label.text() == "2 of 2 cells, complete"
     assert not dialog.resume_button.isVisible()
 
@@ -232,7 +232,7 @@ def test_an_error_is_shown(dialog, context, tmp_path):
 
 def test_export(finished_dialog, context, tmp_path):
     finished_dialog.export(tmp_path / "x")
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert (tmp_path / "x" / "repeat.sh").is_file()
     assert "files into" in context.messages.history[-1].what
     assert finished_dialog._state_label.text().endswith("files into x")

@@ -20,10 +20,10 @@ def test_what_is_to_happen_then_happens_though_a_later_reading_took_its_place(co
     library_operations.renew(context, lambda: done.append("first"))
     library_operations.renew(context)
     library_operations.renew(context, lambda: done.append("second"))
-    jobs.let_run()
+    jobs.run_pending()
     assert done == ["first", "second"]
     library_operations.renew(context)
-    jobs.let_run()
+    jobs.run_pending()
     assert done == ["first", "second"], "once each"
 
 
@@ -32,5 +32,5 @@ def test_nothing_of_it_happens_to_another_library(context, jobs, tmp_path):
     library_operations.renew(context, lambda: done.append("first"))
     context.state.set_library(read_snapshot(make_library(tmp_path / "two")))
     library_operations.renew(context, lambda: done.append("second"))
-    jobs.let_run()
+    jobs.run_pending()
     assert done == ["second"]

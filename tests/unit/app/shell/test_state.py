@@ -11,8 +11,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
 from semblance.core.workflows.searches.search_result import SearchResult
-from tests.helpers.asked import asked_for
-from tests.helpers.scored import metric, snapshot
+from tests.helpers.ranked_searches import unrefined_search
+from tests.helpers.scored_snapshots import metric, snapshot
 
 PART = Region(1, 2, 8, 8)
 RANKING = SearchResult(Query(case="c000"), "good", (), 99, 0, 0, {}, False, None)
@@ -58,7 +58,7 @@ def test_without_a_metric_the_first_feature_set_is_current(state):
 def test_nothing_of_a_library_outlives_it(state):
     state.set_library(snapshot(metric("good", 0.9)))
     state.set_query(Query(case="c000"))
-    state.set_ranked_search(asked_for(RANKING))
+    state.set_ranked_search(unrefined_search(RANKING))
     state.set_training(TrainingRun("good", "bdm", None))
     state.set_library(None)
     assert (state.metric, state.query, state.ranking, state.training, state.features) == (None,) * 4 + ("",)
@@ -70,7 +70,7 @@ def test_nothing_of_a_library_outlives_it(state):
 def test_a_newer_snapshot_keeps_what_is_asked_and_chosen(state, heard):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_query(Query(case="c000"))
-    state.set_ranked_search(asked_for(RANKING))
+    state.set_ranked_search(unrefined_search(RANKING))
     state.set_metric("old")
     heard.clear()
     state.renew_library(snapshot(metric("old", 0.7), metric("good", 0.9), metric("best", 0.95)))
@@ -113,7 +113,7 @@ def test_what_commands_need_follows_what_is_there(state):
     assert state.available == {"library", "writable", "features", "metric", "can score", "can add concepts"}
     state.set_library(snapshot(metric("good", 0.9)))
     state.set_query(Query(case="c000"))
-    state.set_ranked_search(asked_for(RANKING))
+    state.set_ranked_search(unrefined_search(RANKING))
     state.set_training(TrainingRun("more", "bdm", 9))
     assert {"scores", "query", "ranking", "training"} < state.available
     state.set_training(TrainingRun("more", "bdm", 9, running=False))

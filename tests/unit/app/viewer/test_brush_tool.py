@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QImage, QPainter
 
-from semblance.app.viewer.brush_tool import GROWTH, LEAST, MOST, RADIUS, BrushTool
+from semblance.app.viewer.brush_tool import GROWTH, MAX_RADIUS, MIN_RADIUS, RADIUS, BrushTool
 from semblance.app.viewer.viewport import Viewport
 from semblance.core.imaging.region import Region, region_of_mask
 
@@ -129,9 +129,9 @@ def test_the_size_grows_and_shrinks_between_its_limits():
     brush.grow(-3)
     assert brush.radius == pytest.approx(RADIUS / GROWTH)
     brush.grow(99)
-    assert brush.radius == MOST
+    assert brush.radius == MAX_RADIUS
     brush.grow(-99)
-    assert brush.radius == LEAST
+    assert brush.radius == MIN_RADIUS
 
 
 def drawn(brush, view):

@@ -15,7 +15,7 @@ from semblance.app.viewer.viewport import Orientation
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.outline import Ellipse, MaskOutline, Polygon
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 NONE, ALT, CTRL = (
@@ -27,12 +27,12 @@ NONE, ALT, CTRL = (
 
 @pytest.fixture(params=[Orientation(), Orientation(1, True)], ids=["upright", "turned"])
 def view(qtbot, request):
-    widget = on_screen(qtbot, ImageView(), 400, 400)
+    widget = show_widget(qtbot, ImageView(), 400, 400)
     pixels = np.arange(200 * 160, dtype=np.int32).reshape(160, 200) % 1000 - 500
     meaning = ValueScale(unit="HU")
     image = Image(pixels.astype(np.int16), 1000, "ct", (0.5, 0.5), black=-1000, values=meaning)
     widget.show_image(display_image(image))
-    widget.hold(request.param)
+    widget.set_orientation(request.param)
     widget.told = []
     widget.region.changed.connect(widget.told.append)
     return widget

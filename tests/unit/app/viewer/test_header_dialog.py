@@ -33,7 +33,7 @@ def dialog(qtbot, jobs, context, monkeypatch):
     qtbot.addWidget(dialog)
     dialog.show()
     dialog.read(None, ImageAddress(Path("one.dcm")), None)
-    jobs.let_run()
+    jobs.run_pending()
     return dialog
 
 
@@ -48,8 +48,8 @@ def search(dialog, text):
 
 def test_every_entry_is_a_row_and_who_it_is_is_hidden(dialog):
     assert dialog.rows.rowCount() == 5
-    assert "5 entries" in dialog.told.text()
-    assert "7 more not listed" in dialog.told.text()
+    assert "5 entries" in dialog.count_label.text()
+    assert "7 more not listed" in dialog.count_label.text()
     assert cell(dialog, 0, VALUE) == "CT"
     assert cell(dialog, 1, VALUE) == "hidden"
     assert cell(dialog, 2, VALUE) == ""
@@ -57,11 +57,11 @@ def test_every_entry_is_a_row_and_who_it_is_is_hidden(dialog):
 
 
 def test_who_it_is_is_shown_when_asked_and_hidden_again_in_the_next_file(dialog, jobs):
-    dialog.who.click()
+    dialog.show_identifying.click()
     assert cell(dialog, 1, VALUE) == "Doe^Jane"
     dialog.read(None, ImageAddress(Path("two.dcm")), None)
-    jobs.let_run()
-    assert not dialog.who.isChecked()
+    jobs.run_pending()
+    assert not dialog.show_identifying.isChecked()
     assert cell(dialog, 1, VALUE) == "hidden"
 
 
@@ -70,11 +70,11 @@ def test_searching_finds_tags_names_and_values_but_nothing_hidden(dialog):
     assert [line.name for line in dialog.rows.found] == ["Patient's Name"]
     search(dialog, "patient BIRTH")
     assert [line.tag for line in dialog.rows.found] == ["0010,0030"]
-    assert dialog.told.text().startswith("1 of 5 entries")
+    assert dialog.count_label.text().startswith("1 of 5 entries")
     search(dialog, "jane")
     assert dialog.rows.rowCount() == 0
     assert dialog.pages.currentWidget() is dialog.notice
-    dialog.who.click()
+    dialog.show_identifying.click()
     assert [line.name for line in dialog.rows.found] == ["Patient's Name"]
     assert dialog.pages.currentWidget() is dialog.table
 
@@ -101,7 +101,7 @@ def test_a_header_that_cannot_be_read_says_why(dialog, jobs, monkeypatch):
 
     monkeypatch.setattr(read_header, "read_header", damaged)
     dialog.read(None, ImageAddress(Path("x.dcm")), None)
-    jobs.let_run()
+    jobs.run_pending()
     assert dialog.pages.currentWidget() is dialog.notice
     assert "damaged" in dialog.notice._text.text()
     assert not dialog._copy.isEnabled()
@@ -110,7 +110,7 @@ def test_a_header_that_cannot_be_read_says_why(dialog, jobs, monkeypatch):
 def test_closing_gives_the_reading_up(dialog, jobs):
     dialog.read(None, ImageAddress(Path("one.dcm")), None)
     dialog.close()
-    jobs.let_run()
+    jobs.run_pending()
     assert dialog.rows.rowCount() == 0
 
 
@@ -118,7 +118,7 @@ def test_other_files_have_no_tags_and_nobody_to_hide(dialog, jobs, monkeypatch):
     lines = [HeaderLine(0, "", "Format", "", "PNG")]
     monkeypatch.setattr(read_header, "read_header", lambda *_: HeaderTable("one.png", lines))
     dialog.read(None, ImageAddress(Path("one.png")), None)
-    jobs.let_run()
-    assert not dialog.who.isVisible()
+    jobs.run_pending()
+    assert not dialog.show_identifying.isVisible()
     assert dialog.table.isColumnHidden(0)
     assert cell(dialog, 0, VALUE) == "PNG"

@@ -114,7 +114,7 @@ def test_bars_inside_the_window_are_lighter(strip, image):
 def test_the_first_window_is_where_the_handles_stand(strip, image):
     window = auto_window(image)
     strip.show_window(window)
-    assert strip.place_of(window.low) == pytest.approx(INSET + window.low)
+    assert strip.position_of(window.low) == pytest.approx(INSET + window.low)
 
 
 def test_bar_heights():

@@ -10,7 +10,7 @@ from semblance.app.viewer.window_level import window_text
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.region import Region
-from tests.helpers.image_views import LEFT, MIDDLE, SHIFT, at, drag, grey, turn
+from tests.helpers.image_views import LEFT, MIDDLE, SHIFT, drag, random_image, turn_wheel, widget_point
 
 
 def middle_grey(view):
@@ -29,20 +29,20 @@ def test_it_opens_with_the_whole_image(view):
 
 
 def test_the_wheel_zooms_to_the_mouse_and_a_double_click_fits(view):
-    at = QPoint(100, 80)
+    point = QPoint(100, 80)
     before = view.viewport.to_image(100, 80)
-    turn(view, at, 3)
+    turn_wheel(view, point, 3)
     assert view.viewport.zoom == pytest.approx(1.25 * 1.25**3)
     assert view.viewport.to_widget(*before) == pytest.approx((100, 80), abs=1.01)
-    turn(view, at, -1)
+    turn_wheel(view, point, -1)
     assert view.viewport.zoom == pytest.approx(1.25 * 1.25**2)
-    QTest.mouseDClick(view, LEFT, Qt.KeyboardModifier.NoModifier, at)
+    QTest.mouseDClick(view, LEFT, Qt.KeyboardModifier.NoModifier, point)
     assert view.viewport.fitted
 
 
 @pytest.mark.parametrize(("button", "held"), [(MIDDLE, Qt.KeyboardModifier.NoModifier), (LEFT, SHIFT)])
 def test_a_middle_drag_pans(view, button, held):
-    turn(view, QPoint(160, 165), 4)
+    turn_wheel(view, QPoint(160, 165), 4)
     before = view.viewport
     window = view.window_level
     drag(view, QPoint(160, 165), QPoint(150, 165), QPoint(130, 205), button=button, modifiers=held)
@@ -128,30 +128,30 @@ def test_colour_has_no_window(view):
 
 
 def test_the_region_is_drawn_with_its_handles(view):
-    view.show_words(False)
+    view.set_overlay_text_shown(False)
     view.show_region(Region(64, 64, 128, 128))
     image = view.grab().toImage()
-    corner = at(view, 64, 64)
+    corner = widget_point(view, 64, 64)
     assert image.pixelColor(corner).name() == "#ffffff"
-    side = at(view, 96, 64)
+    side = widget_point(view, 96, 64)
     assert image.pixelColor(side).name() == "#b9b3ff"
 
 
 def test_a_region_set_aside_has_no_handles(view):
-    view.show_words(False)
+    view.set_overlay_text_shown(False)
     view.show_region(Region(64, 64, 128, 128), in_use=False)
-    assert view.grab().toImage().pixelColor(at(view, 64, 64) + QPoint(-2, -2)).name() != "#ffffff"
+    assert view.grab().toImage().pixelColor(widget_point(view, 64, 64) + QPoint(-2, -2)).name() != "#ffffff"
 
 
 def test_words_can_be_hidden(view):
     with_words = view.grab().toImage()
-    view.show_words(False)
+    view.set_overlay_text_shown(False)
     assert view.grab().toImage() != with_words
 
 
 def test_sizes_are_told_in_millimetres_where_spacing_is_known(view):
     assert view.size_text == ""
-    view.show_image(grey(spacing=(0.1, 0.2)))
+    view.show_image(random_image(spacing=(0.1, 0.2)))
     assert view.size_text == "51.2 × 25.6 mm"
     view.show_region(Region(0, 0, 123, 172))
     assert view.size_text == "24.6 × 17.2 mm"
@@ -159,17 +159,17 @@ def test_sizes_are_told_in_millimetres_where_spacing_is_known(view):
 
 
 def test_pixels_that_are_not_square_are_drawn_in_their_shape(view):
-    view.show_image(grey(100, 100, spacing=(0.2, 0.1)))
+    view.show_image(random_image(100, 100, spacing=(0.2, 0.1)))
     box = view.image_box()
     assert box.height() == pytest.approx(2 * box.width(), abs=1)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 900), (900, 1), (3, 2)])
 def test_odd_shapes_are_drawn_and_zoomed(view, size):
-    view.show_image(grey(*size))
+    view.show_image(random_image(*size))
     view.grab()
     for notches in (3, 20, -40):
-        turn(view, QPoint(160, 165), notches)
+        turn_wheel(view, QPoint(160, 165), notches)
         view.grab()
 
 
@@ -179,7 +179,7 @@ def test_every_kind_of_grey_is_shown(view, dtype):
     ramp = np.linspace(0, most, 256).astype(dtype)
     pixels = np.repeat(ramp[None, :], 256, axis=0)
     view.show_image(display_image(Image(pixels, float(most))))
-    view.show_words(False)
+    view.set_overlay_text_shown(False)
     image = view.grab().toImage()
     shown = [image.pixelColor(x, 165).value() for x in range(2, 318)]
     assert (np.diff(shown) >= 0).all()
@@ -192,17 +192,17 @@ def test_nothing_to_show_is_a_dark_well(view):
     assert view.image is None
     assert view.grab().toImage().pixelColor(160, 165).name() == "#141415"
     drag(view, QPoint(10, 10), QPoint(50, 50))
-    turn(view, QPoint(10, 10), 2)
+    turn_wheel(view, QPoint(10, 10), 2)
     for key in (Qt.Key.Key_0, Qt.Key.Key_F, Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Right):
         QTest.keyClick(view, key)
 
 
 def test_another_image_starts_afresh(view):
     view.set_tool(RECTANGLE)
-    drag(view, at(view, 20, 20), at(view, 60, 60))
-    turn(view, QPoint(100, 100), 3)
+    drag(view, widget_point(view, 20, 20), widget_point(view, 60, 60))
+    turn_wheel(view, QPoint(100, 100), 3)
     QTest.keyClick(view, Qt.Key.Key_I)
-    view.show_image(grey(seed=9), Region(1, 2, 30, 40))
+    view.show_image(random_image(seed=9), Region(1, 2, 30, 40))
     assert view.viewport.fitted
     assert view.region.region == Region(1, 2, 30, 40)
     assert not view.region.can_undo

@@ -9,18 +9,18 @@ from PySide6.QtWidgets import QApplication
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.tools import RECTANGLE, SELECT
 from semblance.core.imaging.region import Region
-from tests.helpers.image_views import CTRL, LEFT, SHIFT, at, drag, grey, turn
-from tests.helpers.showing import on_screen
+from tests.helpers.image_views import CTRL, LEFT, SHIFT, drag, random_image, turn_wheel, widget_point
+from tests.helpers.widgets import show_widget
 
 # Region by mouse
 
 
 @pytest.mark.parametrize("notches", [0, 2, 5, -4])
 def test_a_drawn_rectangle_is_in_image_pixels(qtbot, notches):
-    view = on_screen(qtbot, ImageView(), 320, 330)
-    view.show_image(grey(1000, 800))
+    view = show_widget(qtbot, ImageView(), 320, 330)
+    view.show_image(random_image(1000, 800))
     view.set_tool(RECTANGLE)
-    turn(view, QPoint(150, 160), notches)
+    turn_wheel(view, QPoint(150, 160), notches)
     begin, end = QPoint(100, 120), QPoint(180, 170)
     with qtbot.waitSignal(view.region.changed) as told:
         drag(view, begin, QPoint(130, 140), end)
@@ -61,9 +61,9 @@ def test_a_click_draws_nothing(view):
 def test_dragging_inside_moves_it_and_keeps_its_size(view):
     view.set_tool(RECTANGLE)
     view.show_region(Region(40, 40, 80, 60))
-    drag(view, at(view, 80, 72), at(view, 100, 80), at(view, 120, 92))
+    drag(view, widget_point(view, 80, 72), widget_point(view, 100, 80), widget_point(view, 120, 92))
     assert view.region.region == Region(80, 60, 80, 60)
-    drag(view, at(view, 120, 92), QPoint(2000, 2000))
+    drag(view, widget_point(view, 120, 92), QPoint(2000, 2000))
     assert view.region.region == Region(176, 196, 80, 60)
 
 
@@ -83,28 +83,28 @@ def test_dragging_inside_moves_it_and_keeps_its_size(view):
 def test_every_handle_moves_its_edges(view, tool, corner, to, expected):
     view.set_tool(tool)
     view.show_region(Region(40, 40, 80, 60))
-    drag(view, at(view, *corner), at(view, *to))
+    drag(view, widget_point(view, *corner), widget_point(view, *to))
     assert view.region.region == expected
 
 
 def test_inside_the_region_the_select_tool_still_windows(view):
     view.show_region(Region(40, 40, 80, 60))
     first = view.window_level
-    drag(view, at(view, 80, 70), at(view, 100, 80))
+    drag(view, widget_point(view, 80, 70), widget_point(view, 100, 80))
     assert view.region.region == Region(40, 40, 80, 60)
     assert view.window_level != first
 
 
 def test_its_border_moves_it_with_the_select_tool(view):
     view.show_region(Region(40, 40, 80, 60))
-    drag(view, at(view, 60, 40), at(view, 70, 45))
+    drag(view, widget_point(view, 60, 40), widget_point(view, 70, 45))
     assert view.region.region == Region(50, 45, 80, 60)
 
 
 def test_a_new_rectangle_replaces_the_old(view):
     view.set_tool(RECTANGLE)
     view.show_region(Region(10, 10, 40, 40))
-    drag(view, at(view, 120, 120), at(view, 180, 200))
+    drag(view, widget_point(view, 120, 120), widget_point(view, 180, 200))
     assert view.region.region == Region(120, 120, 60, 80)
 
 
@@ -112,7 +112,7 @@ def test_a_image_that_may_not_be_edited_keeps_its_region(view):
     view.set_tool(RECTANGLE)
     view.show_region(Region(10, 10, 40, 40))
     view.editable = False
-    drag(view, at(view, 120, 120), at(view, 180, 200))
+    drag(view, widget_point(view, 120, 120), widget_point(view, 180, 200))
     QTest.keyClick(view, Qt.Key.Key_Escape)
     QTest.keyClick(view, Qt.Key.Key_Right)
     assert view.region.region == Region(10, 10, 40, 40)
@@ -194,7 +194,7 @@ def test_escape_during_a_drag_gives_the_old_region_back(view):
 
 def test_undo_goes_back_step_by_step(view):
     view.set_tool(RECTANGLE)
-    drag(view, at(view, 20, 20), at(view, 60, 60))
+    drag(view, widget_point(view, 20, 20), widget_point(view, 60, 60))
     QTest.keyClick(view, Qt.Key.Key_Right)
     QTest.keyClick(view, Qt.Key.Key_Escape)
     seen = []
@@ -226,7 +226,7 @@ def test_enter_draws_in_the_middle_of_what_is_seen(view):
     for _ in range(4):
         QTest.keyClick(view, Qt.Key.Key_Plus)
     QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
-    left, top, right, bottom = view.viewport.seen()
+    left, top, right, bottom = view.viewport.visible_area()
     assert right - left < view.viewport.width
     QTest.keyClick(view, Qt.Key.Key_Return)
     region = view.region.region
@@ -240,10 +240,10 @@ def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
     wanted = []
     view.segment_requested.connect(lambda x, y: wanted.append((x, y)))
     QTest.keyClick(view, Qt.Key.Key_S)
-    assert view.pointer.aim.at is not None
+    assert view.pointer.keyboard_pointer.at is not None
     QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
     QTest.keyClick(view, Qt.Key.Key_Up)
-    where = view.pointer.aim.at
+    where = view.pointer.keyboard_pointer.at
     QTest.keyClick(view, key)
     x, y = view.viewport.to_image(where.x(), where.y())
     assert wanted == [(int(x), int(y))]
@@ -268,11 +268,11 @@ def test_corners_are_set_by_the_space_bar_and_enter_closes_them(view):
 def test_the_mouse_takes_the_lead_again_and_another_tool_aims_no_more(view):
     QTest.keyClick(view, Qt.Key.Key_S)
     QTest.mouseClick(view, LEFT, pos=QPoint(10, 10))
-    assert view.pointer.aim.at is None
+    assert view.pointer.keyboard_pointer.at is None
     QTest.keyClick(view, Qt.Key.Key_P)
-    assert view.pointer.aim.at is not None
+    assert view.pointer.keyboard_pointer.at is not None
     QTest.keyClick(view, Qt.Key.Key_R)
-    assert view.pointer.aim.at is None
+    assert view.pointer.keyboard_pointer.at is None
 
 
 def test_the_letters_of_the_tools_belong_to_the_image(view):

@@ -19,7 +19,7 @@ def test_the_same_share_is_seen_of_a_image_of_another_size():
 
 
 def test_a_fitted_image_stays_fitted_and_turns_along():
-    source = Viewport(400, 200).resized(300, 300).held(Orientation(1, True))
+    source = Viewport(400, 200).resized(300, 300).oriented(Orientation(1, True))
     target = linked_view(source, Viewport(100, 100).resized(200, 250))
     assert target.fitted
     assert target.orientation == Orientation(1, True)

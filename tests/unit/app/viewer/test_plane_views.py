@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.plane_views import PlaneViews
-from semblance.app.viewer.view_painting import seen_edges
+from semblance.app.viewer.view_painting import displayed_edges
 from semblance.app.viewer.viewport import Orientation
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging import memory
@@ -46,8 +46,8 @@ def both(qtbot, jobs, volume):
     viewed = view_file(volume)
     pane.show_viewed(viewed, None, volume, None)
     views.begin(viewed.stack)
-    views.turn(True)
-    jobs.let_run()
+    views.set_shown(True)
+    jobs.run_pending()
     yield pane, views
     frame.close()
 
@@ -79,7 +79,7 @@ def test_both_planes_are_cut_where_the_cross_is(both):
 def test_a_click_in_the_slice_moves_the_other_planes(both, jobs):
     pane, views = both
     click(pane.view, 10.4, 5.6)
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (6, 5, 10)
     assert corner_value(views.views[1]) == pytest.approx(500, abs=20)
     assert views.views[2].slice_text == "Column 11 of 50"
@@ -88,7 +88,7 @@ def test_a_click_in_the_slice_moves_the_other_planes(both, jobs):
 def test_a_click_in_a_plane_moves_the_slice(both, jobs):
     pane, views = both
     click(views.views[1], 30.5, 2.5)
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (2, 20, 30)
     assert pane.place == 2
     assert pane.view.slice_text == "Slice 3 of 12"
@@ -103,7 +103,7 @@ def test_a_line_of_the_cross_is_dragged_and_elsewhere_a_drag_is_greys(both, jobs
     QTest.mousePress(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, at)
     QTest.mouseMove(pane.view, to)
     QTest.mouseRelease(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, to)
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (6, 30, 35)
     assert pane.view.window_level == window
     QTest.mousePress(pane.view, LEFT, Qt.KeyboardModifier.NoModifier, QPoint(60, 60))
@@ -122,17 +122,17 @@ def test_the_wheel_and_keys_go_through_a_plane(both, jobs):
         Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
     )  # fmt: skip
     QApplication.sendEvent(view, turned)
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (6, 21, 25)
     QTest.keyClick(view, Qt.Key.Key_End)
-    jobs.let_run()
+    jobs.run_pending()
     assert view.slice_text == "Row 40 of 40"
     assert views.views[2].cross == (39.5, 6.5)
 
 
 def test_going_through_the_slices_moves_the_cross_without_cutting_anew(both, jobs):
     pane, views = both
-    pane.slices.go(1)
+    pane.slices.go_to_slice(1)
     assert views.voxel == (1, 20, 25)
     assert views.views[1].cross == (25.5, 1.5)
     assert views._job is None
@@ -155,30 +155,30 @@ def test_many_wishes_while_one_is_under_way_are_one(both, jobs):
     for x in (5.5, 6.5, 7.5, 8.5):
         pane.view.located.emit(x, 20.5)
     assert len([task for task in jobs.held if not task.future.cancelled()]) <= 2
-    jobs.let_run()
+    jobs.run_pending()
     assert views.voxel == (6, 20, 8)
     assert views.views[2].slice_text == "Column 9 of 50"
 
 
 def test_off_gives_the_room_and_the_cross_back(both, jobs):
     pane, views = both
-    views.turn(False)
+    views.set_shown(False)
     assert not views.isVisible()
     assert pane.view.cross is None
     click(pane.view, 3, 3)
     assert views.voxel == (6, 20, 25)
     views.end()
-    jobs.let_run()
+    jobs.run_pending()
     assert view_planes._kept._volume is None
 
 
 def test_what_does_not_fit_says_so_and_the_slices_stay(both, jobs, monkeypatch):
     pane, views = both
     views.end()
-    jobs.let_run()
+    jobs.run_pending()
     monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
     views.begin(StackFacts(12, 6, None, None))
-    jobs.let_run()
+    jobs.run_pending()
     assert views.currentIndex() == 0
     assert "would take" in views.notice._text.text()
     assert pane.view.image is not None
@@ -192,9 +192,9 @@ def test_a_single_image_has_no_planes(both):
 
 def test_sides_turn_with_the_image():
     stored = ("R", "A", "L", "P")
-    assert seen_edges(stored, Orientation()) == stored
+    assert displayed_edges(stored, Orientation()) == stored
     # A quarter clockwise brings what was on the left to the top.
-    assert seen_edges(stored, Orientation().turned(1)) == ("P", "R", "A", "L")
-    assert seen_edges(stored, Orientation().flipped()) == ("L", "A", "R", "P")
-    assert seen_edges(stored, Orientation().turned(2)) == ("L", "P", "R", "A")
-    assert seen_edges(stored, Orientation().turned(1).flipped()) == ("A", "R", "P", "L")
+    assert displayed_edges(stored, Orientation().turned(1)) == ("P", "R", "A", "L")
+    assert displayed_edges(stored, Orientation().flipped()) == ("L", "A", "R", "P")
+    assert displayed_edges(stored, Orientation().turned(2)) == ("L", "P", "R", "A")
+    assert displayed_edges(stored, Orientation().turned(1).flipped()) == ("A", "R", "P", "L")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.app.viewer.rendering import MOST_PIXELS, Renderer
+from semblance.app.viewer.rendering import MAX_PIXELS, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import display_image
@@ -35,7 +35,7 @@ def test_only_what_is_seen_is_made(noisy):
     view = Viewport(900, 700).resized(90, 70).zoomed(20, 45, 35)
     image, target = renderer.visible(view, 1.0, FULL)
     assert image.width() * image.height() < 60 * 50
-    x0, y0, x1, y1 = view.seen()
+    x0, y0, x1, y1 = view.visible_area()
     left, top = view.to_widget(x0, y0)
     right, bottom = view.to_widget(x1, y1)
     assert target.left() <= left
@@ -73,7 +73,7 @@ def test_no_more_is_windowed_than_a_screen_needs():
     wide = np.zeros((3000, 4000), np.uint8)
     renderer = Renderer(display_image(Image(wide, 255.0)))
     image, _ = renderer.visible(Viewport(4000, 3000).resized(4000, 3000), 1.0, FULL)
-    assert image.width() * image.height() <= MOST_PIXELS
+    assert image.width() * image.height() <= MAX_PIXELS
 
 
 def test_window_and_inversion_reach_the_screen():
@@ -116,7 +116,7 @@ def test_out_of_sight_there_is_nothing_to_draw(noisy):
 def test_a_turned_image_shows_its_pixels_turned():
     pixels = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
     renderer = Renderer(display_image(Image(pixels, 255.0)))
-    view = Viewport(4, 3).resized(3, 4).held(Orientation(1, True))
+    view = Viewport(4, 3).resized(3, 4).oriented(Orientation(1, True))
     image, target = renderer.visible(view, 1.0, FULL)
     assert (image.width(), image.height()) == (3, 4)
     assert (target.width(), target.height()) == (3, 4)

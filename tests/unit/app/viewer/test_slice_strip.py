@@ -31,8 +31,8 @@ def strip(qtbot, jobs, tmp_path):
     qtbot.addWidget(strip)
     strip.resize(strip.width(), 2 * MARGIN + 5 * CELL + 4 * GAP)
     strip.begin(viewed.stack, None, address, viewed.image)
-    strip._settled.timeout.emit()
-    jobs.let_run()
+    strip._resize_timer.timeout.emit()
+    jobs.run_pending()
     return strip
 
 
@@ -44,19 +44,19 @@ def grey(strip, number, at=0.5):
 
 def test_as_many_slices_as_there_is_room_for_the_ends_included(strip):
     assert strip.shown == [0, 25, 50, 75, 100]
-    assert sorted(strip._made) == strip.shown
+    assert sorted(strip._renderers) == strip.shown
 
 
 def test_more_room_shows_more_and_reads_only_those(strip, jobs):
     strip.resize(strip.width(), 2 * MARGIN + 9 * CELL + 8 * GAP)
-    strip._settled.timeout.emit()
-    jobs.let_run()
+    strip._resize_timer.timeout.emit()
+    jobs.run_pending()
     assert strip.shown == [0, 12, 25, 38, 50, 62, 75, 88, 100]
-    assert sorted(strip._made) == strip.shown
+    assert sorted(strip._renderers) == strip.shown
 
 
 def test_a_click_goes_to_the_slice_and_the_nearest_is_marked(strip, qtbot):
-    with qtbot.waitSignal(strip.wanted) as told:
+    with qtbot.waitSignal(strip.slice_requested) as told:
         QTest.mouseClick(strip, LEFT, Qt.KeyboardModifier.NoModifier, strip.cell(3).center())
     assert told.args == [75]
     strip.show_place(60)
@@ -67,10 +67,10 @@ def test_a_click_goes_to_the_slice_and_the_nearest_is_marked(strip, qtbot):
 
 
 def test_thumbnails_have_the_greys_of_the_image(strip, jobs):
-    image = strip._like
-    strip.show_greys(image, Window(0, 100), inverted=False)
+    image = strip._reference
+    strip.show_window_level(image, Window(0, 100), inverted=False)
     assert grey(strip, 2) == pytest.approx(128, abs=2)
-    strip.show_greys(image, Window(0, 200), inverted=True)
+    strip.show_window_level(image, Window(0, 200), inverted=True)
     assert grey(strip, 2) == pytest.approx(191, abs=2)
 
 
@@ -106,9 +106,9 @@ def test_the_rate_of_the_cine_is_chosen_from_a_menu(qtbot, jobs):
     slices.facts = StackFacts(5, 0, None, None)
     chosen = []
     bar.rate_changed.connect(chosen.append)
-    assert bar.pace.text() == "12/s"
-    bar.pace.menu().actions()[RATES.index(30)].trigger()
+    assert bar.rate_button.text() == "12/s"
+    bar.rate_button.menu().actions()[RATES.index(30)].trigger()
     assert chosen == [30]
-    assert bar.pace.text() == "30/s"
+    assert bar.rate_button.text() == "30/s"
     assert bar._timer.interval() == 33
     slices.deleteLater()

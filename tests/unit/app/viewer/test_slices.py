@@ -13,8 +13,8 @@ from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.workflows.imaging.library_cache import stack_cache
 from semblance.core.workflows.imaging.view_images import view_file
-from tests.helpers.held_jobs import HeldJobs
-from tests.helpers.showing import on_screen
+from tests.helpers.manual_jobs import ManualJobs
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def volume(tmp_path):
 
 @pytest.fixture
 def pane(qtbot, jobs, volume):
-    pane = on_screen(qtbot, ImagePane(jobs), 300, 300)
+    pane = show_widget(qtbot, ImagePane(jobs), 300, 300)
     pane.show_viewed(view_file(volume), None, volume, None)
     return pane
 
@@ -64,7 +64,7 @@ def test_keys_and_slider_go_through_the_slices(pane, qtbot):
 
 def test_the_greys_stay_the_same_from_slice_to_slice(pane, qtbot):
     window = pane.view.window_level
-    pane.slices.go(39)
+    pane.slices.go_to_slice(39)
     qtbot.waitUntil(lambda: shown_value(pane) == 290)
     assert pane.view.window_level == window
 
@@ -75,9 +75,9 @@ def test_all_slices_come_without_being_asked_for(pane, qtbot):
 
 def test_little_room_keeps_the_slices_that_are_near(pane, qtbot, monkeypatch):
     size = sum(level.nbytes for level in pane.view.image.levels)
-    monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 9 * size)
-    pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
-    pane.slices.go(2)
+    monkeypatch.setattr("semblance.app.viewer.slices.CACHE_BYTES", 9 * size)
+    pane.show_viewed(view_file(pane.slices._address), None, pane.slices._address, None)
+    pane.slices.go_to_slice(2)
     qtbot.waitUntil(lambda: shown_value(pane) == -80)
     qtbot.waitUntil(lambda: not pane.slices.busy)
     assert len(pane.slices.loaded) <= 9
@@ -85,34 +85,34 @@ def test_little_room_keeps_the_slices_that_are_near(pane, qtbot, monkeypatch):
 
 
 def test_a_region_belongs_to_the_slice_it_was_drawn_on(pane, qtbot):
-    drawn = pane.placed(Region(3, 4, 5, 6))
+    drawn = pane.on_shown_slice(Region(3, 4, 5, 6))
     assert (drawn.z, drawn.depth) == (20, 1)
     pane.view.show_region(drawn)
-    pane.slices.go(21)
-    assert pane.view.region.away
-    pane.slices.go(20)
-    assert not pane.view.region.away
-    assert pane.placed(None) is None
+    pane.slices.go_to_slice(21)
+    assert pane.view.region.on_other_slice
+    pane.slices.go_to_slice(20)
+    assert not pane.view.region.on_other_slice
+    assert pane.on_shown_slice(None) is None
 
 
 def test_the_case_shows_its_own_pixels_on_every_slice(pane, qtbot):
     block = np.zeros((2, 24, 32), dtype=np.bool_)
     block[0, 2:5, 3:6] = block[1, 8:9, 9:20] = True
     pane._case_region = region_of_mask(block, z=20)
-    pane.slices.go(21)
+    pane.slices.go_to_slice(21)
     assert (pane.view.case_region.x, pane.view.case_region.width) == (3, 17)
     assert pane.view.case_region.mask(24, 32).sum() == 11
-    pane.slices.go(30)
+    pane.slices.go_to_slice(30)
     assert pane.view.case_region is None
 
 
 def test_a_slice_that_cannot_be_read_says_why_and_the_others_are_there(pane, qtbot, volume):
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
-    pane.slices._kept.pop(35)
+    pane.slices._images.pop(35)
     pane.slices._problems[35] = "'IM35' is cut off."
-    pane.slices.go(35)
+    pane.slices.go_to_slice(35)
     assert pane.view.problem == "'IM35' is cut off."
-    pane.slices.go(36)
+    pane.slices.go_to_slice(36)
     assert pane.view.problem == ""
     assert shown_value(pane) == 260
 
@@ -120,7 +120,7 @@ def test_a_slice_that_cannot_be_read_says_why_and_the_others_are_there(pane, qtb
 def test_running_goes_round_by_itself_and_stops(pane, qtbot):
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
     pane.bar.set_rate(200)
-    pane.slices.go(38)
+    pane.slices.go_to_slice(38)
     QTest.keyClick(pane.view, Qt.Key.Key_C)
     qtbot.waitUntil(lambda: pane.place is not None and 1 <= pane.place < 20)
     QTest.keyClick(pane.view, Qt.Key.Key_C)
@@ -138,31 +138,31 @@ def test_a_single_image_has_no_bar(pane, tmp_path):
     assert pane.place is None
     assert not pane.bar.isVisible()
     assert pane.view.slice_text == ""
-    assert pane.placed(Region(1, 1, 2, 2)).z is None
+    assert pane.on_shown_slice(Region(1, 1, 2, 2)).z is None
 
 
 def test_resting_keeps_the_slice_seen_only_and_waking_reads_on(pane, qtbot):
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
-    pane.slices.go(7)
-    pane.slices.rest()
+    pane.slices.go_to_slice(7)
+    pane.slices.release_memory()
     assert pane.slices.loaded == {7}
-    pane.slices.go(8)
+    pane.slices.go_to_slice(8)
     assert not pane.slices.busy
-    pane.slices.wake()
+    pane.slices.resume_loading()
     qtbot.waitUntil(lambda: shown_value(pane) == -20)
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
 
 
 def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volume, tmp_path):
-    jobs = HeldJobs()
+    jobs = ManualJobs()
     pane = ImagePane(jobs)
     qtbot.addWidget(pane)
     pane.show_viewed(view_file(volume), None, volume, None)
-    assert [len(places) for places in pane.slices._coming.values()] == [12, 12]
-    before = list(pane.slices._coming)
-    pane.slices.go(0)
+    assert [len(places) for places in pane.slices._loading.values()] == [12, 12]
+    before = list(pane.slices._loading)
+    pane.slices.go_to_slice(0)
     assert not any(job.running for job in before)
-    jobs.let_run()
+    jobs.run_pending()
     assert len(pane.slices.loaded) == 40
     assert shown_value(pane) == -100
     stack_cache.forget()
@@ -172,11 +172,11 @@ def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volu
 
 def test_slices_of_one_volume_all_fit_where_their_bytes_do(pane, qtbot, monkeypatch):
     size = pane.view.image.levels[0].nbytes
-    monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 42 * size)
-    pane.show_viewed(view_file(pane.slices._what), None, pane.slices._what, None)
+    monkeypatch.setattr("semblance.app.viewer.slices.CACHE_BYTES", 42 * size)
+    pane.show_viewed(view_file(pane.slices._address), None, pane.slices._address, None)
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
-    monkeypatch.setattr("semblance.app.viewer.slices.KEPT", 30 * size)
-    pane.slices._kept.clear()
-    pane.slices.begin(pane.slices.facts, None, pane.slices._what, pane.view.image)
+    monkeypatch.setattr("semblance.app.viewer.slices.CACHE_BYTES", 30 * size)
+    pane.slices._images.clear()
+    pane.slices.begin(pane.slices.facts, None, pane.slices._address, pane.view.image)
     qtbot.waitUntil(lambda: not pane.slices.busy)
     assert len(pane.slices.loaded) <= 30

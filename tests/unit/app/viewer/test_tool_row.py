@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.viewer import tools
-from semblance.app.viewer.tool_row import FEWEST, ToolRow
+from semblance.app.viewer.tool_row import MIN_TOOLS, ToolRow
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def test_without_room_the_last_tools_stand_in_a_menu(row):
     told = []
     row.tool_requested.connect(told.append)
     row.resize(row.minimumSizeHint())
-    assert shown(row) == [tool.name for tool in tools.ALL][:FEWEST]
+    assert shown(row) == [tool.name for tool in tools.ALL][:MIN_TOOLS]
     assert row.auto.geometry().right() < row.width()
     assert row.more.isVisible()
     menu = row.make_menu()
-    assert len(menu.actions()) == len(tools.ALL) - FEWEST
+    assert len(menu.actions()) == len(tools.ALL) - MIN_TOOLS
     menu.actions()[-1].trigger()
     assert told == [tools.ALL[-1].name]
 
@@ -47,7 +47,7 @@ def test_the_tool_in_use_keeps_its_button(row):
     row.resize(row.minimumSizeHint())
     row.show_tool(tools.ALL[-1].name)
     assert tools.ALL[-1].name in shown(row)
-    assert len(shown(row)) == FEWEST
+    assert len(shown(row)) == MIN_TOOLS
 
 
 def test_signs_give_way_before_the_word_at_the_end_is_cut(row, qapp):

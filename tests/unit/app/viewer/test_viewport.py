@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semblance.app.viewer.viewport import LARGEST, Orientation, Viewport
+from semblance.app.viewer.viewport import MAX_ZOOM, Orientation, Viewport
 
 sizes = st.integers(1, 5000)
 points = st.tuples(st.floats(0, 800), st.floats(0, 600))
@@ -20,7 +20,7 @@ def test_fit_shows_the_whole_image_in_the_middle():
     assert view.zoom == 0.75
     assert view.to_widget(0, 0) == (0, 75)
     assert view.to_widget(400, 200) == (300, 225)
-    assert view.seen() == (0, 0, 400, 200)
+    assert view.visible_area() == (0, 0, 400, 200)
 
 
 def test_tall_pixels_are_drawn_tall():
@@ -52,7 +52,7 @@ def test_zoom_ends_at_the_whole_image_and_at_large_squares():
     near = view
     for _ in range(60):
         near = near.zoomed(1.25, 300, 300)
-    assert near.zoom == LARGEST
+    assert near.zoom == MAX_ZOOM
     for _ in range(90):
         near = near.zoomed(0.8, 100, 100)
     assert near == view
@@ -68,7 +68,7 @@ def test_a_small_image_can_be_seen_in_its_own_size():
 
 def test_a_image_cannot_be_lost_by_panning():
     view = fitted(3000, 2500, 600, 600).zoomed(4, 300, 300).panned(1e6, -1e6)
-    x0, y0, x1, y1 = view.seen()
+    x0, y0, x1, y1 = view.visible_area()
     assert x1 > x0
     assert y1 > y0
 
@@ -89,7 +89,13 @@ ORIENTATIONS = [Orientation(turns, mirrored) for turns in range(4) for mirrored 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS, ids=str)
 def test_a_image_held_otherwise_is_read_where_it_is_seen(orientation):
-    view = Viewport(200, 100, aspect=1.5).resized(300, 280).held(orientation).zoomed(3, 70, 90).panned(11, -7)
+    view = (
+        Viewport(200, 100, aspect=1.5)
+        .resized(300, 280)
+        .oriented(orientation)
+        .zoomed(3, 70, 90)
+        .panned(11, -7)
+    )
     x, y = view.to_image(40, 120)
     assert view.to_widget(x, y) == pytest.approx((40, 120))
     dx, dy = view.to_image(50, 120)[0] - x, view.to_image(50, 120)[1] - y
@@ -99,15 +105,15 @@ def test_a_image_held_otherwise_is_read_where_it_is_seen(orientation):
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS, ids=str)
 def test_turning_and_flipping_do_what_the_eye_sees(orientation):
-    view = Viewport(200, 100).resized(100, 100).held(orientation)
+    view = Viewport(200, 100).resized(100, 100).oriented(orientation)
     seen = np.array(view.to_widget(30, 20)) - 50
-    turned = np.array(view.held(orientation.turned(1)).to_widget(30, 20)) - 50
+    turned = np.array(view.oriented(orientation.turned(1)).to_widget(30, 20)) - 50
     assert turned == pytest.approx((-seen[1], seen[0]))
-    flipped = np.array(view.held(orientation.flipped()).to_widget(30, 20)) - 50
+    flipped = np.array(view.oriented(orientation.flipped()).to_widget(30, 20)) - 50
     assert flipped == pytest.approx((-seen[0], seen[1]))
 
 
 def test_the_middle_stays_when_a_zoomed_image_is_turned():
     view = Viewport(200, 100).resized(100, 80).zoomed(4, 20, 30)
-    turned = view.held(Orientation(1, True))
+    turned = view.oriented(Orientation(1, True))
     assert turned.to_image(50, 40) == pytest.approx(view.to_image(50, 40), abs=0.5)

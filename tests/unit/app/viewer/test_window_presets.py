@@ -8,14 +8,14 @@ from PySide6.QtTest import QTest
 
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.settings import Settings
-from semblance.app.viewer.image_menu import copy_seen, image_menu, save_seen
+from semblance.app.viewer.image_menu import copy_displayed_image, image_menu, save_displayed_image
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.window_level import Window
-from semblance.app.viewer.window_presets import MOST, delete_preset, save_preset, saved_presets
+from semblance.app.viewer.window_presets import MAX_PRESETS, delete_preset, save_preset, saved_presets
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
 from tests.helpers.contexts import make_context
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def settings(private_home):
 
 @pytest.fixture
 def view(qtbot):
-    widget = on_screen(qtbot, ImageView(), 200, 200)
+    widget = show_widget(qtbot, ImageView(), 200, 200)
     pixels = np.arange(-1000, 1000, dtype=np.int16).reshape(40, 50)
     widget.show_image(display_image(Image(pixels, 1.0, values=ValueScale(unit="HU"))))
     return widget
@@ -60,11 +60,11 @@ def test_the_same_name_is_replaced_and_one_can_be_forgotten(view, settings):
 
 
 def test_no_more_than_can_be_listed_are_kept(view, settings):
-    for number in range(MOST + 5):
+    for number in range(MAX_PRESETS + 5):
         save_preset(view, settings, f"p{number}")
     names = [p.name for p in saved_presets(settings)]
-    assert len(names) == MOST
-    assert names[-1] == f"p{MOST + 4}"
+    assert len(names) == MAX_PRESETS
+    assert names[-1] == f"p{MAX_PRESETS + 4}"
 
 
 @pytest.mark.parametrize("text", ["nonsense", "[[1]]", '{"a": 1}', '[["a", "b", "c"]]', "null"])
@@ -88,11 +88,11 @@ def test_the_menu_offers_them(view, context):
 
 
 def test_what_is_seen_is_copied_and_saved_without_any_text(view, context, tmp_path):
-    copy_seen(view)
+    copy_displayed_image(view)
     assert QGuiApplication.clipboard().image().width() == view.grab().toImage().width()
-    save_seen(view, context, tmp_path / "seen.png")
+    save_displayed_image(view, context, tmp_path / "seen.png")
     with PILImage.open(tmp_path / "seen.png") as saved:
         assert saved.info.keys() <= {"dpi"}
         assert saved.size == (view.grab().toImage().width(), view.grab().toImage().height())
-    save_seen(view, context, tmp_path / "no" / "seen.png")
+    save_displayed_image(view, context, tmp_path / "no" / "seen.png")
     assert context.messages.history[-1].level == "warning"

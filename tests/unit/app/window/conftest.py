@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 
 
 @pytest.fixture(scope="module")

@@ -17,19 +17,19 @@ LEFT = Qt.MouseButton.LeftButton
 def test_a_narrow_window_folds_the_library_to_a_rail_and_back(qtbot, library):
     with open_window(library) as window:
         dock = window.parts.layout.docks["library"]
-        assert not dock.folded
+        assert not dock.collapsed
         window.resize(1100, 700)
-        assert dock.folded
+        assert dock.collapsed
         assert not window.panels.library.isVisible()
         opener = next(
             b for b in dock.findChild(LibraryIconBar).findChildren(QToolButton) if "Filter" in b.toolTip()
         )
         qtbot.mouseClick(opener, LEFT)
-        assert not dock.folded
+        assert not dock.collapsed
         assert window.panels.library.search.isVisible()
         window.resize(1440, 800)
         window.resize(1100, 700)
-        assert dock.folded
+        assert dock.collapsed
         window.resize(1440, 800)
         assert window.panels.library.isVisible()
         assert not opener.isVisible()
@@ -77,19 +77,19 @@ def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
         assert not window.panels.library.collapse_button.isVisible()
         window.resize(1100, 700)
         goes.trigger()
-        assert not dock.folded
+        assert not dock.collapsed
         assert window.panels.library.grid.hasFocus()
         assert window.panels.library.collapse_button.isVisible()
         goes.trigger()
-        assert dock.folded
+        assert dock.collapsed
         assert dock.widget().isAncestorOf(window.focusWidget())
         goes.trigger()
         window.panels.library.collapse_button.click()
-        assert dock.folded
+        assert dock.collapsed
         window.resize(1440, 800)
         goes.trigger()
         goes.trigger()
-        assert not dock.folded
+        assert not dock.collapsed
         assert not window.panels.library.collapse_button.isVisible()
 
 
@@ -99,11 +99,11 @@ def test_a_library_opened_in_a_narrow_window_leaves_no_keyboard_behind_the_rail(
         dock = window.parts.layout.docks["library"]
         window.state.set_library(window.state.library)
         settle(window)
-        assert dock.folded
+        assert dock.collapsed
         assert not window.panels.library.grid.hasFocus()
         assert dock.widget().isAncestorOf(window.focusWidget())
         window.context.actions["go_library"].trigger()
-        assert not dock.folded
+        assert not dock.collapsed
         assert window.panels.library.grid.hasFocus()
 
 
@@ -113,11 +113,11 @@ def test_larger_text_makes_a_window_narrow(library):
             window.context.actions["text_larger"].trigger()
         assert theme().text_scale == 1.5
         settle(window)
-        assert window.parts.layout.docks["library"].folded
+        assert window.parts.layout.docks["library"].collapsed
         for _ in range(3):
             window.context.actions["text_smaller"].trigger()
         settle(window)
-        assert not window.parts.layout.docks["library"].folded
+        assert not window.parts.layout.docks["library"].collapsed
 
 
 def test_text_too_large_for_the_window_lays_panels_over_each_other_and_back(library):
@@ -164,7 +164,7 @@ def test_the_layout_is_remembered_and_can_be_reset(library, close_first):
         assert query.isHidden()
         assert window.panels.side.current == "refine"
         # The screen of tests is narrow: the library is folded, and what unfolds it has the keyboard.
-        assert window.parts.layout.docks["library"].folded
+        assert window.parts.layout.docks["library"].collapsed
         assert window.parts.layout.docks["library"].widget().isAncestorOf(window.focusWidget())
         window.context.actions["layout"].trigger()
         assert window.dockWidgetArea(train) == Qt.DockWidgetArea.RightDockWidgetArea

@@ -7,9 +7,9 @@ from PySide6.QtCore import Qt
 
 from semblance.app.screenshot import settle
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
-from tests.helpers.windows import asked, open_window, wait_for
+from tests.helpers.windows import open_window, search_first_case, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
@@ -24,7 +24,7 @@ def trained(tmp_path_factory):
 
 def test_two_metrics_lead_to_compare_and_back_by_keyboard_alone(qtbot, trained):
     with open_window(trained) as window:
-        asked(window)
+        search_first_case(window)
         before = {name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         qtbot.keyClick(
             window, Qt.Key.Key_M, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -57,7 +57,7 @@ def test_two_metrics_lead_to_compare_and_back_by_keyboard_alone(qtbot, trained):
 
 def test_closing_the_library_leaves_two_metrics(trained):
     with open_window(trained) as window:
-        asked(window)
+        search_first_case(window)
         window.context.actions["two_metrics"].trigger()
         settle(window)
         window.context.actions["close_library"].trigger()
@@ -70,7 +70,7 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
     library = tmp_path / "Striped.semblance"
     shutil.copytree(trained, library)
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         before = {name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         qtbot.keyClick(
             window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -103,7 +103,7 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
     library = tmp_path / "Striped.semblance"
     shutil.copytree(trained, library)
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         window.context.actions["refine"].trigger()
         section = window.panels.side.question
         wait_for(window, lambda: section.session.question is not None)
@@ -117,7 +117,7 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
 
 def test_the_map_takes_room_and_gives_it_back(trained):
     with open_window(trained) as window:
-        asked(window)
+        search_first_case(window)
         dock = window.parts.layout.docks["evaluation"]
         before = dock.height()
         window.context.actions["map"].trigger()
@@ -136,7 +136,7 @@ def test_the_map_takes_room_and_gives_it_back(trained):
 
 def test_the_next_start_does_not_begin_with_the_room_of_the_map(trained):
     with open_window(trained) as window:
-        asked(window)
+        search_first_case(window)
         before = window.parts.layout.docks["evaluation"].height()
         window.context.actions["map"].trigger()
         wait_for(window, lambda: window.parts.layout.docks["evaluation"].height() > before + 50)
@@ -147,7 +147,7 @@ def test_the_next_start_does_not_begin_with_the_room_of_the_map(trained):
 
 def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
     with open_window(trained) as window:
-        asked(window)
+        search_first_case(window)
         qtbot.keyClick(
             window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         )

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from semblance.app.screenshot import settle
-from tests.helpers.windows import asked, open_window
+from tests.helpers.windows import open_window, search_first_case
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 
 def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         before = {name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         window.panels.ranking.grid.setFocus()
         qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_Home)
@@ -34,7 +34,7 @@ def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):
 
 def test_closing_the_library_while_comparing_leads_to_the_start(qtbot, library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[0].row)
         settle(window)
         window.context.actions["close_library"].trigger()
@@ -45,7 +45,7 @@ def test_closing_the_library_while_comparing_leads_to_the_start(qtbot, library):
 
 def test_the_image_is_looked_at_large_and_everything_comes_back(qtbot, library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         sizes = {name: dock.size() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         qtbot.mouseDClick(window.panels.query.header, LEFT)
         settle(window)
@@ -55,12 +55,12 @@ def test_the_image_is_looked_at_large_and_everything_comes_back(qtbot, library):
         assert not window.parts.layout.docks["query"].isFloating()
         assert window.parts.commands.focus.panel_of_keyboard() == "large"
         panes = (window.panels.query.pane, *window.panels.compare.panes)
-        assert [pane.slices._resting for pane in panes] == [True, True, True]
+        assert [pane.slices._is_paused for pane in panes] == [True, True, True]
         qtbot.keyClick(window.panels.large.view, Qt.Key.Key_Escape)
         settle(window)
         assert window.pages.currentWidget() is window.panels.ranking
         assert window.panels.large.view.image is None
-        assert [pane.slices._resting for pane in panes] == [False, True, True]
+        assert [pane.slices._is_paused for pane in panes] == [False, True, True]
         assert {
             name: dock.size() for name, dock in window.parts.layout.docks.items() if dock.isVisible()
         } == sizes
@@ -68,25 +68,25 @@ def test_the_image_is_looked_at_large_and_everything_comes_back(qtbot, library):
 
 def test_the_case_the_keyboard_is_at_is_looked_at_large(qtbot, library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         row = int(window.state.columns.case_row[5])
         window.panels.library.grid.set_current(row)
         window.panels.library.grid.setFocus()
         window.context.actions["view_large"].trigger()
         settle(window)
         assert window.panels.large.source.case == window.state.columns.ids[5]
-        window.parts.full.look_at_query()
+        window.parts.full.view_query()
         settle(window)
         assert window.panels.large.source.case == window.state.query.case
         window.parts.full.compare(window.state.ranking.ranked[0].row)
         assert window.parts.full.comparing
         assert window.panels.large.source is None
-        assert [pane.slices._resting for pane in window.panels.compare.panes] == [False, False]
+        assert [pane.slices._is_paused for pane in window.panels.compare.panes] == [False, False]
 
 
 def test_closing_the_library_leaves_the_large_image(library):
     with open_window(library) as window:
-        window.parts.full.look_at_case(int(window.state.columns.case_row[0]))
+        window.parts.full.view_case(int(window.state.columns.case_row[0]))
         settle(window)
         window.context.actions["close_library"].trigger()
         settle(window)
@@ -105,7 +105,7 @@ def test_the_header_is_that_of_what_is_looked_at(library):
         assert told["Format"] == "PNG"
         assert Path(told["File"]).name == Path(window.state.columns.ids[3]).name
         dialog.close()
-        asked(window)
+        search_first_case(window)
         window.panels.query.header_requested.emit()
         settle(window)
         told = {line.name: line.value for line in dialog.rows.found}

@@ -164,13 +164,13 @@ def test_an_open_page_follows_the_theme(qapp, dialog):
 
 def test_a_page_is_made_ready_before_it_is_shown(qapp, dialog, monkeypatch):
     """Changed where it is seen, a page with long tables is laid out anew for each of their cells."""
-    seen, set_type = [], HelpDialog._set_type
+    seen, set_type = [], HelpDialog._format_document
 
     def watched(document):
         seen.append(document is dialog.page.document())
         set_type(document)
 
-    monkeypatch.setattr(HelpDialog, "_set_type", staticmethod(watched))
+    monkeypatch.setattr(HelpDialog, "_format_document", staticmethod(watched))
     dialog.show_page("benchmarks")
     set_theme(qapp, "light")
     assert seen

@@ -9,9 +9,9 @@ import pytest
 
 from semblance.app.window import help_files
 from tests import help_translations
-from tests.helpers.using_language import using_language
+from tests.helpers.use_language import use_language
 
-PAGES = [(code, page) for code in help_files.languages() for page in help_files.made_from(code)]
+PAGES = [(code, page) for code in help_files.languages() for page in help_files.source_digests(code)]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_translation_that_was_left_behind_says_so(pages):
 
 
 def test_english_is_shown_as_it_is(pages):
-    with using_language("en"):
+    with use_language("en"):
         assert help_files.text_of("two") == "# Page two\n\nText.\n"
         assert help_files.text_of("none") == ""
 
@@ -78,4 +78,4 @@ def test_every_translated_file_is_noted():
             file.relative_to(help_files._folder(code)).with_suffix("").as_posix()
             for file in Path(help_files._folder(code)).rglob("*.md")
         }
-        assert files == set(help_files.made_from(code))
+        assert files == set(help_files.source_digests(code))

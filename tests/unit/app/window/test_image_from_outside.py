@@ -6,8 +6,8 @@ import pytest
 
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
-from tests.helpers.asked import ids
-from tests.helpers.striped import striped_library
+from tests.helpers.ranked_searches import ids
+from tests.helpers.striped_library import striped_library
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")

@@ -44,7 +44,7 @@ def test_the_list_follows_the_jobs(dialog, jobs):
     jobs.run("Thumbnails", list, quiet=True)
     jobs.run("Training bdm", list)
     assert titles(dialog) == ["Importing images", "Training bdm"]
-    jobs.let_run()
+    jobs.run_pending()
     assert titles(dialog) == []
     assert nothing(dialog).isVisible()
 
@@ -73,4 +73,4 @@ def test_once_closed_it_hears_no_more(dialog, jobs):
     dialog.close()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     jobs.run("Training bdm", list)
-    jobs.let_run()
+    jobs.run_pending()

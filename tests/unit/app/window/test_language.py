@@ -8,7 +8,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.window.main_window import MainWindow
 from semblance.core import language
 from semblance.core.language import ENGLISH, LANGUAGES, tr_name
-from tests.helpers.using_language import using_language
+from tests.helpers.use_language import use_language
 
 
 @pytest.fixture
@@ -42,6 +42,6 @@ def test_what_is_shown_stays_as_it_is_until_then(window):
 
 def test_its_name_is_understood_in_every_language():
     for code, own in LANGUAGES.items():
-        with using_language(code):
+        with use_language(code):
             told = tr_name("Switch language (Deutsch / English)")
         assert all(name in told for name in LANGUAGES.values()), own

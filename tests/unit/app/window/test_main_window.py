@@ -17,7 +17,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.library.import_source import recognise_source
 from tests.helpers.dicom_files import image, save
 from tests.helpers.images import striped_folder
-from tests.helpers.windows import asked, flush, open_window, wait_for
+from tests.helpers.windows import flush, open_window, search_first_case, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
@@ -220,12 +220,12 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
         QApplication.instance().installEventFilter(seen)
         window.open_library(library)
         settle(window)
-        asked(window)
+        search_first_case(window)
         for name in ("why", "train", "refine"):
             window.parts.layout.show_side(name)
         for tab in range(window.panels.evaluation.header.tabs.count()):
             window.panels.evaluation.header.tabs.setCurrentIndex(tab)
-        window.parts.full.look_at_query()
+        window.parts.full.view_query()
         window.parts.full.ask_next()
         window.parts.full.compare(window.state.ranking.ranked[0].row)
         window.parts.full.leave()
@@ -237,10 +237,10 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
 
 def test_only_what_was_looked_at_is_built(library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         assert window.parts.full.pages() == {}
         before = len(window.findChildren(QWidget))
-        window.parts.full.look_at_query()
+        window.parts.full.view_query()
         assert list(window.parts.full.pages()) == ["large"]
         assert len(window.findChildren(QWidget)) > before
 

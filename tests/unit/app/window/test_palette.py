@@ -7,7 +7,7 @@ from shiboken6 import delete
 
 from semblance.app.shell.command_entries import CommandEntry
 from semblance.app.window.palette import CommandPalette
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 class Window(QWidget):
@@ -34,7 +34,7 @@ class Window(QWidget):
 
 @pytest.fixture
 def window(qtbot) -> Window:
-    made = on_screen(qtbot, Window(), 800, 600)
+    made = show_widget(qtbot, Window(), 800, 600)
     made.activateWindow()
     made.field.setFocus()
     made.open()
@@ -94,7 +94,7 @@ def test_a_click_runs(qtbot, window: Window) -> None:
 def test_nothing_found_says_so(qtbot, window: Window) -> None:
     qtbot.keyClicks(window.palette_.field, "zzz")
     assert window.palette_.shown() == []
-    assert window.palette_._nothing.isVisible()
+    assert window.palette_._no_match.isVisible()
     qtbot.keyClick(window.palette_.field, Qt.Key.Key_Return)
     assert window.ran == []
 

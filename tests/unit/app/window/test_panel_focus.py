@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 from semblance.app.screenshot import settle
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -57,7 +57,7 @@ def test_a_folded_library_opens_for_the_key_that_leads_to_it(qtbot, trained):
     with open_window(trained) as window:
         window.resize(1280, 800)
         settle(window)
-        assert window.parts.layout.docks["library"].folded
+        assert window.parts.layout.docks["library"].collapsed
         qtbot.keyClick(window, Qt.Key.Key_1, CTRL)
         settle(window)
         assert window.panels.library.grid.isVisible()

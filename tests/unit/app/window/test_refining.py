@@ -22,9 +22,8 @@ from semblance.core.searches.judgement import JudgementKind
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
 from tests.helpers.images import striped_folder
-from tests.helpers.striped import striped_library
-from tests.helpers.windows import open_window, wait_for
-from tests.unit.app.window.test_main_window import asked
+from tests.helpers.striped_library import striped_library
+from tests.helpers.windows import open_window, search_first_case, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
@@ -67,7 +66,7 @@ def answer_dialog(fill) -> None:
 
 def test_by_keyboard_alone(library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         grid = window.panels.ranking.grid
         grid.setFocus()
         press(window, Qt.Key.Key_Home)
@@ -113,7 +112,7 @@ def test_by_keyboard_alone(library):
 
 def test_by_mouse_alone(qtbot, library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         grid, refine = window.panels.ranking.grid, window.panels.side.refine
         window.parts.layout.show_side("refine")
         up, _ = card_feedback_buttons(grid.card_rect(1), grid._layout)
@@ -146,7 +145,7 @@ def test_by_mouse_alone(qtbot, library):
 
 def test_letters_typed_into_a_field_judge_nothing(library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(0))
         window.panels.library.search.setFocus()
         QTest.keyClicks(QApplication.focusWidget(), "dut")
@@ -159,14 +158,14 @@ def test_letters_typed_into_a_field_judge_nothing(library):
 
 def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         seen = []
 
-        class Shown(QMenu):
+        class AnyWidget(QMenu):
             def exec(self, _where: QPoint) -> None:
                 seen.append([action.text().partition("\t")[0] for action in self.actions()])
 
-        monkeypatch.setattr(case_menu, "Menu", Shown)
+        monkeypatch.setattr(case_menu, "Menu", AnyWidget)
         grid = window.panels.ranking.grid
         grid.setFocus()
         grid.set_current(grid.model().case_row(0))
@@ -180,7 +179,7 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
 
 def test_judgements_come_back_with_the_library(library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
         settle(window)
         order = [case.case_id for case in window.state.ranking.ranked]
@@ -192,7 +191,7 @@ def test_judgements_come_back_with_the_library(library):
 
 def test_a_click_right_before_the_end_is_kept(library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranked_search is not None)
@@ -205,7 +204,7 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
 
     arriving = striped_folder(tmp_path / "more", n=6, seed=5)
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         train_metric.train(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20)
         libraries.import_source(window.context, arriving, library, "folder")
         for place in (1, 3):

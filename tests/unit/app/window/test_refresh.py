@@ -14,7 +14,7 @@ from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.window.status_line import StatusLine
-from tests.helpers.windows import asked, open_window
+from tests.helpers.windows import open_window, search_first_case
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
@@ -46,7 +46,7 @@ def test_opening_a_library_refreshes_each_panel_once(library, monkeypatch):
         count(owner, method)
     count(CaseGrid, "set_model")
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         counts.clear()
         window.state.set_library(window.state.library)
         assert {name: counts[name] for name in counts if name != "CaseGrid"} == {

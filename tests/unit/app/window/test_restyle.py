@@ -13,7 +13,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.window.main_window import MainWindow
-from tests.helpers.windows import asked, flush, open_window
+from tests.helpers.windows import flush, open_window, search_first_case
 
 pytestmark = pytest.mark.usefixtures("without_processes", "private_home")
 PAGES = ("refine", "train", "why", "compare", "view_large")
@@ -73,7 +73,7 @@ def images(window: MainWindow) -> dict[str, QImage]:
 def opened_and_seen(window: MainWindow) -> None:
     """Every page was seen, so that it is there."""
     window.resize(2200, 1400)
-    asked(window)
+    search_first_case(window)
     window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(0))
     for page in PAGES:
         show(window, page)

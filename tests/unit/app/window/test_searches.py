@@ -65,7 +65,7 @@ def test_a_search_is_kept_left_and_opened_again_to_the_pixel(qtbot, library, mon
         view, grid = window.panels.query.view, window.panels.ranking.grid
         view.zoom_by(3)
         view.pan_by(11, -7)
-        view.turn()
+        view.rotate()
         view.set_window(type(view.window_level)(31.0, 97.0))
         grid.set_current(window.state.ranking.ranked[15].row)
         answer(monkeypatch, "first")

@@ -8,7 +8,7 @@ import pytest
 
 from semblance.app.screenshot import settle
 from semblance.app.window.main_window import MainWindow
-from semblance.app.window.preload import TO_COME
+from semblance.app.window.preload import LATER_MODULES
 from tests.helpers.windows import flush
 
 #: What is built, by the object that has it.
@@ -33,7 +33,7 @@ def test_who_starts_a_window_is_told_when_all_of_it_is_built(qapp, private_home)
     assert built == [] and "parts" not in vars(window)
     settle(window)
     assert built and all(built)
-    assert sys.modules.keys() >= set(TO_COME)
+    assert sys.modules.keys() >= set(LATER_MODULES)
     window.close()
     window.deleteLater()
     flush()

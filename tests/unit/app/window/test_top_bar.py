@@ -13,7 +13,7 @@ from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import MENUS, Actions
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.theme import set_theme
-from semblance.app.window.top_bar import Picker, TopBar, with_keys
+from semblance.app.window.top_bar import Picker, TopBar, with_mnemonics
 from tests.helpers.contexts import make_context
 
 LONG = "Eine lange Bezeichnung"
@@ -53,7 +53,7 @@ def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
     assert bar.commands.width() >= bar.commands.sizeHint().width()
     labels = [picker.labelled for picker in bar._pickers]
     assert len(set(labels)) == 1
-    return labels[0], bar.likeness._visual.isVisible()
+    return labels[0], bar.emphasis_slider._visual.isVisible()
 
 
 def test_a_wide_bar_shows_labels_and_words_a_narrow_one_neither(bar, qapp):
@@ -181,10 +181,10 @@ def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
     ],
 )
 def test_every_menu_has_a_letter_of_its_own(titles, marked):
-    assert with_keys(titles) == marked
+    assert with_mnemonics(titles) == marked
 
 
 def test_the_menus_have_different_letters():
-    marked = with_keys(MENUS.values())
+    marked = with_mnemonics(MENUS.values())
     letters = [title[title.index("&") + 1].lower() for title in marked]
     assert len(set(letters)) == len(MENUS)

@@ -16,7 +16,7 @@ from semblance.core.engine import SLOTS, Engine, Progress, WorkerEnded, pool
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.tasks import Cancelled
 from tests.helpers import engine_work as work
-from tests.helpers.waiting import appears, gone, until
+from tests.helpers.wait import has_ended, wait_for_file, wait_until
 
 TOP = Path(__file__).resolve().parents[4]
 
@@ -112,7 +112,7 @@ def test_a_failing_listener_silences_no_one(engine, caplog):
 
 def test_cancelling_ends_a_running_task(engine, tmp_path):
     task = engine.submit(work.endless, tmp_path / "runs")
-    appears(tmp_path / "runs")
+    wait_for_file(tmp_path / "runs")
     task.cancel()
     with pytest.raises(Cancelled):
         task.result()
@@ -137,7 +137,7 @@ def test_cancelling_a_task_that_waits_never_starts_it(engine, tmp_path):
 
 def test_stopping_keeps_the_result(engine, tmp_path):
     task = engine.submit(work.endless, tmp_path / "runs")
-    appears(tmp_path / "runs")
+    wait_for_file(tmp_path / "runs")
     task.stop()
     assert task.result() == "kept"
     task.stop()
@@ -183,7 +183,7 @@ def test_an_engine_inside_a_worker(engine):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_killed_worker_is_told_and_the_next_task_works(own, tmp_path):
     tasks = [own.submit(work.endless, tmp_path / f"{number}") for number in range(2)]
-    os.kill(int(appears(tmp_path / "0")), signal.SIGKILL)
+    os.kill(int(wait_for_file(tmp_path / "0")), signal.SIGKILL)
     for task in tasks:
         with pytest.raises(WorkerEnded, match=r"ended unexpectedly.*Start the job again"):
             task.result()
@@ -196,7 +196,7 @@ def test_a_worker_killed_while_it_talks_leaves_the_engine_whole(own, tmp_path):
     for attempt in range(5):
         marker = tmp_path / f"{attempt}"
         task = own.submit(work.deaf, marker, listener=lambda kind, news: None)
-        pid = int(appears(marker))
+        pid = int(wait_for_file(marker))
         time.sleep(0.02)
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(WorkerEnded):
@@ -210,7 +210,7 @@ def test_an_engine_shut_down_twice_starts_again_when_asked(tmp_path):
     assert made.submit(work.square, 6).result() == 36
     running = made.submit(work.endless, tmp_path / "runs")
     queued = made.submit(work.square, 7)
-    appears(tmp_path / "runs")
+    wait_for_file(tmp_path / "runs")
     made.shutdown()
     made.shutdown()
     with pytest.raises(Cancelled):
@@ -226,7 +226,7 @@ def test_a_worker_that_does_not_listen_is_killed_in_the_end(tmp_path, monkeypatc
     before = set(multiprocessing.active_children())
     engine = Engine(1)
     task = engine.submit(work.thinking, tmp_path / "runs")
-    appears(tmp_path / "runs")
+    wait_for_file(tmp_path / "runs")
     engine.shutdown()
     with pytest.raises(WorkerEnded):
         task.result()
@@ -254,10 +254,10 @@ def test_workers_end_with_a_killed_parent(tmp_path):
     )
     environment = os.environ | {"PYTHONPATH": str(TOP)}
     with subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment) as parent:
-        workers = [int(appears(tmp_path / name)) for name in ("one", "two", "two.inner")]
+        workers = [int(wait_for_file(tmp_path / name)) for name in ("one", "two", "two.inner")]
         parent.kill()
     for worker in workers:
-        until(lambda pid=worker: gone(pid), f"worker {worker} ends")
+        wait_until(lambda pid=worker: has_ended(pid), f"worker {worker} ends")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C otherwise")
@@ -300,7 +300,7 @@ def test_ctrl_c_reaches_the_parent_only(tmp_path):
         ) as parent:
             assert parent.stdout.readline() == "submitted\n"
             if running:
-                appears(tmp_path / "one")
+                wait_for_file(tmp_path / "one")
             os.killpg(parent.pid, signal.SIGINT)
             told, complaints = parent.communicate()
         assert (told, complaints, parent.returncode) == ("kept\n", "", 0)

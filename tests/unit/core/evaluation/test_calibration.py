@@ -8,9 +8,9 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation import calibration
-from semblance.core.evaluation.calibration import LEAST, Calibration, NeighbourVotes, calibrate
+from semblance.core.evaluation.calibration import MIN_CASES, Calibration, NeighbourVotes, calibrate
 from semblance.core.evaluation.reliability import expected_calibration_error
-from tests.helpers.known_chances import Population, coverage_of
+from tests.helpers.known_probabilities import Population, interval_coverage
 
 
 def held_out(n: int = 400, seed: int = 0, patients: int | None = None, finding: str | None = "sick"):
@@ -95,7 +95,7 @@ def test_the_bins_hold_all_cases_and_tell_them():
 @pytest.mark.parametrize(
     "votes",
     [
-        held_out(LEAST - 1),
+        held_out(MIN_CASES - 1),
         dataclasses.replace(held_out(), truth=np.zeros(400, dtype=bool)),
         dataclasses.replace(held_out(), voters=np.zeros(400, dtype=int), votes=np.zeros(400, dtype=int)),
         dataclasses.replace(held_out(), patients=np.zeros(400, dtype=int)),
@@ -123,17 +123,17 @@ def test_the_same_seed_gives_the_same():
 
 def test_the_interval_holds_the_chance_of_a_query_as_often_as_it_says():
     """Over populations of several forms, each with 2,500 queries whose chances are known."""
-    found = [coverage_of(one, queries=2500, seed=7) for one in Population]
+    found = [interval_coverage(one, queries=2500, seed=7) for one in Population]
     assert 0.93 <= np.mean(found) <= 0.97, found
     assert min(found) > 0.9, found
 
 
 def test_many_cases_are_dealt_with_whole_patients_on_one_side_each_once():
     rng = np.random.default_rng(1)
-    n = 2 * calibration.MANY
+    n = 2 * calibration.MANY_CASES
     units = rng.integers(0, n // 3, n)
     rows = rng.permutation(5 * n)[:n]
-    parts = calibration._dealt(rows, units, 0)
+    parts = calibration._random_folds(rows, units, 0)
     assert sorted(np.concatenate([outside for _, outside in parts]).tolist()) == sorted(rows.tolist())
     unit_of = dict(zip(rows.tolist(), units.tolist(), strict=True))
     for inside, outside in parts:

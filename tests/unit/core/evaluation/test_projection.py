@@ -12,7 +12,7 @@ from semblance.core.evaluation.projection import (
     principal_axes,
 )
 from semblance.core.tasks import Cancelled
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 
 
 def _blobs(n=300, m=6, seed=0):
@@ -69,7 +69,7 @@ def test_distances_and_neighbours_are_those_of_all_pairs():
 
 def test_cases_beyond_the_sample_lie_between_their_nearest():
     rows = _blobs(300)
-    grown = NeighbourMap(principal_axes(rows).places, euclidean_distances(rows), most=120)
+    grown = NeighbourMap(principal_axes(rows).places, euclidean_distances(rows), maximum=120)
     assert len(grown.moved) == 120
     places = list(grown.grow())[-1]()
     assert np.isfinite(places).all()
@@ -79,7 +79,7 @@ def test_cases_beyond_the_sample_lie_between_their_nearest():
         low, high = places[near].min(axis=0), places[near].max(axis=0)
         assert (places[case] >= low - 1e-9).all()
         assert (places[case] <= high + 1e-9).all()
-    again = NeighbourMap(principal_axes(rows).places, euclidean_distances(rows), most=120)
+    again = NeighbourMap(principal_axes(rows).places, euclidean_distances(rows), maximum=120)
     assert np.array_equal(again.moved, grown.moved)
 
 
@@ -97,15 +97,15 @@ def test_finding_neighbours_can_be_cancelled():
         NeighbourMap(
             principal_axes(rows).places,
             euclidean_distances(rows),
-            most=3000,
-            reporter=Listening(cancel_after=1),
+            maximum=3000,
+            reporter=RecordingReporter(cancel_after=1),
         )
 
 
 def test_a_map_is_wide_and_not_mirrored():
     rows = _blobs(150)
     first = principal_axes(rows).places
-    places = list(NeighbourMap(first, euclidean_distances(rows), most=150).grow())[-1]()
+    places = list(NeighbourMap(first, euclidean_distances(rows), maximum=150).grow())[-1]()
     spread = np.cov(places.T)
     assert abs(spread[0, 1]) < 1e-6 * spread[0, 0]
     assert spread[0, 0] >= spread[1, 1]

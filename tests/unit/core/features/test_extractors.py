@@ -14,11 +14,11 @@ from semblance.core.features import extractors, make_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 
-#: Those of volumes, and the one that needs a user's files, are tested beside this file.
+#: Those of volumes, and those that need a user's files or feature sets, are tested beside this file.
 OF_IMAGES = [
     extractor.name
     for extractor in extractors()
-    if extractor.needs_image and extractor.name != "onnx" and not extractor.needs_volume
+    if extractor.needs_image and extractor.name not in ("onnx", "fusion") and not extractor.needs_volume
 ]
 
 
@@ -48,6 +48,7 @@ def test_the_known_extractors():
         "textons",
         "pixels",
         "onnx",
+        "fusion",
         "raw",
     ]
 
@@ -57,8 +58,8 @@ def test_an_unknown_name_lists_the_known_ones():
         make_extractor("sift")
     assert "'sift'" in caught.value.message
     assert (
-        "encoder, gabor, mass, colour_edge_texture, polyp, lung_texture, visual_words, textons, pixels, onnx, raw"
-        in caught.value.hint
+        "encoder, gabor, mass, colour_edge_texture, polyp, lung_texture, visual_words, textons, pixels, onnx, fusion, "
+        "raw" in caught.value.hint
     )
 
 

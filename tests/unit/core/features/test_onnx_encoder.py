@@ -286,5 +286,5 @@ def test_a_library_of_its_features(tmp_path):
     again = extract_features(tmp_path / "lib", "onnx", settings=given, workers=1)
     assert (again.extracted, again.cases) == (0, 20)
     settings(tmp_path / "tiny.json", white=2)
-    with pytest.raises(BadArguments, match="made otherwise"):
+    with pytest.raises(BadArguments, match="another extractor or other settings"):
         extract_features(tmp_path / "lib", "onnx", settings=given, workers=1)

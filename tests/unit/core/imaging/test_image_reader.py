@@ -77,12 +77,12 @@ def test_rows_of_uncompressed_arrays_are_read_alone(tmp_path):
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        (("", None), "looks like a zip archive"),
+        (("", None), "seems to be a zip archive"),
         (("images", 5), "has no row 5"),
         (("images", -1), "has no row -1"),
         (("objects", 0), "does not consist of numbers"),
         (("nothing", 0), "has no entry 'nothing'"),
-        (("labels", 0), "not an image"),
+        (("labels", 0), "not a readable image"),
     ],
 )
 def test_bad_addresses(tmp_path, address, message):

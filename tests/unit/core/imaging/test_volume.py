@@ -21,14 +21,14 @@ def stack():
 def test_a_slice_keeps_spacing_and_meaning():
     image = stack().image(2)
     assert image.spacing_mm == (0.5, 0.5)
-    assert image.measured()[0, 0] == 2 * (2 * 42) - 1024
+    assert image.physical_values()[0, 0] == 2 * (2 * 42) - 1024
 
 
 def test_a_box_is_cut_out_where_it_lies():
     box = stack().volume(Region(5, 4, 10, 10, z=3, depth=9))
     assert box.origin == (3, 4, 5)
     assert np.array_equal(box.voxels, stack().volume().voxels[3:, 4:, 5:])
-    assert box.measured()[0, 0, 0] == 2 * float(box.voxels[0, 0, 0]) - 1024
+    assert box.physical_values()[0, 0, 0] == 2 * float(box.voxels[0, 0, 0]) - 1024
 
 
 def test_a_box_behind_the_last_slice_is_refused():

@@ -13,7 +13,7 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.library.schema import feature_chunks
 from tests.helpers.libraries import case_rows, fill, make_library, numbers_set, values_of
-from tests.helpers.program import at_once
+from tests.helpers.program import run_at_once
 
 TOP = Path(__file__).resolve().parents[4]
 
@@ -267,7 +267,7 @@ def test_programs_that_write_at_once_leave_every_case_exactly_once(library):
         "        library.features.write_chunk(made, part, values_of(part))\n"
     )
     fill(library, range(600))
-    at_once(code, *((library.path, seed) for seed in range(2)))
+    run_at_once(code, *((library.path, seed) for seed in range(2)))
     made, rows = numbers_set(library), case_rows(library)
     counted = np.concatenate(list(library.features.chunk_rows(made).values()))
     assert sorted(counted.tolist()) == rows.tolist()

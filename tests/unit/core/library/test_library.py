@@ -11,7 +11,7 @@ from semblance.core.library import library as library_module
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, DERIVED
 from tests.helpers.libraries import case_rows, make_library, numbers_set, raw, tables_of
-from tests.helpers.program import at_once
+from tests.helpers.program import run_at_once
 
 TOP = Path(__file__).resolve().parents[4]
 
@@ -89,7 +89,7 @@ def test_two_programs_that_make_the_same_library_share_it(tmp_path):
         "sys.stdin.readline()\nLibrary.open_or_create(Path(sys.argv[1])).close()\nprint('fine')"
     )
     for attempt in range(3):
-        assert at_once(code, *[(tmp_path / f"lib{attempt}",)] * 3) == ["fine\n"] * 3
+        assert run_at_once(code, *[(tmp_path / f"lib{attempt}",)] * 3) == ["fine\n"] * 3
         Library.open(tmp_path / f"lib{attempt}").close()
     assert not list(tmp_path.glob("*.making"))
 

@@ -4,7 +4,7 @@ import json
 
 from semblance.core.language import tr_lazy, tr_lazy_n, translate
 from semblance.core.metrics.card import MetricCard
-from tests.helpers.using_language import using_language
+from tests.helpers.use_language import use_language
 
 
 def test_steps_and_notes_are_translated_after_they_were_stored():
@@ -14,7 +14,7 @@ def test_steps_and_notes_are_translated_after_they_were_stored():
     assert stored["steps"] == ["mrmr: 20 of 1500 features", "plain"]
     back = MetricCard.from_json(stored)
     assert back == card
-    with using_language("de"):
+    with use_language("de"):
         assert [translate(text) for text in back.steps] == [translate(text) for text in steps]
         assert translate(back.steps[0]) != steps[0]
         assert translate(back.notes[0]) == "2 Fälle"

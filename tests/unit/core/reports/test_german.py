@@ -14,7 +14,7 @@ from semblance.core.reports.json import report_json
 from semblance.core.reports.pdf import report_pdf
 from semblance.core.reports.redaction import Redactor
 from tests.helpers.reports import report
-from tests.helpers.using_language import using_language
+from tests.helpers.use_language import use_language
 
 TOLD = (
     "Ähnliche Fälle",
@@ -46,7 +46,7 @@ def test_the_page_is_german(german):
 def test_what_scripts_read_stays_english(german):
     document = report(rows=3)
     told = report_json(document), report_csv(document)
-    with using_language("en"):
+    with use_language("en"):
         assert told == (report_json(document), report_csv(document))
     assert "De-identified" in json.loads(told[0])["report"]["removed"][0]
 

@@ -14,7 +14,7 @@ from semblance.core.research.store import ExperimentStore
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from tests.helpers.inline_runner import InlineRunner
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import table_library, write_table
 
 
@@ -75,7 +75,7 @@ def test_a_library_and_a_table_of_the_same_cases_give_the_same(tmp_path, table):
 def test_finished_cells_are_not_measured_again_and_more_repeats_only_add(tmp_path, table):
     chosen = spec({"table": table})
     with pytest.raises(Cancelled):
-        measure(tmp_path / "e", chosen, reporter=Listening(cancel_after=4))
+        measure(tmp_path / "e", chosen, reporter=RecordingReporter(cancel_after=4))
     kept = read_state(ExperimentStore.open(tmp_path / "e")).done
     assert 0 < kept < 4
     runner = InlineRunner()

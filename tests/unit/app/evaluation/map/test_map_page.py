@@ -14,7 +14,7 @@ from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from tests.helpers.asked import asked_for
+from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -44,7 +44,7 @@ def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     panel.show()
     kinds = []
     panel._job.partial.connect(lambda library_map: kinds.append(library_map.kind))
-    jobs.let_run()
+    jobs.run_pending()
     assert kinds[0] == "principal axes"
     assert "neighbours" in kinds[1:]
     assert panel.map.metric == "plain"
@@ -59,20 +59,20 @@ def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
 
 def test_another_metric_makes_the_map_stale(panel, jobs, qtbot):
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     panel.state.set_metric("other")
     assert panel.is_stale
     assert panel.badge.isVisible()
     assert panel.title.text() == "Map of plain"
     qtbot.keyClick(panel.view, Qt.Key.Key_R)
-    jobs.let_run()
+    jobs.run_pending()
     assert not panel.is_stale
     assert panel.title.text() == "Map of other"
 
 
 def test_selected_cases_are_counted_and_cleared(panel, jobs, qtbot):
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     rows = panel.map.rows[:7]
     panel.view.selected.emit(rows)
     assert panel.state.selected_rows.tolist() == rows.tolist()
@@ -86,10 +86,10 @@ def test_selected_cases_are_counted_and_cleared(panel, jobs, qtbot):
 
 def test_the_query_and_its_similar_cases_are_marked(panel, jobs):
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     query = Query(case=panel.state.columns.ids[4])
     panel.state.set_query(query)
-    panel.state.set_ranked_search(asked_for(nearest_cases(panel.trained, "plain", query, k=12)))
+    panel.state.set_ranked_search(unrefined_search(nearest_cases(panel.trained, "plain", query, k=12)))
     markers = panel.view._markers
     assert markers.query == int(panel.state.columns.case_row[4])
     assert markers.ranked == [case.row for case in panel.state.ranking.ranked]
@@ -97,7 +97,7 @@ def test_the_query_and_its_similar_cases_are_marked(panel, jobs):
 
 def test_cases_selected_elsewhere_are_highlighted(panel, jobs):
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     rows = panel.map.rows[3:6]
     panel.highlight_rows(rows)
     assert panel.view._faded.sum() == len(panel.map.rows) - 3
@@ -107,7 +107,7 @@ def test_cases_selected_elsewhere_are_highlighted(panel, jobs):
 
 def test_unticked_findings_are_hidden(panel, jobs):
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     box = panel._legend._boxes[0]
     box.click()
     shown_codes = panel.state.columns.finding[panel.view.selectable]
@@ -125,7 +125,7 @@ def test_a_stopped_map_is_used(panel, jobs, monkeypatch):
     monkeypatch.setattr(panel._job, "stop", lambda: stopped.append(True))
     panel._stop_job()
     assert stopped == [True]
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.map is not None
 
 
@@ -137,17 +137,17 @@ def test_a_failure_is_explained(panel, jobs, monkeypatch):
 
     monkeypatch.setattr(map_library, "map_library", fails)
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     assert panel._pages.currentWidget() is panel._empty
     assert panel._empty._title.text() == "A map needs at least 3 cases."
 
 
 def test_the_map_is_saved_as_image_and_table_without_case_names(panel, jobs, tmp_path):
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     for name in ("map.png", "map.svg", "map.pdf", "map.csv"):
         panel.save_to(tmp_path / name, screen_theme=name == "map.png")
-        jobs.let_run()
+        jobs.run_pending()
         assert (tmp_path / name).stat().st_size > 500
     with Image.open(tmp_path / "map.png") as image:
         assert image.size == (2280, 1800)
@@ -163,7 +163,7 @@ def test_the_map_is_saved_as_image_and_table_without_case_names(panel, jobs, tmp
 
 def test_another_library_clears_the_map(panel, jobs):
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     panel.hide()
     panel.state.set_library(None)
     assert panel.map is None

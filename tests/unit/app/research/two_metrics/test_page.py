@@ -19,7 +19,7 @@ from semblance.core.workflows.imaging.card_images import CardImage
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
 
 LEFT, RIGHT = 0, 1
@@ -44,7 +44,7 @@ def panel(qtbot, jobs, context, trained):
     panel.resize(1440, 860)
     panel.show()
     panel.set_metrics("plain", "other")
-    jobs.let_run()
+    jobs.run_pending()
     return panel
 
 
@@ -155,7 +155,7 @@ def test_fifty_ranks_scroll(panel):
 
 def test_another_query_updates_the_rankings(panel, jobs):
     panel.state.set_query(Query(case=panel.state.columns.ids[7]))
-    jobs.let_run()
+    jobs.run_pending()
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
     assert panel.image.image is not None
 
@@ -165,14 +165,14 @@ def test_a_hidden_page_is_updated_when_shown(panel, jobs):
     panel.state.set_query(Query(case=panel.state.columns.ids[7]))
     assert jobs.held == []
     panel.show()
-    jobs.let_run()
+    jobs.run_pending()
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
 
 
 def test_the_table_of_all_queries_opens_a_query(panel, jobs, qtbot):
     panel.scope.setFocus()
     qtbot.keyClick(panel.scope, Qt.Key.Key_Right)
-    jobs.let_run()
+    jobs.run_pending()
     model = panel.disagreements.model
     assert model.rowCount() == 40
     assert "All 40 cases used as queries" in panel.disagreements.note
@@ -182,7 +182,7 @@ def test_the_table_of_all_queries_opens_a_query(panel, jobs, qtbot):
     disagreement = model.disagreement(2)
     panel.disagreements.table.selectRow(2)
     qtbot.keyClick(panel.disagreements.table, Qt.Key.Key_Return)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.scope.value() == "one"
     assert panel.state.query.case == disagreement.case_id
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
@@ -193,7 +193,7 @@ def test_the_table_can_be_cancelled_and_recomputed(panel, jobs, qtbot):
     panel.disagreements._empty._button.click()
     assert panel.disagreements._empty._title.text() == "Cancelled"
     panel.disagreements._empty._button.click()
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.disagreements.model.rowCount() == 40
 
 
@@ -213,14 +213,14 @@ def test_the_refined_search_can_be_compared(panel, jobs):
         ]
     )
     state.set_ranked_search(rank_cases(panel.trained, state.search, k=39))
-    jobs.let_run()
+    jobs.run_pending()
     panel.set_metrics(state.search.metric, REFINED)
-    jobs.let_run()
+    jobs.run_pending()
     assert _ids(panel, RIGHT) == [case.case_id for case in state.ranking.ranked[:15]]
     assert _ids(panel, LEFT) == ranked[:15]
     panel.scope.set_value(ALL_QUERIES)
     panel._refresh()
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.disagreements.model.rowCount() == 40
     assert "same finding, This search, refined" in [
         panel.disagreements.model.headerData(column, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole)
@@ -228,7 +228,7 @@ def test_the_refined_search_can_be_compared(panel, jobs):
     ]
     state.set_ranked_search(replace(state.ranked_search, entries=()))
     state.change_search(like=(Query(case=ranked[3]),))
-    jobs.let_run()
+    jobs.run_pending()
     panel._refresh()
     assert "There is nothing to show for other queries" in panel.disagreements._empty.accessibleName()
 
@@ -237,14 +237,14 @@ def test_a_query_from_outside_is_compared(panel, jobs, tmp_path):
     path = tmp_path / "mine.png"
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8)).save(path)
     panel.state.set_query(Query(image=path))
-    jobs.let_run()
+    jobs.run_pending()
     assert len(_ids(panel, LEFT)) == 15
 
 
 def test_with_one_metric_a_message_is_shown(panel, jobs, trained):
     snapshot = panel.state.library
     panel.state.renew_library(replace(snapshot, metrics=snapshot.metrics[:1]))
-    jobs.let_run()
+    jobs.run_pending()
     assert panel._pages.currentWidget() is panel._empty
     assert "Train another" in panel._empty._text.text()
 

@@ -11,9 +11,9 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from tests.helpers.asked import asked_for
-from tests.helpers.showing import on_screen
-from tests.helpers.striped import striped_library
+from tests.helpers.ranked_searches import unrefined_search
+from tests.helpers.striped_library import striped_library
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +26,11 @@ def panel(qtbot, jobs, context, trained):
     context.state.set_library(read_snapshot(trained))
     query = Query(case=context.state.columns.ids[0])
     context.state.set_query(query)
-    context.state.set_ranked_search(asked_for(nearest_cases(trained, "plain", query, k=8)))
-    panel = on_screen(qtbot, ComparePage(context, ThumbnailLoader(lambda _rows, done: done([]))), 1200, 760)
+    context.state.set_ranked_search(unrefined_search(nearest_cases(trained, "plain", query, k=8)))
+    panel = show_widget(qtbot, ComparePage(context, ThumbnailLoader(lambda _rows, done: done([]))), 1200, 760)
     panel.state = context.state
     panel.compare(context.state.ranking.ranked[2].row)
-    jobs.let_run()
+    jobs.run_pending()
     return panel
 
 
@@ -46,11 +46,11 @@ def test_query_is_shown_beside_the_ranked_case(panel):
 
 def test_keys_step_through_the_ranks_and_go_back(panel, jobs, qtbot):
     qtbot.keyClick(panel, Qt.Key.Key_Period)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.current_case() == panel.state.ranking.ranked[3].case_id
     assert panel.strip.current() == panel.state.ranking.ranked[3].row
     qtbot.keyClick(panel, Qt.Key.Key_Comma)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.current_case() == panel.state.ranking.ranked[2].case_id
     with qtbot.waitSignal(panel.closed):
         qtbot.keyClick(panel, Qt.Key.Key_Escape)
@@ -58,11 +58,11 @@ def test_keys_step_through_the_ranks_and_go_back(panel, jobs, qtbot):
 
 def test_stepping_stops_at_the_ends_of_the_ranking(panel, jobs):
     panel.step(-100)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.current_case() == panel.state.ranking.ranked[0].case_id
     assert not panel.previous.isEnabled()
     panel.step(100)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.current_case() == panel.state.ranking.ranked[-1].case_id
     assert not panel.next.isEnabled()
 
@@ -73,7 +73,7 @@ def test_linked_images_share_the_view(panel):
     assert right.viewport.zoom == pytest.approx(left.viewport.zoom)
     right.pan_by(30, 20)
     assert left.viewport.x == pytest.approx(right.viewport.x, abs=0.1)
-    left.turn()
+    left.rotate()
     assert right.orientation == left.orientation
     panel.linked.setChecked(False)
     before = right.viewport
@@ -95,7 +95,7 @@ def test_missing_image_shows_an_error_beside_the_other_image(panel, jobs, monkey
 
     monkeypatch.setattr(view_images, "view_case", gone)
     panel.step(1)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.panes[0].view.image is not None
     assert panel.panes[1].view.image is None
     assert "not there any more" in panel.headers[1]._distance.text()
@@ -106,7 +106,7 @@ def test_query_outside_the_library_is_compared(panel, jobs, tmp_path):
     Image.fromarray(np.zeros((30, 40), np.uint8)).save(path)
     panel.state.set_query(Query(image=path))
     panel.compare(panel.state.ranking.ranked[0].row)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.panes[0].view.image.width == 40
     assert panel.facts.texts()[1][1] == "not given"
 
@@ -152,7 +152,7 @@ def test_menu_draws_and_searches_and_the_next_case_has_no_region(panel, jobs, qt
     draw(qtbot, panel.panes[1].view, (middle.x() - 60, middle.y() - 50), (middle.x() + 40, middle.y() + 70))
     assert panel.drawn is not None
     panel.step(1)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.drawn is None
     assert not panel.search_region.isVisible()
     assert not panel.draw.isChecked()

@@ -24,9 +24,9 @@ from semblance.core.metrics.relevance_feedback.feedback_space import no_coordina
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
-from tests.helpers.using_language import using_language
+from tests.helpers.use_language import use_language
 from tests.helpers.windows import open_window, wait_for
 from tests.unit.app.window.test_main_window import LEFT
 
@@ -200,7 +200,7 @@ def test_metric_without_coordinates_shows_a_notice(window, monkeypatch):
     wait_for(window, lambda: window.state.ranked_search.refused is not None)
     assert "The search continues without them." in window.panels.query.examples.note.text()
     assert window.panels.ranking.status_text.endswith(" ms")
-    with using_language("de"):
+    with use_language("de"):
         window.state.changed.emit(Change.RANKING)
         told = window.panels.query.examples.note.text()
         assert translate(no_coordinates_error().message) in told

@@ -6,7 +6,7 @@ import pytest
 
 from semblance.app.search.feedback.learning_curve import LearningCurve
 from semblance.core.workflows.searches.refinement_session import HeldOutScore
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 def score(accuracy: float) -> HeldOutScore:
@@ -15,7 +15,7 @@ def score(accuracy: float) -> HeldOutScore:
 
 @pytest.fixture
 def curve(qtbot) -> LearningCurve:
-    return on_screen(qtbot, LearningCurve(), 280, 190)
+    return show_widget(qtbot, LearningCurve(), 280, 190)
 
 
 def test_curve_describes_its_last_point(curve) -> None:

@@ -21,10 +21,10 @@ from semblance.core.searches.questions import Answer
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.contexts import make_context
-from tests.helpers.questions import by_findings
-from tests.helpers.showing import on_screen
-from tests.helpers.striped import striped_library
+from tests.helpers.questions import answer_by_findings
+from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture(scope="module")
@@ -62,30 +62,30 @@ class Grey(ThumbnailSource):
 @pytest.fixture
 def page(qtbot, context, jobs):
     ask(context, jobs)
-    page = on_screen(qtbot, QuestionsPage(context), 1280, 760)
-    jobs.let_run()
+    page = show_widget(qtbot, QuestionsPage(context), 1280, 760)
+    jobs.run_pending()
     qtbot.wait(1)
-    jobs.let_run()
+    jobs.run_pending()
     return page
 
 
 @pytest.fixture
 def section(qtbot, context, jobs):
     ask(context, jobs)
-    section = on_screen(qtbot, QuestionSection(context, Grey()), 312, 260)
+    section = show_widget(qtbot, QuestionSection(context, Grey()), 312, 260)
     settle(qtbot, jobs)
     return section
 
 
 def ask(context, jobs, query: Query | None = None) -> None:
     search_operations.submit_query(context, query or Query(case=context.state.columns.ids[0]))
-    jobs.let_run()
+    jobs.run_pending()
 
 
 def settle(qtbot, jobs) -> None:
     for _ in range(3):
         qtbot.wait(1)
-        jobs.let_run()
+        jobs.run_pending()
 
 
 def said(context) -> list:
@@ -180,7 +180,7 @@ def test_key_repeat_answers_once(qtbot, page, context, jobs) -> None:
 
 def test_learning_curve_and_its_badge(qtbot, page, context, jobs) -> None:
     for _ in range(3):
-        page.session.answer(by_findings(context.state.columns, page.session.question))
+        page.session.answer(answer_by_findings(context.state.columns, page.session.question))
         settle(qtbot, jobs)
     assert sorted(page.progress.curve.points) == [0, 2, 4, 6]
     assert page.progress.value.text().startswith("0.") or page.progress.value.text().startswith("1.")
@@ -243,7 +243,7 @@ def test_session_ends_when_all_cases_are_judged(qtbot, page, context, jobs) -> N
         if page.session.question is None:
             break
         page.session.answer(None)
-        jobs.let_run()
+        jobs.run_pending()
     assert page.session.question is None
     assert page.session.problem.title == "No questions left"
 

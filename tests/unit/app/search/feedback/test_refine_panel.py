@@ -21,32 +21,32 @@ from semblance.core.metrics.relevance_feedback.feedback_space import no_coordina
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.estimate import NOT_CALIBRATED
-from tests.helpers.judging import ask_case, context_on, library_to_judge
-from tests.helpers.showing import on_screen
-from tests.helpers.using_language import using_language
+from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
+from tests.helpers.use_language import use_language
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return library_to_judge(tmp_path_factory.mktemp("refine"))
+    return library_for_judgements(tmp_path_factory.mktemp("refine"))
 
 
 @pytest.fixture
 def context(jobs, made, tmp_path) -> Context:
-    return context_on(made, tmp_path / "lib.semblance", jobs)
+    return context_for_copy(made, tmp_path / "lib.semblance", jobs)
 
 
 @pytest.fixture
 def panel(qtbot, context, jobs):
-    return on_screen(qtbot, RefinePanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 312, 560)
+    return show_widget(qtbot, RefinePanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 312, 560)
 
 
 @pytest.fixture
 def asked(panel, context, jobs):
     """The panel with the first case asked."""
-    ask_case(context, jobs)
+    search_case(context, jobs)
     return panel
 
 
@@ -61,10 +61,10 @@ def texts(panel) -> str:
 
 def settle(panel, jobs) -> None:
     """Let everything arrive, the measuring that waits for a rest included."""
-    jobs.let_run()
+    jobs.run_pending()
     panel._refresh_timer.timeout.emit()
     panel.scores._measure_timer.timeout.emit()
-    jobs.let_run()
+    jobs.run_pending()
 
 
 def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
@@ -72,7 +72,7 @@ def judge(context, jobs, panel, *marks: tuple[int, bool]) -> list[int]:
     ids = context.state.columns.ids
     for place, alike in marks:
         operations.judge(context, [refine_metric.likeness_judgement(context.state.search, ids[place], alike)])
-        jobs.let_run()
+        jobs.run_pending()
     settle(panel, jobs)
     return [entry.id for entry in context.state.ranked_search.entries]
 
@@ -213,7 +213,7 @@ def test_patient_in_training_and_query_is_flagged(asked, context, jobs):
 def test_influence_is_hidden_after_the_next_judgement(qtbot, asked, context, jobs):
     ids = judge(context, jobs, asked, (4, True), (5, False))
     asked.header.action_requested.emit()
-    jobs.let_run()
+    jobs.run_pending()
     assert set(asked.rows.influences) == set(ids)
     assert "Hide influence" in texts(asked)
     # The row has room for the short form and the arrow at any width of the panel.
@@ -221,7 +221,7 @@ def test_influence_is_hidden_after_the_next_judgement(qtbot, asked, context, job
     judge(context, jobs, asked, (6, False))
     assert asked.rows.influences == {}
     asked.toggle_influence()
-    jobs.let_run()
+    jobs.run_pending()
     asked.toggle_influence()
     assert asked.rows.influences == {}
 
@@ -267,11 +267,11 @@ def test_strength_changes_the_ranking(asked, context, jobs):
     judge(context, jobs, asked, (40, True), (2, False), (6, False))
     full = context.state.ranked_search.result
     asked.scores.strength.setValue(0)
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.search.strength == 0.0
     assert context.state.ranked_search.result.ranked != full.ranked
     asked.scores.strength.setValue(100)
-    jobs.let_run()
+    jobs.run_pending()
     assert [case.row for case in context.state.ranked_search.result.ranked] == [
         case.row for case in full.ranked
     ]
@@ -293,7 +293,7 @@ def test_metric_that_marks_cannot_refine_shows_the_next_step(qtbot, asked, conte
     with qtbot.waitSignal(asked.train_requested):
         buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
         qtbot.mouseClick(buttons["Train another metric"], LEFT)
-    with using_language("de"):
+    with use_language("de"):
         operations.check_metric(context)
         settle(asked, jobs)
         assert translate(no_coordinates_error().message) in texts(asked)
@@ -303,13 +303,13 @@ def test_late_refusal_of_another_metric_or_library_is_ignored(asked, context, jo
     context.state.set_metric("city")
     operations.check_metric(context)
     context.state.set_metric("plain")
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.refusal is None
     context.state.set_metric("city")
     operations.check_metric(context)
     context.state.set_library(replace(context.state.library, path=context.state.path.with_name("other")))
     context.state.set_metric("city")
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.refusal is None
 
 
@@ -330,7 +330,7 @@ def test_refined_metric_is_saved_scored_and_selected(asked, context, jobs):
     before = [case.row for case in context.state.ranked_search.result.ranked]
     old = context.state.search
     operations.save_metric(context, "better", "Ann")
-    jobs.let_run()
+    jobs.run_pending()
     state = context.state
     assert state.metric.name == "better"
     assert state.metric.scores["auc"] is not None
@@ -350,7 +350,7 @@ def test_refined_metric_is_saved_scored_and_selected(asked, context, jobs):
 def test_empty_author_is_nobody(asked, context, jobs):
     judge(context, jobs, asked, (4, True))
     operations.save_metric(context, "better", "")
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.metric.card["authors"] == []
 
 

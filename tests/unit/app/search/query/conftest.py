@@ -9,12 +9,12 @@ from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.query_panel import image_file
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture
 def panel(qtbot, context):
-    return on_screen(qtbot, QueryPanel(context), 336, 640)
+    return show_widget(qtbot, QueryPanel(context), 336, 640)
 
 
 @pytest.fixture
@@ -31,5 +31,5 @@ def library(tmp_path, context):
 def asked(panel, context, jobs, tmp_path):
     """The panel, shown with an image from outside of 48 x 40 pixels."""
     search_operations.submit_query(context, Query(image=image_file(tmp_path)))
-    jobs.let_run()
+    jobs.run_pending()
     return panel

@@ -17,8 +17,8 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images, view_planes
 from semblance.core.workflows.imaging.view_images import view_file
 from semblance.core.workflows.library.library_snapshot import read_snapshot
-from tests.helpers.showing import on_screen
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -38,7 +38,7 @@ def context(context, trained):
 
 @pytest.fixture
 def panel(qtbot, context):
-    return on_screen(qtbot, FullSizePage(context), 1200, 760)
+    return show_widget(qtbot, FullSizePage(context), 1200, 760)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def show(panel, context, jobs):
         path = context.state.path
         source = QuerySource(path, context.state.columns.ids[what], None) if isinstance(what, int) else what
         panel.show_source(source)
-        jobs.let_run()
+        jobs.run_pending()
         return panel
 
     return showing
@@ -132,7 +132,7 @@ def test_missing_image_shows_the_reason(show, jobs, monkeypatch):
     assert not panel.tools.isEnabled()
     monkeypatch.undo()
     QTest.mouseClick(panel.notice._button, LEFT)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.view.image is not None
     assert panel.view.isVisible()
 
@@ -141,7 +141,7 @@ def test_slow_loading_shows_a_notice(panel, context, jobs):
     panel.show_source(QuerySource(context.state.path, context.state.columns.ids[0], None))
     panel._loading_timer.timeout.emit()
     assert panel.notice.isVisible()
-    jobs.let_run()
+    jobs.run_pending()
     assert not panel.notice.isVisible()
 
 
@@ -154,11 +154,11 @@ def test_late_image_of_another_case_is_dropped(panel, context, jobs):
     ids = context.state.columns.ids
     panel.show_source(QuerySource(context.state.path, ids[0], None))
     panel.show_source(QuerySource(context.state.path, ids[1], None))
-    jobs.let_run()
+    jobs.run_pending()
     assert panel._loaded.case.case_id == ids[1]
     panel.show_source(QuerySource(context.state.path, ids[2], None))
     panel.leave()
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.view.image is None
 
 
@@ -185,38 +185,38 @@ def volume(panel, jobs, tmp_path, monkeypatch):
         panel.pane, "show_viewed", lambda viewed, _path, _what, region: shown(viewed, None, address, region)
     )
     panel.show_source(QuerySource(None, None, path))
-    jobs.let_run()
+    jobs.run_pending()
     panel.strip._settled.timeout.emit()
-    jobs.let_run()
+    jobs.run_pending()
     return panel
 
 
 def test_a_volume_has_its_slices_at_the_side_and_its_planes_on_a_key(volume, jobs):
     assert volume.strip.isVisible()
     QTest.mouseClick(volume.strip, LEFT, NONE, volume.strip.cell(0).center())
-    jobs.let_run()
+    jobs.run_pending()
     assert volume.pane.place == 0
     assert volume.strip.marked == 0
     QTest.keyClick(volume.view, Qt.Key.Key_X)
-    jobs.let_run()
+    jobs.run_pending()
     assert volume.three_planes.isChecked()
     assert volume.planes.views[1].image is not None
     volume.leave()
-    jobs.let_run()
+    jobs.run_pending()
     assert view_planes._kept._volume is None
     assert not volume.strip.isVisible()
 
 
 def test_the_rate_of_the_cine_is_remembered(volume, context, jobs, tmp_path):
-    volume.pane.bar.pace.menu().actions()[-1].trigger()
+    volume.pane.bar.rate_button.menu().actions()[-1].trigger()
     assert volume.pane.bar.rate == 30
     volume.pane.bar.set_rate(8)
     volume.show_source(volume.source)
-    jobs.let_run()
+    jobs.run_pending()
     assert volume.pane.bar.rate == 30
     context.settings.set_text("cine_rate", "very fast")
     volume.show_source(volume.source)
-    jobs.let_run()
+    jobs.run_pending()
     assert volume.pane.bar.rate == 12
 
 

@@ -37,7 +37,7 @@ def view(qtbot, disc):
 def test_the_mass_becomes_the_region_and_can_be_undone(context, view, disc, where, overlap):
     job = outline_mass(context, view, None, ImageAddress(disc), None, where)
     assert job.running
-    context.jobs.let_run()
+    context.jobs.run_pending()
     mask = view.region.region.mask(120, 150)
     truth = np.hypot(*(np.mgrid[:120, :150] - np.array([50, 90])[:, None, None])) < 20
     assert 2 * (mask & truth).sum() / (mask.sum() + truth.sum()) > overlap
@@ -48,13 +48,13 @@ def test_the_mass_becomes_the_region_and_can_be_undone(context, view, disc, wher
 def test_outline_of_an_earlier_image_is_dropped(context, view, disc):
     outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
     view.show_image(view_file(disc).image)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert view.region.region is None
 
 
 def test_missing_image_shows_an_error(context, view, disc):
     disc.unlink()
     outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert view.region.region is None
     assert [message.level for message in context.messages.history] == ["error"]

@@ -20,7 +20,7 @@ from semblance.core.workflows.library import library_snapshot
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.contexts import make_context
 from tests.helpers.query_panel import LEFT, PART, case_of, draw, image_file, shows_image
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 def notice(panel):
@@ -76,7 +76,7 @@ def test_facts_of_an_image_outside_the_library(asked):
 def test_facts_of_a_library_case(panel, context, jobs, library):
     name = case_of(library, "p003.png")
     search_operations.submit_query(context, Query(case=name))
-    jobs.let_run()
+    jobs.run_pending()
     assert shows_image(panel)
     assert not panel._outside.isVisible()
     assert panel.header._subtitle.text() == library.columns.labels[library.columns.index_of_id(name)]
@@ -88,13 +88,13 @@ def test_facts_of_a_library_case(panel, context, jobs, library):
 def test_image_stays_until_the_next_one_is_loaded(panel, context, jobs, library):
     first, second = case_of(library, "p000.png"), case_of(library, "p001.png")
     search_operations.submit_query(context, Query(case=first))
-    jobs.let_run()
+    jobs.run_pending()
     old = panel.view.image
     search_operations.submit_query(context, Query(case=second))
     assert panel.view.image is old
     draw(panel, PART)
     assert context.state.query == Query(case=second)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.view.image is not old
     assert second in panel.view.accessibleName()
     assert panel.view.region.region is None
@@ -103,7 +103,7 @@ def test_image_stays_until_the_next_one_is_loaded(panel, context, jobs, library)
 def test_only_the_last_of_two_questions_is_shown(panel, context, jobs, library):
     search_operations.submit_query(context, Query(case=case_of(library, "p000.png")))
     search_operations.submit_query(context, Query(case=case_of(library, "p005.png")))
-    jobs.let_run()
+    jobs.run_pending()
     assert "p005.png" in panel.view.accessibleName()
 
 
@@ -112,7 +112,7 @@ def test_only_slow_loading_shows_a_notice(panel, context, jobs, tmp_path):
     assert panel._loading_timer.isActive()
     panel._loading_timer.timeout.emit()
     assert "Loading" in notice(panel)[1]
-    jobs.let_run()
+    jobs.run_pending()
     assert shows_image(panel)
     assert not panel._loading_timer.isActive()
 
@@ -126,7 +126,7 @@ def test_another_library_clears_the_concepts(asked, context):
 def test_late_image_of_an_earlier_question_is_dropped(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path)))
     context.state.set_query(None)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.view.image is None
 
 
@@ -135,7 +135,7 @@ def test_colour_images_have_no_histogram(panel, context, jobs, tmp_path):
     pixels[:, :, 2] = 90
     Image.fromarray(pixels).save(tmp_path / "colour.png")
     search_operations.submit_query(context, Query(image=tmp_path / "colour.png"))
-    jobs.let_run()
+    jobs.run_pending()
     assert shows_image(panel)
     assert not panel.histogram.isVisible()
     assert not panel.tools.auto.isVisible()
@@ -151,7 +151,7 @@ def test_table_row_shows_a_notice(panel, context, jobs, tmp_path):
     import_source(table, path, kind="table")
     context.state.set_library(library_snapshot.read_snapshot(path))
     search_operations.submit_query(context, Query(case=context.state.columns.ids[1]))
-    jobs.let_run()
+    jobs.run_pending()
     assert "row of a table" in notice(panel)[0].lower()
     assert panel.facts._values["Finding"].accessibleName() == "malignant"
     assert not panel.tools.isEnabled()
@@ -164,7 +164,7 @@ def test_file_that_is_no_image_shows_an_error(panel, context, jobs, tmp_path):
     bad = tmp_path / "notes.png"
     bad.write_text("no image")
     search_operations.submit_query(context, Query(image=bad))
-    jobs.let_run()
+    jobs.run_pending()
     title, hint = notice(panel)
     assert "notes.png" in title
     assert hint
@@ -184,10 +184,10 @@ def test_retry_after_the_file_was_repaired(panel, context, jobs, tmp_path):
     bad = tmp_path / "notes.png"
     bad.write_text("no image")
     search_operations.submit_query(context, Query(image=bad))
-    jobs.let_run()
+    jobs.run_pending()
     image_file(tmp_path, "notes.png")
     QTest.mouseClick(button(panel), LEFT)
-    jobs.let_run()
+    jobs.run_pending()
     assert shows_image(panel)
 
 
@@ -195,17 +195,17 @@ def test_relinked_image_is_shown(panel, context, jobs, library, tmp_path):
     name = case_of(library, "p000.png")
     (tmp_path / "images").rename(tmp_path / "elsewhere")
     search_operations.submit_query(context, Query(case=name))
-    jobs.let_run()
+    jobs.run_pending()
     assert "p000.png" in notice(panel)[0]
     (tmp_path / "elsewhere").rename(tmp_path / "images")
     context.state.renew_library(library)
-    jobs.let_run()
+    jobs.run_pending()
     assert shows_image(panel)
 
 
 def test_deleted_example_keeps_its_name(panel, context, jobs, library):
     search_operations.submit_query(context, Query(case="nobody"))
-    jobs.let_run()
+    jobs.run_pending()
     assert "nobody" in notice(panel)[0]
 
 
@@ -242,7 +242,7 @@ def test_dropped_file_becomes_the_query(panel, context, jobs, tmp_path):
     drop(panel, data)
     assert not panel._drop.isVisible()
     assert context.state.query == Query(image=path)
-    jobs.let_run()
+    jobs.run_pending()
     assert shows_image(panel)
 
 
@@ -269,7 +269,7 @@ def test_folders_and_several_files_are_refused(panel, tmp_path):
 def test_with_real_jobs_the_image_comes_from_another_process(qtbot, tmp_path):
     jobs = Jobs()
     context = make_context(jobs)
-    panel = on_screen(qtbot, QueryPanel(context), 336, 640)
+    panel = show_widget(qtbot, QueryPanel(context), 336, 640)
     search_operations.submit_query(context, Query(image=image_file(tmp_path, size=(700, 500))))
     qtbot.waitUntil(lambda: panel.view.image is not None, timeout=60_000)
     assert [level.shape for level in panel.view.image.levels] == [(500, 700), (250, 350), (125, 175)]

@@ -84,14 +84,14 @@ def test_escape_removes_the_region_and_undo_restores_it(asked, context):
 
 def test_region_of_the_query_is_drawn(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path), region=PART))
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.view.region.region == PART
     assert panel.search_with.value() == "region"
 
 
 def test_region_of_another_image_is_not_drawn(panel, context, jobs, tmp_path):
     search_operations.submit_query(context, Query(image=image_file(tmp_path), region=Region(900, 900, 5, 5)))
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.view.region.region is None
     assert shows_image(panel)
 
@@ -131,7 +131,7 @@ def test_menu_entries(asked, qtbot):
     actions["Invert"].trigger()
     assert asked.view.inverted
     actions["Show overlay text"].trigger()
-    assert not asked.view.words_shown
+    assert not asked.view.is_overlay_text_shown
     actions["Copy file name"].trigger()
     assert QGuiApplication.clipboard().text() == "outside.png"
     actions["Remove region"].trigger()
@@ -148,7 +148,7 @@ def test_menu_entries(asked, qtbot):
 def test_context_menu_deletes_itself(panel, context, jobs, library, qtbot):
     name = case_of(library, "p000.png")
     search_operations.submit_query(context, Query(case=name))
-    jobs.let_run()
+    jobs.run_pending()
     panel.view.customContextMenuRequested.emit(QPoint(20, 20))
     menu = QApplication.activePopupWidget()
     assert not entries(menu)["Remove region"].isEnabled()

@@ -20,7 +20,7 @@ def test_saving_in_another_library_does_not_cancel_the_first(context, tmp_path):
         context.state.set_library(read_snapshot(path))
         context.state.set_query(Query(case))
         autosave.save_now()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     for path, case in ((library, "t/c1"), (other, "t/c2")):
         with open_library(path) as opened:
             assert Search.from_json(opened.load_search(LAST)).query.case == case

@@ -18,8 +18,8 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric
 from tests.helpers.contexts import make_context
-from tests.helpers.judging import ask_case, context_on, library_to_judge
-from tests.helpers.showing import on_screen
+from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -27,19 +27,19 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return library_to_judge(tmp_path_factory.mktemp("can judge"))
+    return library_for_judgements(tmp_path_factory.mktemp("can judge"))
 
 
 @pytest.fixture
 def context(jobs, made, tmp_path):
-    return context_on(made, tmp_path / "lib.semblance", jobs)
+    return context_for_copy(made, tmp_path / "lib.semblance", jobs)
 
 
 @pytest.fixture
 def panel(qtbot, context, jobs):
     """The first case asked, its ranking there."""
-    panel = on_screen(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
-    ask_case(context, jobs)
+    panel = show_widget(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
+    search_case(context, jobs)
     return panel
 
 
@@ -63,12 +63,12 @@ def test_mark_is_saved_shown_and_undone(qtbot, panel, context, jobs, view):
     press(qtbot, panel, 2, 1)
     # Shown at once, before it is kept.
     assert panel.grid.model().judgements == {list_requested: 1}
-    jobs.let_run()
+    jobs.run_pending()
     assert said(context) == [(JudgementKind.ALIKE, True)]
     assert panel.grid.model().judgements == {list_requested: 1}
     press(qtbot, panel, panel.grid.model().place_of(list_requested), 1)
     assert panel.grid.model().judgements == {}
-    jobs.let_run()
+    jobs.run_pending()
     assert said(context) == [(JudgementKind.ALIKE, False)]
     assert panel.grid.model().judgements == {}
 
@@ -77,7 +77,7 @@ def test_opposite_mark_replaces_the_first(qtbot, panel, context, jobs):
     list_requested = row(panel, 2)
     for verdict in (1, -1):
         press(qtbot, panel, panel.grid.model().place_of(list_requested), verdict)
-        jobs.let_run()
+        jobs.run_pending()
     assert panel.grid.model().judgements == {list_requested: -1}
     assert said(context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
     assert context.state.ranked_search.contradictions == ()
@@ -86,7 +86,7 @@ def test_opposite_mark_replaces_the_first(qtbot, panel, context, jobs):
 def test_author_time_and_visible_cases_are_saved(panel, context, jobs):
     context.settings.set_text(operations.AUTHOR, "Ann")
     panel.card_feedback.judge(1, [row(panel, 0)])
-    jobs.let_run()
+    jobs.run_pending()
     (entry,) = context.state.ranked_search.entries
     assert entry.judgement.author == "Ann"
     assert entry.judgement.time
@@ -102,17 +102,17 @@ def test_several_cases_are_judged_and_undone_together(qtbot, panel, context, job
         qtbot.keyClick(panel.grid, key, *([held] if held else []))
     chosen = panel.grid.selected()
     panel.card_feedback.judge(-1)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.grid.model().judgements == dict.fromkeys(chosen, -1)
     assert panel.grid.selected() == sorted(chosen, key=panel.grid.model().place_of)
     # A thumb on one of those chosen speaks for all of them.
     panel.card_feedback._mark_card(chosen[1], -1)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.grid.model().judgements == {}
     operations.redo(context)
-    jobs.let_run()
+    jobs.run_pending()
     operations.undo(context)
-    jobs.let_run()
+    jobs.run_pending()
     assert [undone for _, undone in said(context)] == [False] * 3
 
 
@@ -121,7 +121,7 @@ def test_mark_outside_the_selection_applies_to_its_case_only(panel, context, job
     panel.grid._choose(1, SHIFT)
     other = row(panel, 4)
     panel.card_feedback._mark_card(other, 1)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.grid.model().judgements == {other: 1}
 
 
@@ -136,7 +136,7 @@ def test_comparison_by_keys(qtbot, panel, context, jobs):
     farther = panel.grid.current()
     panel.card_feedback.compare_current()
     assert panel.card_feedback.bar.text == ""
-    jobs.let_run()
+    jobs.run_pending()
     (entry,) = context.state.ranked_search.entries
     named = [ids.ids[ids.index_of_row(one)] for one in (closer, farther)]
     assert [entry.judgement.case, entry.judgement.other] == named
@@ -154,9 +154,9 @@ def test_another_query_cancels_a_comparison(panel, context, jobs):
 
 def test_marks_are_those_of_the_current_query(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
-    jobs.let_run()
+    jobs.run_pending()
     search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
-    jobs.let_run()
+    jobs.run_pending()
     assert len(context.state.ranked_search.entries) == 1
     assert panel.grid.model().judgements == {}
 
@@ -165,12 +165,12 @@ def test_cards_show_their_shift(panel, context, jobs):
     for place in (8, 9):
         panel.card_feedback.judge(1, [row(panel, place)])
         panel.card_feedback.judge(-1, [row(panel, place - 8)])
-    jobs.let_run()
+    jobs.run_pending()
     asked, model = context.state.ranked_search, panel.grid.model()
     assert any(asked.shifts)
     assert model.shifts.tolist() == list(asked.shifts)
     operations.reset(context)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.grid.model().shifts is None
 
 
@@ -181,7 +181,7 @@ def test_menu_judges_the_selected_cases(panel, context, jobs):
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
-    jobs.let_run()
+    jobs.run_pending()
     assert said(context) == [(JudgementKind.ALIKE, True)]
     panel.grid._choose(3, SHIFT)
     several = QMenu()
@@ -198,7 +198,7 @@ def test_mark_that_cannot_be_saved_is_not_shown(panel, context, jobs, monkeypatc
 
     monkeypatch.setattr(refine_metric, "judge", fail)
     panel.card_feedback.judge(1, [row(panel, 0)])
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.grid.model().judgements == {}
     assert [message.level for message in context.messages.history] == ["error"]
 
@@ -207,7 +207,7 @@ def test_metric_without_coordinates_hides_the_mark_buttons(qtbot, panel, context
     assert panel.grid._judging
     context.state.set_metric("city")
     search_operations.rank(context)
-    jobs.let_run()
+    jobs.run_pending()
     assert "no coordinates" in context.state.refusal.message
     assert not panel.grid._judging
     panel.card_feedback.judge(1, [row(panel, 0)])
@@ -215,14 +215,14 @@ def test_metric_without_coordinates_hides_the_mark_buttons(qtbot, panel, context
     assert not {"can judge"} & context.state.available
     context.state.set_metric("plain")
     search_operations.rank(context)
-    jobs.let_run()
+    jobs.run_pending()
     assert panel.grid._judging
 
 
 def test_judgement_during_another_search_is_saved_without_its_ranking(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
     search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.ranked_search.search.query.case == context.state.columns.ids[7]
     assert said(context) == [(JudgementKind.ALIKE, True)]
 
@@ -231,7 +231,7 @@ def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(panel,
     panel.card_feedback.judge(1, [row(panel, 0)])
     context.state.set_metric("city")
     search_operations.rank(context)
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.ranked_search.search.metric == "city"
     assert said(context) == [(JudgementKind.ALIKE, True)]
     assert context.messages.history == []
@@ -240,7 +240,7 @@ def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(panel,
 def test_judgement_while_the_library_closes_shows_nothing(panel, context, jobs):
     panel.card_feedback.judge(1, [row(panel, 0)])
     context.state.set_library(None)
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.ranked_search is None
     assert context.messages.history == []
 
@@ -250,7 +250,7 @@ def test_repeated_mark_is_one_judgement(panel, context, jobs):
     made = refine_metric.likeness_judgement(search, context.state.columns.ids[3], True)
     for _ in range(100):
         operations.judge(context, [made])
-    jobs.let_run()
+    jobs.run_pending()
     assert said(context) == [(JudgementKind.ALIKE, True)]
 
 
@@ -260,17 +260,17 @@ def test_two_windows_share_a_ledger(panel, context, jobs):
     other.state.set_library(read_snapshot(context.state.path))
     other.state.restore_search(context.state.search)
     search_operations.rank(other)
-    jobs.let_run()
+    jobs.run_pending()
     columns = context.state.columns
     for window, case in ((context, 5), (other, 6), (context, 9)):
         operations.judge(
             window, [refine_metric.likeness_judgement(window.state.search, columns.ids[case], True)]
         )
-        jobs.let_run()
+        jobs.run_pending()
     assert len(context.state.ranked_search.entries) == 3
     assert len(other.state.ranked_search.entries) == 2
     search_operations.rank(other)
-    jobs.let_run()
+    jobs.run_pending()
     assert len(other.state.ranked_search.entries) == 3
 
 
@@ -280,7 +280,7 @@ def test_a_case_is_not_judged_against_itself(panel, context, jobs):
     assert context.messages.history[0].hint
     panel.card_feedback.compare(row(panel, 0), row(panel, 0))
     assert "closer than itself" in context.messages.history[1].what
-    jobs.let_run()
+    jobs.run_pending()
     assert said(context) == []
 
 
@@ -299,13 +299,13 @@ class TestTheStripAtTheFootOfQuery:
         made = JudgementStrip(context, ThumbnailLoader(lambda _rows, done: done([])))
         qtbot.addWidget(made)
         made.resize(300, 60)
-        ask_case(context, jobs)
+        search_case(context, jobs)
         return made
 
     def judge(self, context, jobs, place: int) -> None:
         case = context.state.columns.ids[place]
         operations.judge(context, [refine_metric.likeness_judgement(context.state.search, case, True)])
-        jobs.let_run()
+        jobs.run_pending()
 
     def test_strip_is_visible_with_judgements(self, qtbot, strip, context, jobs):
         assert strip.isHidden()
@@ -315,10 +315,10 @@ class TestTheStripAtTheFootOfQuery:
         assert "c6 is like the query" in strip.images.accessibleName()
         assert not strip.grab().isNull()
         strip.header.action_requested.emit()
-        jobs.let_run()
+        jobs.run_pending()
         assert "c6" not in strip.images.accessibleName()
         strip.header.action_requested.emit()
-        jobs.let_run()
+        jobs.run_pending()
         assert strip.isHidden()
 
     def test_click_on_the_strip_requests_the_list(self, qtbot, strip, context, jobs):

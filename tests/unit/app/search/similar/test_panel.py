@@ -22,9 +22,9 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import rank_cases
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
-from tests.helpers.asked import asked_for
-from tests.helpers.scored import metric, snapshot
-from tests.helpers.showing import on_screen
+from tests.helpers.ranked_searches import unrefined_search
+from tests.helpers.scored_snapshots import metric, snapshot
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("good", 0.9))
@@ -47,7 +47,7 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
 @pytest.fixture
 def open_panel(qtbot, context):
     def make():
-        return on_screen(
+        return show_widget(
             qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480
         )
 
@@ -64,7 +64,7 @@ def ranked(panel, context):
     """The panel with a ranking of twenty cases."""
     context.state.set_library(BOARD)
     context.state.set_query(ASKED)
-    context.state.set_ranked_search(asked_for(ranking(same_patient=3, near_duplicates=2)))
+    context.state.set_ranked_search(unrefined_search(ranking(same_patient=3, near_duplicates=2)))
     return panel
 
 
@@ -75,7 +75,7 @@ def searches(monkeypatch):
 
     def ask(_library, search, **_):
         asked.append((search.query, search.hide_same_patient, search.group_duplicates))
-        return asked_for(ranking())
+        return unrefined_search(ranking())
 
     monkeypatch.setattr(rank_cases, "rank_cases", ask)
     return asked
@@ -102,35 +102,35 @@ def test_the_strip_counts_the_nearest(ranked, context):
     assert "10 nearest: | 5 malignant, 5 benign" in texts(ranked)
     assert "Support, not a diagnosis" in texts(ranked)
     assert "no calibrated estimate" in texts(ranked)
-    context.state.set_ranked_search(asked_for(ranking(n=4, counts={"benign": 1})))
+    context.state.set_ranked_search(unrefined_search(ranking(n=4, counts={"benign": 1})))
     assert "4 nearest: | 1 benign, 3 not given" in texts(ranked)
-    context.state.set_ranked_search(asked_for(ranking(counts={f"f{n}": 2 for n in range(5)})))
+    context.state.set_ranked_search(unrefined_search(ranking(counts={f"f{n}": 2 for n in range(5)})))
     assert "2 f0, 2 f1, 2 f2, 2 f3 and 1 more" in texts(ranked)
 
 
 def test_long_names_of_findings_do_not_widen_the_panel(ranked, context):
     before = ranked.header.minimumSizeHint().width()
     context.state.set_ranked_search(
-        asked_for(ranking(counts={f"invasive carcinoma of no special type {n}": 2 for n in range(5)}))
+        unrefined_search(ranking(counts={f"invasive carcinoma of no special type {n}": 2 for n in range(5)}))
     )
     assert ranked.header.minimumSizeHint().width() == before
 
 
 def test_a_ranking_without_cases(ranked, context):
-    context.state.set_ranked_search(asked_for(ranking(n=0, counts={})))
+    context.state.set_ranked_search(unrefined_search(ranking(n=0, counts={})))
     assert "0 nearest:" in texts(ranked)
     assert len(ranked.grid.model()) == 0
 
 
 def test_findings_are_text_and_never_html(ranked, context):
-    context.state.set_ranked_search(asked_for(ranking(counts={"<b>odd</b>": 10})))
+    context.state.set_ranked_search(unrefined_search(ranking(counts={"<b>odd</b>": 10})))
     label = next(label for label in ranked.findChildren(QLabel) if "odd" in label.text())
     assert label.textFormat() == Qt.TextFormat.PlainText
 
 
 def test_no_close_match_is_shown(ranked, context):
     assert "No close match in this library" not in texts(ranked)
-    context.state.set_ranked_search(asked_for(ranking(no_good_match=True)))
+    context.state.set_ranked_search(unrefined_search(ranking(no_good_match=True)))
     assert "farther than 99 % of this library" in texts(ranked)
 
 
@@ -188,13 +188,13 @@ def test_button_requests_the_next_step(qtbot, panel, context, what):
 def test_switches_rank_again(qtbot, ranked, context, jobs, searches):
     qtbot.keyClick(ranked.same_patient, Qt.Key.Key_Space)
     qtbot.keyClick(ranked.near_duplicates, Qt.Key.Key_Space)
-    jobs.let_run()
+    jobs.run_pending()
     assert searches[-1] == (ASKED, False, False)
     assert not context.state.hide_same_patient
     before = len(searches)
     context.state.set_option(hide_same_patient=True)
     assert ranked.same_patient.isChecked()
-    jobs.let_run()
+    jobs.run_pending()
     assert len(searches) == before
 
 
@@ -202,7 +202,7 @@ def test_search_current_searches_with_the_ranked_case(qtbot, ranked, context, jo
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
     assert ranked.current_case() == "c001"
     ranked.search_current()
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.query == Query(case="c001")
     assert [query.case for query, *_ in searches] == ["c001"]
 
@@ -226,7 +226,7 @@ def test_failed_search_clears_the_ranking(ranked, context, jobs, monkeypatch):
     ranked.grid.setFocus()
     ranked.grid.set_current(1)
     ranked.search_current()
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.ranking is None
     assert "No results yet" in texts(ranked)
     assert [message.what for message in context.messages.history] == ["It has no features."]
@@ -240,7 +240,7 @@ def test_first_search_shows_that_it_runs(ranked, context, jobs, searches):
     assert "Searching" not in texts(ranked), "it failed"
     search_operations.rank(context)
     assert "Searching" in texts(ranked), "asked again"
-    jobs.let_run()
+    jobs.run_pending()
     context.state.restore_search(Search("good", Query(case="c4")))
     assert "Searching" in texts(ranked), "a kept search is asked again"
 
@@ -251,14 +251,14 @@ def test_deleted_cases_are_not_shown(ranked, context):
 
 
 def test_new_ranking_scrolls_to_the_top(ranked, context):
-    context.state.set_ranked_search(asked_for(ranking(n=90)))
+    context.state.set_ranked_search(unrefined_search(ranking(n=90)))
     ranked.grab()
     bar = ranked.grid.verticalScrollBar()
     bar.setValue(bar.maximum())
     assert bar.value() > 0
-    context.state.set_ranked_search(asked_for(ranking(n=80)))
+    context.state.set_ranked_search(unrefined_search(ranking(n=80)))
     assert bar.value() > 0, "the same query in another order stays where it was looked at"
-    context.state.set_ranked_search(asked_for(replace(ranking(n=80), query=Query(case="c050"))))
+    context.state.set_ranked_search(unrefined_search(replace(ranking(n=80), query=Query(case="c050"))))
     assert bar.value() == 0
 
 
@@ -302,7 +302,7 @@ class TestGreysAsTheQuerys:
         for row in rows:
             made.get(row)
         made._send_timer.timeout.emit()
-        jobs.let_run()
+        jobs.run_pending()
         a, b, c = (made.get(row) for row in rows)
         # In the 8-bit ramp everything up to 100 is black and the rest white.
         assert [a.pixelColor(x, 40).red() for x in (70, 90)] == [0, 255]
@@ -324,7 +324,7 @@ class TestGreysAsTheQuerys:
             panel._query_window_level._delay.timeout.emit()
             made.get(row)
             made._send_timer.timeout.emit()
-            jobs.let_run()
+            jobs.run_pending()
             assert made.get(row).pixelColor(90, 40).red() == expected
 
     def test_without_a_window_level_thumbnails_are_unchanged(self, open_panel, context, jobs, images, qtbot):
@@ -342,10 +342,10 @@ class TestGreysAsTheQuerys:
 
 def test_counts_in_the_header_do_not_widen_the_panel(ranked, context, qtbot):
     with_counts = ranked.header.minimumSizeHint().width()
-    context.state.set_ranked_search(asked_for(ranking(same_patient=0, near_duplicates=0)))
+    context.state.set_ranked_search(unrefined_search(ranking(same_patient=0, near_duplicates=0)))
     assert ranked.same_patient.text() == "Hide same patient"
     assert ranked.header.minimumSizeHint().width() == with_counts
-    context.state.set_ranked_search(asked_for(ranking(same_patient=3)))
+    context.state.set_ranked_search(unrefined_search(ranking(same_patient=3)))
     box = ranked.same_patient
     qtbot.waitUntil(lambda: box.text() == "Hide same patient (3)")
     box.resize(box.minimumSizeHint())

@@ -23,9 +23,9 @@ from semblance.core.workflows.searches.estimate import (
     Vote,
 )
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
-from tests.helpers.asked import asked_for
-from tests.helpers.scored import metric, snapshot
-from tests.helpers.showing import on_screen
+from tests.helpers.ranked_searches import unrefined_search
+from tests.helpers.scored_snapshots import metric, snapshot
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("good", 0.9))
@@ -56,7 +56,7 @@ def ranking(vote=VOTE, **more) -> SearchResult:
 
 @pytest.fixture
 def panel(qtbot, context):
-    made = on_screen(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 620)
+    made = show_widget(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 620)
     context.state.set_library(BOARD)
     context.state.set_query(ASKED)
     return made
@@ -65,7 +65,7 @@ def panel(qtbot, context):
 @pytest.fixture
 def show(panel, context):
     def shown(result: SearchResult) -> RankingPanel:
-        context.state.set_ranked_search(asked_for(result))
+        context.state.set_ranked_search(unrefined_search(result))
         return panel
 
     return shown
@@ -213,7 +213,7 @@ def test_match_threshold_is_set_in_the_menu_and_ranked_again(panel, context, mon
 
     def ask(_library, search, **_):
         asked.append((search.no_match_rate, search.diverse))
-        return asked_for(ranking())
+        return unrefined_search(ranking())
 
     monkeypatch.setattr(rank_cases, "rank_cases", ask)
     menu = panel.options.menu()
@@ -228,7 +228,7 @@ def test_match_threshold_is_set_in_the_menu_and_ranked_again(panel, context, mon
     panel.options.diverse.setChecked(True)
     assert context.state.no_match_rate == 0.05
     assert context.state.diverse == DIVERSE
-    jobs.let_run()
+    jobs.run_pending()
     assert asked[-1] == (0.05, DIVERSE)
     context.state.change_search(diverse=0.0)
     assert not panel.options.diverse.isChecked()
@@ -253,7 +253,7 @@ def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatc
         ("", "3.000"),
     ]
     assert "benign" in texts(others)
-    jobs.let_run()
+    jobs.run_pending()
     assert others.strip.cases[0].note == "differs in outline"
     assert others.strip.cases[1].note == "differs in AUC x"
     assert others.strip.cases[2].note == ""

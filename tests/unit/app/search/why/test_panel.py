@@ -21,9 +21,9 @@ from semblance.core.workflows.searches import explain_distance as explain_distan
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.refine_metric import comparison_judgement
-from tests.helpers.showing import on_screen
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -52,7 +52,7 @@ def table(made, tmp_path):
 
 @pytest.fixture
 def panel(qtbot, context):
-    return on_screen(qtbot, WhyPanel(context), 312, 760)
+    return show_widget(qtbot, WhyPanel(context), 312, 760)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def asked(panel, context, table):
     """The panel after a query in the table, by the plain metric."""
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
-    context.jobs.let_run()
+    context.jobs.run_pending()
     return panel
 
 
@@ -77,7 +77,7 @@ def test_panel_shows_the_next_step_without_a_ranking(panel, context, table):
     context.state.set_library(read_snapshot(table))
     assert panel.is_empty
     search_operations.submit_query(context, Query("t/c0"))
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert not panel.is_empty
     context.state.set_library(None)
     assert panel.is_empty
@@ -90,7 +90,7 @@ def test_explanation_of_a_closed_library_is_dropped(panel, context, table):
     context.jobs.held.pop(0).run()
     QCoreApplication.processEvents()
     context.state.set_library(None)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert panel.is_empty
     assert panel.shown is None
 
@@ -110,7 +110,7 @@ def test_late_images_and_errors_are_ignored(panel, context, table, monkeypatch):
     assert {operations.EXPLANATION_CHANNEL, operations.IMAGES_CHANNEL} <= context.jobs._latest.keys()
     context.state.set_library(read_snapshot(table))
     before = panel.empty.accessibleName()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert panel.empty.accessibleName() == before
     assert panel.images.query.shown.problem == ""
 
@@ -137,12 +137,12 @@ def test_features_are_preloaded_after_a_delay(asked, context, qtbot):
     # Whatever is asked goes first; it is read when that was told.
     asked.follow(context.state.ranking.ranked[1].row)
     assert not waits()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     qtbot.waitUntil(waits)
     search_operations.rank(context)
     assert not waits()
     asked.hide()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     qtbot.wait(PRELOAD_AFTER_MS + 100)
     assert not waits()
 
@@ -150,18 +150,18 @@ def test_features_are_preloaded_after_a_delay(asked, context, qtbot):
 def test_explanation_follows_the_current_case(asked, context):
     third = context.state.ranking.ranked[2]
     asked.follow(third.row)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert asked.shown.case == third.case_id
     assert asked.waterfall.total_text == distance_text(third.distance)
     asked.follow(-1)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert asked.shown.case == context.state.ranking.ranked[0].case_id
 
 
 def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(asked, context, qtbot):
     before, order = context.state.ranking, names(asked)
     qtbot.mouseClick(box_of(asked, "f3"), LEFT)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert context.state.search.without == ("f3",)
     assert context.state.ranking.ranked != before.ranked
     assert names(asked) == order, "a second click at the same place takes the first back"
@@ -171,7 +171,7 @@ def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(asked, con
     assert asked.waterfall.total_text == distance_text(told.distance)
     assert asked.header.isVisible()
     asked.header.action_requested.emit()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert context.state.search.without == ()
     assert context.state.ranking.ranked == before.ranked
     assert all(row.box.isChecked() for row in asked.waterfall.rows)
@@ -180,11 +180,11 @@ def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(asked, con
 def test_click_on_the_name_toggles_the_box(asked, context, qtbot):
     row = next(row for row in asked.waterfall.rows if row.name == "f2")
     qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert context.state.search.without == ("f2",)
     row = next(row for row in asked.waterfall.rows if row.name == "f2")
     qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert context.state.search.without == ()
 
 
@@ -199,14 +199,14 @@ def test_arrow_keys_focus_boxes_and_space_toggles(asked, context, qtbot):
     assert boxes[1].hasFocus()
     group = asked.waterfall.contributions[1].key
     qtbot.keyClick(boxes[1], Qt.Key.Key_Space)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert context.state.search.without == (group,)
 
 
 def test_last_group_cannot_be_excluded(asked, context, qtbot):
     for group in ("f0", "f1", "f2", "f3"):
         qtbot.mouseClick(box_of(asked, group), LEFT)
-        context.jobs.let_run()
+        context.jobs.run_pending()
     assert len(context.state.search.without) == 4
     last = box_of(asked, "f4")
     assert not last.isEnabled()
@@ -217,7 +217,7 @@ def test_last_group_cannot_be_excluded(asked, context, qtbot):
 def test_both_breakdowns_have_the_same_total(asked, context, qtbot):
     context.state.set_metric("bits")
     search_operations.rank(context)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     total = asked.waterfall.total_text
     asked.kind.setFocus()
     qtbot.keyClick(asked.kind, Qt.Key.Key_Right)
@@ -237,7 +237,7 @@ def test_judgements_are_part_of_the_explained_distance(asked, context, table):
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)]
     )
     search_operations.rank(context)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     first = context.state.ranking.ranked[0]
     assert asked.shown.case == first.case_id
     assert asked.waterfall.total_text == distance_text(first.distance)
@@ -247,10 +247,10 @@ def test_hidden_panel_explains_only_when_shown(panel, context, table):
     panel.hide()
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert panel.shown is None
     panel.show()
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert panel.shown is not None
 
 
@@ -260,7 +260,7 @@ def test_failed_explanation_shows_the_error(asked, context, monkeypatch):
 
     monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
     asked.follow(context.state.ranking.ranked[4].row)
-    context.jobs.let_run()
+    context.jobs.run_pending()
     assert asked.is_empty
     assert asked.shown is None
     assert "The image is gone. Put it back." in [label.text() for label in asked.empty.findChildren(QLabel)]
@@ -269,7 +269,7 @@ def test_failed_explanation_shows_the_error(asked, context, monkeypatch):
 def test_gabor_features_draw_rings_on_both_images(panel, context, made):
     context.state.set_library(read_snapshot(made / "images.semblance"))
     search_operations.submit_query(context, Query(context.state.columns.ids[0]))
-    context.jobs.let_run()
+    context.jobs.run_pending()
     query, case = panel.images.query.shown, panel.images.case.shown
     assert query.pixels is not None
     assert case.pixels is not None
@@ -281,11 +281,11 @@ def test_gabor_features_draw_rings_on_both_images(panel, context, made):
 def test_agreeing_regions_stay_hidden(panel, context, made, qtbot):
     context.state.set_library(read_snapshot(made / "images.semblance"))
     search_operations.submit_query(context, Query(context.state.columns.ids[0]))
-    context.jobs.let_run()
+    context.jobs.run_pending()
     for case in context.state.ranking.ranked:
         if not panel.images.query.shown.rings:
             panel.follow(case.row)
-            context.jobs.let_run()
+            context.jobs.run_pending()
     assert panel.images.query.shown.rings
     assert panel.images.query.shows_marks
     qtbot.mouseClick(panel.images.marks, LEFT)

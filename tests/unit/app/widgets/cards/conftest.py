@@ -4,7 +4,7 @@ import pytest
 
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from tests.helpers.gallery import sample_deck
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 @pytest.fixture
@@ -12,4 +12,4 @@ def grid(qtbot) -> CaseGrid:
     """Forty cases."""
     made = CaseGrid()
     made.set_model(sample_deck(40))
-    return on_screen(qtbot, made, 560, 400)
+    return show_widget(qtbot, made, 560, 400)

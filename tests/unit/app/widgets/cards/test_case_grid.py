@@ -16,7 +16,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import ImageState, case_columns
 from tests.helpers.gallery import answer, sample_deck
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 
 def click(qtbot, grid: CaseGrid, place: int, **more) -> None:
@@ -39,7 +39,7 @@ def test_a_double_click_activates(qtbot, grid: CaseGrid) -> None:
 
 
 def test_of_a_card_higher_than_what_is_seen_the_top_is_seen(qtbot) -> None:
-    strip = on_screen(qtbot, CaseGrid(), 300, 80)
+    strip = show_widget(qtbot, CaseGrid(), 300, 80)
     strip.set_model(sample_deck(40))
     for row in (1, 12):
         strip.set_current(row)

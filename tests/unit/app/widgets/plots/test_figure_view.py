@@ -12,7 +12,7 @@ from semblance.core.reports.curves import ACCURACY
 from semblance.core.reports.plot_canvas import PALETTES
 from semblance.core.workflows.evaluation.scored_metrics import accuracy_curves, scored_metrics
 from tests.helpers.contexts import make_context
-from tests.helpers.scored import metric, snapshot
+from tests.helpers.scored_snapshots import metric, snapshot
 
 METRICS = scored_metrics(snapshot(metric("BDM", 0.8), metric("Euclidean", 0.6, learner="euclidean")))
 CURVES = accuracy_curves(METRICS, "BDM")
@@ -31,7 +31,7 @@ def view(qtbot, context):
 def drawn(view, jobs, qtbot):
     """The image once everything asked for was drawn."""
     qtbot.waitUntil(lambda: not view._redraw_timer.isActive())
-    jobs.let_run()
+    jobs.run_pending()
     return view.image()
 
 
@@ -75,7 +75,7 @@ def test_resizing_asks_once_it_rests_and_shows_the_old_image_meanwhile(view, job
     assert view.image() == before
     assert view._redraw_timer.interval() == REDRAW_MS
     qtbot.waitUntil(lambda: len(jobs.held) == 1)
-    jobs.let_run()
+    jobs.run_pending()
     assert view.image().width() == round(336 * view.devicePixelRatioF())
 
 
@@ -165,7 +165,7 @@ def test_saving_asks_where_and_says_what_was_written(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / given), chosen))
     view.set_curves(CURVES, title="Accuracy")
     view.save_as()
-    jobs.let_run()
+    jobs.run_pending()
     assert (tmp_path / name).stat().st_size > 0
     assert (tmp_path / "taken.csv").read_text() == "keep"
     assert f"Saved {name}" in context.messages.history[-1].what
@@ -184,7 +184,7 @@ def test_a_plot_saved_as_seen_has_the_theme_of_the_window(view, jobs, monkeypatc
             QFileDialog, "getSaveFileName", lambda *_, chosen=chosen: (str(tmp_path / "p.png"), chosen)
         )
         view.save_as()
-        jobs.let_run()
+        jobs.run_pending()
         assert ground(QImage(str(tmp_path / "p.png"))) == panel
 
 
@@ -200,5 +200,5 @@ def test_what_cannot_be_written_is_told(view, jobs, context, monkeypatch, tmp_pa
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "no" / "p.csv"), ""))
     view.set_curves(CURVES)
     view.save_as()
-    jobs.let_run()
+    jobs.run_pending()
     assert [message.level for message in context.messages.history] == ["error"]

@@ -12,7 +12,7 @@ from semblance.app.widgets.plots.live_curve import REDRAW_MS, LiveCurve
 from semblance.app.widgets.plots.training_plot import thin_out
 from semblance.core.reports.curves import TrainingCurve
 from semblance.core.workflows.metrics.training_curve import CurvePoint
-from tests.helpers.showing import on_screen
+from tests.helpers.widgets import show_widget
 
 STORED = TrainingCurve("BDM 0.1", (1, 2, 3), (4.0, 2.0, 1.0), (0.5, None, 0.7), current=True)
 
@@ -25,7 +25,7 @@ def points(n: int) -> tuple[CurvePoint, ...]:
 
 @pytest.fixture
 def curve(qtbot, context):
-    return on_screen(qtbot, LiveCurve(context), 360, 166)
+    return show_widget(qtbot, LiveCurve(context), 360, 166)
 
 
 @pytest.fixture

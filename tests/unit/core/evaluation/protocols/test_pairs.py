@@ -13,14 +13,14 @@ from semblance.core.evaluation.protocols import choose_k, pairs
 from semblance.core.evaluation.protocols.pairs import (
     BY_DISTANCE,
     BY_VOTES,
-    KS,
+    K_CHOICES,
     PairSet,
     PairsProtocol,
     _best_k,
     _distances,
-    _levels,
     _marginal,
     _threshold,
+    _without_rounding,
     balanced_pairs,
 )
 from semblance.core.evaluation.protocols.runner import repeat_seed
@@ -50,8 +50,8 @@ def expected(data, seed, asking):
     Z, y = standardised(data, split.train), data.y
     codes = np.unique(y, return_inverse=True)[1]
     own = np.arange(len(y)) if data.groups is None else np.unique(data.groups, return_inverse=True)[1]
-    test = balanced_pairs(codes[split.test], own[split.test], pairs.PAIRS, split.seed)
-    train = balanced_pairs(codes[split.train], own[split.train], pairs.PAIRS, split.seed + 1)
+    test = balanced_pairs(codes[split.test], own[split.test], pairs.MAX_PAIRS, split.seed)
+    train = balanced_pairs(codes[split.train], own[split.train], pairs.MAX_PAIRS, split.seed + 1)
     asked = set(range(0, len(split.train), asking))
     known = np.array([i in asked and j in asked for i, j in zip(train.i, train.j, strict=True)])
     inside = PairSet(train.i[known], train.j[known], train.same[known])
@@ -67,7 +67,7 @@ def expected(data, seed, asking):
     def nearness(rows, chosen):
         return np.array([-squared(Z, rows[i], rows[j]) for i, j in zip(chosen.i, chosen.j, strict=True)])
 
-    allowed = [k for k in KS if k < len(split.train)]
+    allowed = [k for k in K_CHOICES if k < len(split.train)]
     areas = [round(area(chances(split.train, inside, k), inside.same), 12) for k in allowed]
     k = allowed[int(np.argmax(areas))]
     near, likely = nearness(split.test, test), chances(split.test, test, k)
@@ -85,7 +85,7 @@ def expected(data, seed, asking):
 @pytest.mark.parametrize(("patients", "asking"), [(0, 1), (2, 1), (2, 2)])
 def test_every_score_is_that_of_loops(monkeypatch, patients, asking):
     data = blobs(n=96, patients=patients)
-    monkeypatch.setattr(choose_k, "_ASKING", 48 // asking)
+    monkeypatch.setattr(choose_k, "_MAX_QUERIES", 48 // asking)
     monkeypatch.setattr(pairs, "PAIRS", 150)
     result = run_protocol("pairs", data, "euclidean", seed=2)
     scores = {name: summary.mean for name, summary in result.results[0].scores.items()}
@@ -94,7 +94,7 @@ def test_every_score_is_that_of_loops(monkeypatch, patients, asking):
 
 
 def test_ten_random_halves_and_at_most_2000_pairs_of_each_kind():
-    assert pairs.PAIRS == 2000
+    assert pairs.MAX_PAIRS == 2000
     protocol = PairsProtocol()
     assert protocol.repeats == 10
     assert protocol.compared == (
@@ -166,4 +166,4 @@ def test_pairs_that_are_equal_but_for_rounding_tie():
     shares = np.round(np.array([[2, 1, 0], [2, 0, 1], [1, 2, 0]]) / 3, 12)
     one, other = _marginal(shares, PairSet(np.array([0, 0]), np.array([1, 2]), np.array([True, False])))
     assert one == other
-    assert _levels(np.array([0.5, 0.3, 0.1 + 0.2, 0.0])).tolist() == [2, 1, 1, 0]
+    assert _without_rounding(np.array([0.5, 0.3, 0.1 + 0.2, 0.0])).tolist() == [2, 1, 1, 0]

@@ -28,6 +28,8 @@ PROTOCOLS = (
     ("online", {}),
     ("ccml", {}),
     ("pairs", {}),
+    ("feedback", {"cases": 5, "queries": 8}),
+    ("feedback", {"cases": 5, "queries": 8, "wrong": 0.2}),
     ("full", {"draws": 20}),
     ("full", {"draws": 20, "split": "folds"}),
     ("full", {"draws": 20, "held_out": 0.3}),

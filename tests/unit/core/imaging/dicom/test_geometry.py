@@ -71,7 +71,7 @@ def test_a_series_of_files_tells_its_spacing_and_directions(tmp_path):
         volume = stack.volume()
         assert volume.voxels.shape == (6, 24, 32)
         assert volume.values.unit == "HU"
-        assert volume.measured()[3].mean() == pytest.approx(300 + 24.5 - 1024, abs=3)
+        assert volume.physical_values()[3].mean() == pytest.approx(300 + 24.5 - 1024, abs=3)
 
 
 @pytest.mark.filterwarnings("ignore:Invalid value for VR CS")

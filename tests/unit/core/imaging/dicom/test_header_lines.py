@@ -47,7 +47,7 @@ def test_every_element_is_a_line_in_order(dataset):
 
 
 @pytest.mark.parametrize(
-    ("name", "telling"),
+    ("name", "identifying"),
     [
         ("Patient's Name", True),
         ("Patient ID", True),
@@ -59,11 +59,11 @@ def test_every_element_is_a_line_in_order(dataset):
         ("Rows", False),
     ],
 )
-def test_what_could_tell_who_it_is_is_marked(dataset, name, identifying):
+def test_identifying_elements_are_marked(dataset, name, identifying):
     assert found(dataset, name).identifying is identifying
 
 
-def test_sequences_are_indented_and_what_is_inside_a_telling_one_tells(dataset):
+def test_sequences_are_indented_and_items_of_an_identifying_one_are_identifying(dataset):
     inner = Dataset()
     inner.CodeValue = "T-1"
     inner.ReferencedSOPInstanceUID = "1.2.3.4"
@@ -120,7 +120,7 @@ def test_ten_thousand_private_elements_are_listed_and_all_may_tell(dataset):
 
 
 def test_more_lines_than_can_be_read_are_counted(dataset, monkeypatch):
-    monkeypatch.setattr(header_lines_module, "MOST_LINES", 5)
+    monkeypatch.setattr(header_lines_module, "MAX_LINES", 5)
     every = len(header_lines(dataset)[0]) + header_lines(dataset)[1]
     lines, left = header_lines(dataset)
     assert (len(lines), left) == (5, every - 5)

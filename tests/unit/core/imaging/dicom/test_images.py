@@ -64,7 +64,7 @@ def test_notes_tell_the_view_and_never_the_patient():
         ({"BitsAllocated": 24}, "in 24 bits"),
         ({"NumberOfFrames": 999_999_999}, "possible number of frames"),
         ({"NumberOfFrames": 3}, "is cut off"),
-        ({"PixelData": b"\0\0"}, "is cut off: 2 bytes of pixels where 128 belong"),
+        ({"PixelData": b"\0\0"}, "is cut off: it has 2 bytes of pixels instead of 128"),
     ],
 )
 def test_sizes_that_cannot_be_are_refused_before_anything_is_decoded(element, says):

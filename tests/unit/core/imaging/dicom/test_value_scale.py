@@ -40,7 +40,7 @@ def test_ct_is_as_grey_wherever_it_was_made():
     other = ct_slice((GREY * 2).astype(np.int16))
     other.RescaleSlope = 0.5
     np.testing.assert_allclose(first(other).grey(), plain.grey(), atol=1e-6)
-    np.testing.assert_array_equal(plain.measured(), GREY.astype(np.float32) - 1024)
+    np.testing.assert_array_equal(plain.physical_values(), GREY.astype(np.float32) - 1024)
     np.testing.assert_allclose(plain.grey(), np.clip(GREY / 2048, 0, 1), atol=1e-6)
 
 
@@ -63,7 +63,7 @@ def test_without_a_window_grey_runs_over_what_is_no_padding():
     assert found.values.padding == (0.0, 80.0)
     assert (found.black, found.white) == (120.0, 2520.0)
     assert found.grey()[0, 0] == 0
-    assert found.padded()[0, :4].tolist() == [True, True, True, False]
+    assert found.padding_mask()[0, :4].tolist() == [True, True, True, False]
 
 
 def test_monochrome1_is_dark_where_numbers_are_high():

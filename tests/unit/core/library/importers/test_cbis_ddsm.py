@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from tests.helpers.bad_images import encoded, pattern, write_zip
+from tests.helpers.importer_scan import Scan
 from tests.helpers.mammograms import HEADER, PNG, cbis_files, cbis_line, roi
-from tests.helpers.scan import Scan
 
 
 def test_cbis_ddsm(tmp_path):
@@ -46,7 +46,7 @@ def test_cbis_ddsm(tmp_path):
     mask = "jpeg/Mass-Training_P_00001_LEFT_CC_2/1.2/P_00001.4.2/000001.png"
     assert scan.rejected[mask].reason == f"The mask of '{image}'."
     assert scan.rejected["jpeg/other/1/2.png"].reason == "No table describes it."
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_files_renamed_by_the_archive_are_found_by_their_folder(tmp_path):
@@ -59,7 +59,7 @@ def test_files_renamed_by_the_archive_are_found_by_their_folder(tmp_path):
     [case] = (scan := Scan(write_zip(tmp_path / "cbis.zip", files))).cases
     assert (case.region.x, case.region.y, case.region.width, case.region.height) == (7, 8, 9, 10)
     assert case.attributes["split"] == "test"
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_a_table_without_pathology_is_told(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.bad_images import encoded, pattern, write_zip
-from tests.helpers.scan import Scan
+from tests.helpers.importer_scan import Scan
 
 PNG = encoded(pattern())
 CODE, OTHER = "1121-127-700-500", "1123-211-520-3a0"
@@ -42,7 +42,7 @@ def test_the_code_is_the_finding_and_its_axes_are_attributes(tmp_path, table, na
         "system": "3a0",
     }
     assert not scan.rejected[name].failed
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_a_category_goes_before_the_code(tmp_path):

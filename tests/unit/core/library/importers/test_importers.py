@@ -13,7 +13,7 @@ from semblance.core.library.importers.registry import get_importer, importers, r
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers.bad_images import encoded, pattern, write_zip
-from tests.helpers.scan import Scan
+from tests.helpers.importer_scan import Scan
 
 PNG = encoded(pattern())
 
@@ -33,7 +33,7 @@ def test_sub_folders_are_findings(tmp_path):
     assert scan.kind == "folder"
     assert scan.findings == {"benign": 2, "malignant": 1, None: 1}
     assert [case.key for case in scan.cases] == ["3.png", "benign/1.png", "benign/2.png", "malignant/1.png"]
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_files_that_are_no_images_are_told(tmp_path):
         "a/empty.png": True,
         "a/empty": False,
     }
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_one_image(tmp_path):
@@ -117,7 +117,7 @@ def test_labels_beside_the_images(tmp_path):
         "labels.csv:6": True,
     }
     assert "'gone.png', which does not exist" in scan.rejected["labels.csv:5"].reason
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_labels_without_findings_leave_them_to_the_folders(tmp_path):
@@ -151,7 +151,7 @@ def test_case_ids_of_the_user(tmp_path):
     scan = Scan(zipped(tmp_path, "1.png", "2.png", "3.png", labels=labels))
     assert [case.key for case in scan.cases] == ["k1", "3.png"]
     assert scan.rejected["2.png"].failed
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_masks_named_by_labels_are_ignored(tmp_path):
@@ -159,7 +159,7 @@ def test_masks_named_by_labels_are_ignored(tmp_path):
     scan = Scan(zipped(tmp_path, "1.png", "1_mask.png", "1_mask_1.png", labels=labels), "folder")
     assert [case.path for case in scan.cases] == ["1.png"]
     assert "belonging to '1.png'" in scan.rejected["1_mask_1.png"].reason
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 @pytest.mark.parametrize("labels", ["a,b\n1,2\n", "\xff", "file,file\n"])
@@ -255,7 +255,7 @@ def test_tables_in_a_zip(tmp_path):
         "4.csv": True,
         "readme.md": False,
     }
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_a_bad_table_alone_is_an_error(tmp_path):
@@ -311,7 +311,7 @@ def test_real_sources(data, name, kind, findings):
     assert scan.kind == kind
     assert sorted(scan.findings.values()) == findings
     assert not any(item.failed for item in scan.rejected.values())
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_corel_as_folders_gives_the_same(data):

@@ -13,7 +13,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import ct_series
-from tests.helpers.scan import Scan
+from tests.helpers.importer_scan import Scan
 
 HEADER = "series,slice,x,y,w,h,finding,patient\n"
 
@@ -38,7 +38,7 @@ def test_rectangles_on_slices_of_a_series(series):
     assert (first.finding, first.patient, len(first.slices)) == ("emphysema", "P7", 6)
     # Without a patient in the table the header's counts.
     assert second.patient == "P1"
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
     assert not any(item.failed for item in scan.rejected.values())
 
 

@@ -13,8 +13,8 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers import dicom_files
 from tests.helpers.bad_images import encoded, pattern, write_zip
+from tests.helpers.importer_scan import Scan
 from tests.helpers.mammograms import HEADER, PNG, cbis_files, cbis_line
-from tests.helpers.scan import Scan
 
 PGM = encoded(pattern(), "PPM")
 
@@ -69,7 +69,7 @@ def test_a_line_of_info_is_a_case(tmp_path):
     assert set(failed) == {"Info.txt:9", "Info.txt:10", "Info.txt:11"}
     assert "lies outside" in failed["Info.txt:10"]
     assert "text file" in scan.rejected["Licence.txt"].reason
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_circles_count_from_the_bottom_row():
@@ -119,7 +119,7 @@ def test_mini_mias(data):
     assert len({case.patient for case in scan.cases}) == 81
     assert sum(case.region is None for case in scan.cases if case.finding != "normal") == 3
     assert not any(item.failed for item in scan.rejected.values())
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 # --- INbreast -----------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_inbreast(tmp_path):
     failed = [name for name, item in scan.rejected.items() if item.failed]
     assert failed == ["INbreast.csv: 20999999"]
     assert "outlines of an image that is missing" in scan.rejected["AllXML/20000000.xml"].reason
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_damaged_files_are_told_never_raised(tmp_path, seed):
         for _ in range(60):
             path = write_zip(tmp_path / "x.zip", {name: mutated(data, rng), **others})
             scan = Scan(path, "mammograms")
-            scan.assert_each_file_told_once()
+            scan.assert_each_file_reported_once()
             for case in scan.cases:
                 assert case.region is None or case.region.to_json()
 

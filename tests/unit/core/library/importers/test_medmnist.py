@@ -8,8 +8,8 @@ from semblance.core.imaging import ImageReader
 from semblance.core.library.importers.registry import recognise
 from semblance.core.library.importers.source import Source
 from tests.helpers.bad_images import write_zip
+from tests.helpers.importer_scan import Scan
 from tests.helpers.importers import medmnist
-from tests.helpers.scan import Scan
 
 
 @pytest.mark.parametrize("where", ["file", "zip", "folder"])

@@ -18,7 +18,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import ct_series
-from tests.helpers.scan import Scan
+from tests.helpers.importer_scan import Scan
 from tests.helpers.volumes import ball_on_wall, ct_of
 
 HEADER = "patient,view,polyp,scan,row,x,y,z\n"
@@ -146,7 +146,7 @@ def test_a_dicom_series_is_found_by_folder_and_uid_and_positions_by_its_geometry
     # Slices lie 2 mm apart from 0, pixels 0.5 mm from -10, -20: the middle of the box is the position.
     middle = (region.z + region.depth // 2, region.y + region.height // 2, region.x + region.width // 2)
     assert middle == (4, 12, 12)
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_without_a_column_the_patient_and_view_name_the_scan(tmp_path):
@@ -190,7 +190,7 @@ def test_files_that_are_neither_are_accounted(tmp_path):
     assert not scan.rejected["notes.txt"].failed
     assert scan.rejected["broken.npz"].failed
     assert "without volumes" in scan.rejected["flat.npz"].reason
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_a_zip_is_read_in_place(tmp_path):
@@ -226,7 +226,7 @@ def test_arrays_of_nothing_are_told(tmp_path):
     np.savez(tmp_path / "none.npz", ct=np.zeros((0, 5, 5, 5), np.int16))
     scan = found_in(listed(arrays(tmp_path), "A,prone,1,scans.npz,0,5,5,5\n"))
     assert "without volumes" in scan.rejected["none.npz"].reason
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_other_tables_are_not_taken_for_candidates(tmp_path):

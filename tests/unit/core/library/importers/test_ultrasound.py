@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.helpers.bad_images import encoded, pattern, write_zip
-from tests.helpers.scan import Scan
+from tests.helpers.importer_scan import Scan
 
 IMAGE = encoded(pattern(30, 40))
 
@@ -41,7 +41,7 @@ def test_masks_are_united_into_one_region(tmp_path):
     masks = [name for name in files if "_mask" in name]
     assert all(not scan.rejected[name].failed for name in masks)
     assert scan.rejected[masks[1]].reason == "The mask of 'set/benign/benign (1).png'."
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_a_mask_that_cannot_be_used_is_told_and_the_case_stays(tmp_path):
@@ -64,7 +64,7 @@ def test_a_mask_that_cannot_be_used_is_told_and_the_case_stays(tmp_path):
     failed = {name for name, item in scan.rejected.items() if item.failed}
     assert failed == {"1_mask.png", "2_mask.png", "3_mask.png"}
     assert "20 x 20 pixels, its image 40 x 30" in scan.rejected["1_mask.png"].reason
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_masks_named_by_labels_and_patients(tmp_path):
@@ -81,7 +81,7 @@ def test_masks_named_by_labels_and_patients(tmp_path):
         ("a.png", "benign", "p1", 1),
         ("b.png", "malignant", "p2", 5),
     ]
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()
 
 
 def test_images_without_masks_are_of_another_kind(tmp_path):
@@ -98,4 +98,4 @@ def test_busi(data):
     assert all(case.region is not None for case in scan.cases)
     # One of its masks belongs to an image of another size.
     assert [name for name, item in scan.rejected.items() if item.failed] == ["benign/benign_004_mask_1.png"]
-    scan.assert_each_file_told_once()
+    scan.assert_each_file_reported_once()

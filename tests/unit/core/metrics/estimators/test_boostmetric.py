@@ -237,9 +237,9 @@ def test_a_second_pass_looks_up_neighbours_in_the_space_of_the_first():
 
 def test_given_triplets_are_learnt_alone():
     X, codes, table, _ = small()
-    by_findings = make_learner("boostmetric", rounds=4).fit(X, codes)
+    answer_by_findings = make_learner("boostmetric", rounds=4).fit(X, codes)
     by_triplets = make_learner("boostmetric", rounds=4).fit(X, triplets=table)
-    assert by_triplets.objectives_[0] == pytest.approx(by_findings.objectives_[0], rel=1e-9)
+    assert by_triplets.objectives_[0] == pytest.approx(answer_by_findings.objectives_[0], rel=1e-9)
     with_both = make_learner("boostmetric", rounds=4).fit(X, codes, triplets=table[:30])
     assert with_both.metric().card.constraints == {"triplets": 30}
     assert with_both.metric().card.findings == {"0": 15, "1": 15, "2": 15}

@@ -81,7 +81,7 @@ def test_stretching_adds_the_square_of_a_direction() -> None:
     assert form.stretched(np.empty((0, 5))) is form
 
 
-def parts_of(along: float, seed: int = 0, n: int = 12) -> tuple[np.ndarray, list]:
+def problem_parts(along: float, seed: int = 0, n: int = 12) -> tuple[np.ndarray, list]:
     """Triplets of ``n`` queries; in ``along`` of them the first coordinate decides, else chance."""
     rng = np.random.default_rng(seed)
     points, parts = rng.normal(size=(120, 6)), []
@@ -94,11 +94,11 @@ def parts_of(along: float, seed: int = 0, n: int = 12) -> tuple[np.ndarray, list
 
 
 def test_queries_that_ask_for_the_same_agree() -> None:
-    assert agreement(*parts_of(1.0)) > 3.0 * max(0.05, agreement(*parts_of(0.0)))
-    assert agreement(*parts_of(0.0)) < 0.4
+    assert agreement(*problem_parts(1.0)) > 3.0 * max(0.05, agreement(*problem_parts(0.0)))
+    assert agreement(*problem_parts(0.0)) < 0.4
 
 
 def test_two_queries_cannot_agree() -> None:
-    points, parts = parts_of(1.0)
+    points, parts = problem_parts(1.0)
     assert agreement(points, parts[:2]) == 0.0
     assert agreement(points, [(triplets[:1] * 0, np.ones(1)) for triplets, _ in parts]) == 0.0

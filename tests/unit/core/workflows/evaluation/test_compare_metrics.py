@@ -13,7 +13,7 @@ from semblance.core.workflows.evaluation.compare_metrics import compare_metrics,
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -95,7 +95,7 @@ def test_a_large_library_is_sampled_by_its_seed(library):
 
 def test_the_table_can_be_cancelled(library):
     with pytest.raises(Cancelled):
-        disagreements(library, "plain", "learnt", reporter=Listening(cancel_after=1))
+        disagreements(library, "plain", "learnt", reporter=RecordingReporter(cancel_after=1))
 
 
 def test_a_query_is_needed(library):

@@ -9,7 +9,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate, evaluate_tables
 from semblance.core.workflows.features.extract_features import extract_features
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import table_library, write_table
 
 LEARNERS = ("euclidean", "bdm")
@@ -182,13 +182,11 @@ def test_evaluating_can_be_cancelled_and_tells_how_far_it_is(library):
     with pytest.raises(Cancelled):
         evaluate(
             EvaluateRequest(LEARNERS, "bdm", library=library, settings=ROUNDS),
-            reporter=Listening(cancel_after=2),
+            reporter=RecordingReporter(cancel_after=2),
         )
-    listening = Listening()
-    evaluate(
-        EvaluateRequest(LEARNERS, "bdm", library=library, settings=ROUNDS, repeats=2), reporter=listening
-    )
-    done, total, _ = listening.news[-1]
+    recorder = RecordingReporter()
+    evaluate(EvaluateRequest(LEARNERS, "bdm", library=library, settings=ROUNDS, repeats=2), reporter=recorder)
+    done, total, _ = recorder.messages[-1]
     assert done == total
 
 
@@ -222,8 +220,8 @@ def tables(tmp_path):
 
 def test_several_tables_are_each_as_alone_and_then_compared(tables):
     request = EvaluateRequest(LEARNERS, "bdm", settings=ROUNDS, repeats=2)
-    listening = Listening()
-    document = evaluate_tables(request, tables, reporter=listening)
+    recorder = RecordingReporter()
+    document = evaluate_tables(request, tables, reporter=recorder)
     json.dumps(document, allow_nan=False)
     assert set(document) == {"tables", "failed_tables", "friedman", "holm"}
     alone = evaluate(replace(request, table=tables[1]))
@@ -243,9 +241,9 @@ def test_several_tables_are_each_as_alone_and_then_compared(tables):
     )
     pairs = [pair for pair in document["holm"] if pair["score"] == "retrieval_accuracy@10"]
     assert [(pair["a"], pair["b"]) for pair in pairs] == [LEARNERS]
-    assert any(what.startswith("t3.csv: ") for *_, what in listening.news)
+    assert any(what.startswith("t3.csv: ") for *_, what in recorder.messages)
     with pytest.raises(Cancelled):
-        evaluate_tables(request, tables, reporter=Listening(cancel_after=2))
+        evaluate_tables(request, tables, reporter=RecordingReporter(cancel_after=2))
 
 
 def test_a_table_that_cannot_be_used_is_told_and_the_others_go_on(tables, tmp_path):

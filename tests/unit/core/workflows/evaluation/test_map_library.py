@@ -9,7 +9,7 @@ from semblance.core.workflows.evaluation import map_library as mapping
 from semblance.core.workflows.evaluation.map_library import map_library
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -22,7 +22,7 @@ def library(tmp_path_factory):
 @pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])
 def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
     monkeypatch.setattr(mapping, "UPDATE_S", 0.0)
-    heard = Listening()
+    heard = RecordingReporter()
     found = map_library(library, metric, reporter=heard)
     assert [one.kind for one in heard.partials[:2]] == [first, "neighbours"]
     assert heard.partials[0].share > 0
@@ -41,7 +41,7 @@ def test_the_same_library_gives_the_same_map(library):
 
 
 def test_asked_to_stop_it_keeps_what_there_is(library):
-    found = map_library(library, "plain", reporter=Listening(stop_after=2))
+    found = map_library(library, "plain", reporter=RecordingReporter(stop_after=2))
     assert found.kind == "neighbours"
     assert 0 < found.done < 750
     assert not found.growing
@@ -50,7 +50,7 @@ def test_asked_to_stop_it_keeps_what_there_is(library):
 
 def test_it_can_be_cancelled(library):
     with pytest.raises(Cancelled):
-        map_library(library, "plain", reporter=Listening(cancel_after=2))
+        map_library(library, "plain", reporter=RecordingReporter(cancel_after=2))
 
 
 def test_no_metric_and_too_few_cases_are_told(library, tmp_path):

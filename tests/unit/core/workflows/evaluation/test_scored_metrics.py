@@ -30,7 +30,7 @@ from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.images import striped_folder
-from tests.helpers.scored import CASES, TRAINED, calibrated, metric, snapshot
+from tests.helpers.scored_snapshots import CASES, TRAINED, metric, snapshot, with_calibration
 
 BOARD = snapshot(
     metric("plain", 0.6, learner="euclidean", rounds=0),
@@ -191,7 +191,7 @@ def test_a_metric_is_stale_once_there_are_new_cases_until_it_is_scored_again(tmp
 
 
 def test_the_calibration_of_the_current_metric_is_a_curve_and_a_number():
-    board = snapshot(calibrated(metric("sure", 0.8)), metric("old", 0.7))
+    board = snapshot(with_calibration(metric("sure", 0.8)), metric("old", 0.7))
     metrics = scored_metrics(board)
     (curve,) = calibration_curves(metrics, "sure")
     made = metrics[0].calibration
@@ -206,7 +206,7 @@ def test_the_calibration_of_the_current_metric_is_a_curve_and_a_number():
 
 
 def test_a_calibration_that_cannot_be_read_counts_as_none():
-    broken = calibrated(metric("sure", 0.8))
+    broken = with_calibration(metric("sure", 0.8))
     broken.scores["calibration"]["table"] = "?"
     (scored,) = scored_metrics(snapshot(broken))
     assert scored.calibration is None

@@ -21,8 +21,8 @@ from semblance.core.workflows.features.suitable_extractors import suitable_extra
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.images import striped_folder
-from tests.helpers.listening import Listening
-from tests.helpers.program import at_once
+from tests.helpers.program import run_at_once
+from tests.helpers.recording_reporter import RecordingReporter
 
 TOP = Path(__file__).resolve().parents[4]
 #: The quickest extractor of images.
@@ -98,17 +98,17 @@ def chunks(library: Path) -> dict[int, list[int]]:
 
 
 def test_every_case_gets_the_numbers_of_its_own_image(library, images):
-    listening = Listening()
-    result = extract_features(library, QUICK, reporter=listening)
+    recorder = RecordingReporter()
+    result = extract_features(library, QUICK, reporter=recorder)
     assert (result.extracted, result.cases, result.failed, result.n_features) == (12, 12, [], 36)
     found = numbers(library)
     extractor = make_extractor(QUICK)
     for path in images.rglob("*.png"):
         own = found[f"images/{path.relative_to(images).as_posix()}"]
         np.testing.assert_array_equal(own, extractor.extract(open_image(path)))
-    assert listening.news[0][:2] == (0, 12)
-    assert listening.news[-1][:2] == (12, 12)
-    assert listening.partials[-1] == 12
+    assert recorder.messages[0][:2] == (0, 12)
+    assert recorder.messages[-1][:2] == (12, 12)
+    assert recorder.partials[-1] == 12
 
 
 @pytest.mark.usefixtures("here")
@@ -223,10 +223,10 @@ def test_few_cases_are_shared_out(library, here, monkeypatch):
 @pytest.mark.parametrize("after", [1, 3])
 def test_cancelling_keeps_what_counted(library, here, monkeypatch, after):
     monkeypatch.setattr(measuring_order, "STEP", 2)
-    listening = Listening(cancel_after=after)
+    recorder = RecordingReporter(cancel_after=after)
     with pytest.raises(Cancelled):
-        extract_features(library, QUICK, workers=6, reporter=listening)
-    kept = listening.partials[-1]
+        extract_features(library, QUICK, workers=6, reporter=recorder)
+    kept = recorder.partials[-1]
     assert len(numbers(library)) == kept > 0
     result = extract_features(library, QUICK)
     assert (result.extracted, result.cases) == (12 - kept, 12)
@@ -234,7 +234,7 @@ def test_cancelling_keeps_what_counted(library, here, monkeypatch, after):
 
 def test_cancelling_ends_the_processes(library):
     with pytest.raises(Cancelled):
-        extract_features(library, QUICK, reporter=Listening(cancel_after=0))
+        extract_features(library, QUICK, reporter=RecordingReporter(cancel_after=0))
     assert extract_features(library, QUICK).extracted == 12
 
 
@@ -247,7 +247,7 @@ def test_two_programs_extracting_at_once_leave_every_case_once(library):
         "    sys.stdin.readline()\n"
         f"    print(module.extract_features(Path(sys.argv[1]), '{QUICK}', workers=2).extracted)\n"
     )
-    told = at_once(code, *[(library,)] * 2)
+    told = run_at_once(code, *[(library,)] * 2)
     assert sum(map(int, told)) == 12
     assert sorted(row for rows in chunks(library).values() for row in rows) == list(range(1, 13))
 

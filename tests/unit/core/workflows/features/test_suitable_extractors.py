@@ -16,6 +16,7 @@ def test_others_are_told_with_their_reason_and_published(tmp_path):
     assert fits[0].name == "encoder"
     assert {fit.name: fit.reason for fit in fits if not fit.is_suitable} == {
         "polyp": "no case is a volume",
+        "fusion": "it is made by naming several feature sets where a metric is trained",
         "raw": "no case comes from a table",
     }
     assert read_snapshot(library).extractors == fits

@@ -16,9 +16,9 @@ from semblance.core.workflows.library.file_reader import INCOMPLETE_STAMP
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import AWKWARD_NAMES, encoded, pattern, png_claiming
 from tests.helpers.images import striped_folder
-from tests.helpers.importing import arrays, counts, facts
+from tests.helpers.import_checks import arrays, counts, facts
 from tests.helpers.libraries import case_rows, numbers_set, raw, tables_of, values_of
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 
 
 def give_numbers(library: Path) -> None:
@@ -290,10 +290,10 @@ def small_batches(monkeypatch):
 @pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_cancelling_keeps_what_was_reported_and_the_next_import_finishes(images, library, after):
-    listening = Listening(cancel_after=after)
+    recorder = RecordingReporter(cancel_after=after)
     with pytest.raises(Cancelled):
-        import_source(images, library, reporter=listening)
-    reported = max(done for done, _, _ in listening.news)
+        import_source(images, library, reporter=recorder)
+    reported = max(done for done, _, _ in recorder.messages)
     with Library.open(library) as opened:
         cases, told = opened.summary()["cases"], len(opened.catalogue.files_without_cases())
     assert cases + told >= reported
@@ -310,7 +310,7 @@ def test_an_array_whose_change_was_only_half_read_is_read_whole(tmp_path, librar
         before = {r.case_id: r.content for r in opened.catalogue.all_cases()}
     arrays(source, seed=1)
     with pytest.raises(Cancelled):
-        import_source(source, library, reporter=Listening(cancel_after=2))
+        import_source(source, library, reporter=RecordingReporter(cancel_after=2))
     with Library.open(library) as opened:
         half = {r.case_id: r.content for r in opened.catalogue.all_cases()}
         assert 0 < sum(half[key] != before[key] for key in before) < 30
@@ -326,9 +326,9 @@ def test_an_array_whose_change_was_only_half_read_is_read_whole(tmp_path, librar
 
 @pytest.mark.usefixtures("small_batches")
 def test_progress_tells_what_is_written(images, library):
-    listening = Listening()
-    import_source(images, library, reporter=listening)
-    done = [number for number, total, _ in listening.news if total == 13]
+    recorder = RecordingReporter()
+    import_source(images, library, reporter=recorder)
+    done = [number for number, total, _ in recorder.messages if total == 13]
     assert done == sorted(done)
     assert done[0] == 0
     assert done[-1] == 13
@@ -336,9 +336,9 @@ def test_progress_tells_what_is_written(images, library):
 
 def test_large_images_are_written_in_smaller_groups(images, library, monkeypatch):
     monkeypatch.setattr(workflow, "BATCH_BYTES", 1)
-    listening = Listening()
-    import_source(images, library, reporter=listening)
-    assert len(listening.news) >= 12
+    recorder = RecordingReporter()
+    import_source(images, library, reporter=recorder)
+    assert len(recorder.messages) >= 12
 
 
 def test_a_full_disk_keeps_the_batches_before(images, library, monkeypatch):

@@ -11,9 +11,9 @@ from semblance.core.library.library import Library
 from semblance.core.workflows.library.import_source import import_source, recognise_source
 from tests.helpers.bad_images import encoded, pattern, write_zip
 from tests.helpers.images import striped_folder
-from tests.helpers.importing import arrays, counts, facts
+from tests.helpers.import_checks import arrays, counts, facts
 from tests.helpers.libraries import case_rows
-from tests.helpers.program import at_once
+from tests.helpers.program import run_at_once
 
 TOP = Path(__file__).resolve().parents[4]
 
@@ -148,7 +148,7 @@ def test_programs_that_import_the_same_at_once_share_its_cases(images, library):
         "import_source.BATCH = 2\nsys.stdin.readline()\n"
         "import_source.import_source(Path(sys.argv[1]), Path(sys.argv[2]))\n"
     )
-    at_once(code, *[(images, library)] * 2)
+    run_at_once(code, *[(images, library)] * 2)
     assert len(facts(library)) == 12
     with Library.open(library) as opened:
         assert len(opened.catalogue.sources()) == 1

@@ -22,7 +22,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.images import striped_folder
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 
 PLAIN = "raw + Euclidean"
 
@@ -65,7 +65,7 @@ def names(library):
 def test_a_better_metric_becomes_current_and_both_scores_are_told(imported, monkeypatch):
     monkeypatch.setattr(module, "SHORT_LIST", SHORT_LIST)
     library = imported(n=240, telling=4.0)
-    reporter = Listening()
+    reporter = RecordingReporter()
     done = prepare_library(library, reporter=reporter)
     plain, trained = done.metrics
     assert plain.name == PLAIN
@@ -247,7 +247,7 @@ def test_an_empty_library_is_refused(tmp_path):
         prepare_library(tmp_path / "empty.semblance")
 
 
-class _Impatient(Listening):
+class _Impatient(RecordingReporter):
     """Asks for a ranking whenever something was measured, and for cases to be measured first."""
 
     def __init__(self, library, query):
@@ -289,7 +289,7 @@ def test_a_preparation_cancelled_while_it_measures_leaves_a_ranking(tmp_path, mo
     library = tmp_path / "lib.semblance"
     import_source(striped_folder(tmp_path / "images", n=48), library)
 
-    class Ending(Listening):
+    class Ending(RecordingReporter):
         def check_cancelled(self):
             if any(news.extracted for news in self.partials):
                 raise Cancelled

@@ -13,7 +13,7 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.relink_images import relink
 from tests.helpers.bad_images import write_zip
 from tests.helpers.images import striped_folder
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 
 
 @pytest.fixture
@@ -166,5 +166,5 @@ def test_a_moved_zip_array_file_and_table(tmp_path, library, renamed):
 def test_looking_can_be_cancelled(images, library, tmp_path):
     moved(images, tmp_path / "new" / "study [1]")
     with pytest.raises(Cancelled):
-        relink(library, tmp_path / "new", reporter=Listening(cancel_after=0))
+        relink(library, tmp_path / "new", reporter=RecordingReporter(cancel_after=0))
     assert source_paths(library) == [images]

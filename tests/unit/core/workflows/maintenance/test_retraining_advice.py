@@ -13,7 +13,7 @@ from semblance.core.workflows.maintenance.retraining_advice import retraining_ad
 from semblance.core.workflows.maintenance.verify_library import verify_library
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from tests.helpers.program import semblance
+from tests.helpers.program import run_program
 
 
 def test_the_command_a_check_tells_makes_the_same_metric(library):
@@ -29,7 +29,7 @@ def test_the_command_a_check_tells_makes_the_same_metric(library):
     command = re.search(r"\((semblance train .*)\), or restore", finding.remedy)
     assert command
     words = shlex.split(command[1].replace("LIB", str(library)))
-    status, _, said = semblance(*words[1:])
+    status, _, said = run_program(*words[1:])
     assert status == 0, said
     assert verify_library(library).findings == []
     with Library.open(library) as opened:

@@ -9,8 +9,8 @@ from semblance.core.library import schema
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.workflows.maintenance.verify_library import verify_library
-from tests.helpers.checks import parts_of
 from tests.helpers.libraries import raw, settled, stored_features, tables_of
+from tests.helpers.verification import problem_parts
 from tests.unit.core.workflows.maintenance.conftest import CASES
 
 
@@ -28,7 +28,7 @@ def test_a_damaged_catalogue_is_recovered_and_the_old_one_kept(library):
     start = len(data) - 200_000
     data[start : start + 9000] = b"\xa7" * 9000
     file.write_bytes(data)
-    assert parts_of(verify_library(library)) == ["catalogue"]
+    assert problem_parts(verify_library(library)) == ["catalogue"]
     repaired = verify_library(library, repair=True)
     assert f"{CASES} cases" in repaired.findings[0].repaired
     assert (Path(repaired.moved_to) / CATALOGUE).read_bytes() == bytes(data)
@@ -41,7 +41,7 @@ def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
     file.write_bytes(b"not a database at all" * 500)
     for repair in (False, True):
         result = verify_library(library, repair=repair)
-        assert parts_of(result) == ["catalogue"]
+        assert problem_parts(result) == ["catalogue"]
         assert result.unrepaired_problems
         assert file.read_bytes() == b"not a database at all" * 500
         assert ("--repair" in result.findings[0].remedy) is not repair
@@ -87,9 +87,9 @@ def test_rows_that_point_to_nothing_are_taken_out(library):
     with raw(library) as connection:
         connection.execute("UPDATE cases SET file = 99999 WHERE id = 3")
     result = verify_library(library)
-    assert parts_of(result) == ["catalogue rows"]
+    assert problem_parts(result) == ["catalogue rows"]
     repaired = verify_library(library, repair=True)
-    assert parts_of(repaired) == ["catalogue rows", "catalogue rows"]
+    assert problem_parts(repaired) == ["catalogue rows", "catalogue rows"]
     assert repaired.unrepaired_problems == []
     assert verify_library(library).findings == []
     assert len(stored_features(library)[0]) == CASES - 1

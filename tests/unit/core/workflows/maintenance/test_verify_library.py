@@ -24,8 +24,8 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from tests.helpers.checks import parts_of
 from tests.helpers.libraries import raw, stored_features, tables_of
+from tests.helpers.verification import problem_parts
 from tests.unit.core.workflows.maintenance.conftest import CASES
 
 
@@ -94,7 +94,7 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     with pytest.raises(BadInput, match=r"'colour_edge_texture' .*lost or damaged"):
         stored_features(library)
     result = verify_library(library)
-    assert parts_of(result) == ["features"]
+    assert problem_parts(result) == ["features"]
     assert result.findings[0].files == ("features/1.zarr/c/0/0",)
     assert f"{CASES} of {CASES} cases have no features" in result.findings[0].says
     assert "Metric 'plain'." in result.works
@@ -116,7 +116,7 @@ def test_cases_whose_images_are_gone_too_are_counted(library):
     images = sorted((library.parent / "images").rglob("*.png"))
     images[0].unlink()
     result = verify_library(library, repair=True)
-    assert parts_of(result) == ["images", "features"]
+    assert problem_parts(result) == ["images", "features"]
     assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
     assert len(result.unrepaired_problems) == 2
     assert len(stored_features(library)[0]) == CASES - 1
@@ -135,12 +135,12 @@ def test_a_store_without_its_description_gets_one(library, damage, checked):
     else:
         description.unlink()
     result = verify_library(library)
-    assert parts_of(result) == ["features"]
+    assert problem_parts(result) == ["features"]
     assert "the description of its features is lost or damaged" in result.findings[0].says
     repaired = verify_library(library, repair=True)
     assert "All its features can be read" in repaired.findings[0].repaired
     np.testing.assert_array_equal(stored_features(library)[1], before)
-    assert parts_of(verify_library(library)) == ([] if checked else ["features"])
+    assert problem_parts(verify_library(library)) == ([] if checked else ["features"])
 
 
 def test_numbers_without_check_sums_are_told_without_alarm(library):
@@ -158,7 +158,7 @@ def test_a_damaged_metric_is_named_and_its_card_kept(library):
     whole = file.read_bytes()
     flip(file)
     result = verify_library(library, repair=True)
-    assert parts_of(result) == ["metric"]
+    assert problem_parts(result) == ["metric"]
     assert "Metric 'plain' cannot be used" in result.findings[0].says
     assert "semblance train LIB --learner euclidean --name plain)" in result.findings[0].remedy
     assert file.exists()
@@ -205,7 +205,7 @@ def test_thumbnails_and_prepared_metrics_are_made_again(library):
     prepared.write_bytes(prepared.read_bytes()[:100])
     (library / "thumbnails.sqlite").write_bytes(b"this is no database" * 300)
     repaired = verify_library(library, repair=True)
-    assert parts_of(repaired) == ["thumbnails", "derived"]
+    assert problem_parts(repaired) == ["thumbnails", "derived"]
     assert not any(finding.harm for finding in repaired.findings)
     assert repaired.findings[0].repaired == f"{CASES} of {CASES} thumbnails were made again."
     assert repaired.findings[1].repaired == "Made again."
@@ -223,7 +223,7 @@ def test_missing_and_changed_images_are_told_apart(library):
     images[1].write_bytes(images[2].read_bytes() + b" ")
     os.utime(images[3])
     result = verify_library(library, repair=True)
-    assert parts_of(result) == ["images", "images"]
+    assert problem_parts(result) == ["images", "images"]
     assert [len(finding.files) for finding in result.findings] == [1, 1]
     with Library.open(library) as opened:
         assert sum(r.state == "missing" for r in opened.catalogue.all_cases()) == 1

@@ -21,7 +21,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_curve import CurvePoint
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.libraries import tables_of
-from tests.helpers.listening import Listening
+from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import table_library
 
 
@@ -87,9 +87,9 @@ def test_the_kept_metric_is_the_one_that_was_scored(library):
 
 
 def test_the_curve_is_told_while_it_trains_and_kept(library):
-    listening = Listening()
-    result = train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=listening)
-    told = [p for p in listening.partials if isinstance(p, CurvePoint)]
+    recorder = RecordingReporter()
+    result = train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=recorder)
+    told = [p for p in recorder.partials if isinstance(p, CurvePoint)]
     points = list({point.round: point for point in told}.values())
     assert [point.round for point in points] == list(range(1, len(points) + 1))
     objectives = [point.objective for point in points]
@@ -103,9 +103,9 @@ def test_the_curve_is_told_while_it_trains_and_kept(library):
 
 def test_the_last_round_is_scored_whatever_it_takes(monkeypatch, library):
     monkeypatch.setattr(training_curve, "CURVE_SHARE", 1e-9)
-    listening = Listening()
-    train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=listening)
-    told = [p for p in listening.partials if isinstance(p, CurvePoint)]
+    recorder = RecordingReporter()
+    train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=recorder)
+    told = [p for p in recorder.partials if isinstance(p, CurvePoint)]
     assert [p.round for p in told if p.held_out_accuracy is not None] == [1, told[-1].round]
     assert told[-2].round == told[-1].round
     with Library.open(library) as opened:
@@ -142,7 +142,7 @@ def test_cancelling_keeps_nothing_and_harms_nothing(library, after):
         train_metric(
             library,
             TrainRequest("bdm", "mine", settings={"rounds": 500}),
-            reporter=Listening(cancel_after=after),
+            reporter=RecordingReporter(cancel_after=after),
         )
     assert tables_of(library) == before
     assert len(list((library / "metrics").iterdir())) == 1
@@ -152,7 +152,7 @@ def test_stopping_keeps_the_best_so_far(library):
     result = train_metric(
         library,
         TrainRequest("bdm", "mine", settings={"rounds": 500}),
-        reporter=Listening(stop_after=12),
+        reporter=RecordingReporter(stop_after=12),
     )
     assert kept(library) == {"mine": "bdm"}
     assert 1 <= result.card["rounds"] < 12

@@ -30,7 +30,7 @@ from semblance.core.workflows.reports import export_plots, metric_cards, write_r
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from tests.helpers.dicom_files import save
-from tests.helpers.telling import told_by, told_by_bytes
+from tests.helpers.file_contents import texts_in_bytes, texts_in_file
 from tests.unit.core.workflows.library.test_import_privacy import PLANTED, film
 
 WORKFLOWS = Path(__file__).resolve().parents[4] / "core" / "workflows"
@@ -183,7 +183,7 @@ def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
     files = EXPORTS[workflow][kind]((library, case, tmp_path))
     assert files
     for file in files:
-        assert planted_in(told_by(file)) == [], file.name
+        assert planted_in(texts_in_file(file)) == [], file.name
         assert planted_in(file.name) == []
     assert len(list_exports(library)) > noted
 
@@ -193,7 +193,7 @@ def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
     library, search, _ = of_files
     options = ReportOptions(clinic="Clinic", comment="looks alike")
     file = write_reports.write_search_report(library, search, tmp_path / f"report{suffix}", options)
-    told = told_by(file)
+    told = texts_in_file(file)
     assert planted_in(told) == []
     assert "Case 2" in told
     assert planted_in(json.dumps([{**line, "by": ""} for line in list_exports(library)])) == []
@@ -204,7 +204,7 @@ def test_batches_of_ordinary_files_tell_no_name(of_files, tmp_path):
     library, search, cases = of_files
     write_reports.write_reports(library, search, [*cases[4:6], "gone"], tmp_path / "batch", "html")
     for file in (tmp_path / "batch").iterdir():
-        assert planted_in(told_by(file) + file.name) == [], file.name
+        assert planted_in(texts_in_file(file) + file.name) == [], file.name
     index = (tmp_path / "batch" / "reports.csv").read_text()
     assert [line.split(",")[:2] for line in index.splitlines()[1:]] == [
         ["report-0001.html", "Case 1"],
@@ -266,7 +266,7 @@ def test_the_search_reads_pdfs_and_what_describes_them():
     canvas.setAuthor("Zebrovich")
     canvas.drawString(50, 500, "Larkspur Lane")
     canvas.save()
-    assert {"zebrovich", "larkspur"} <= set(planted_in(told_by_bytes(data.getvalue())))
+    assert {"zebrovich", "larkspur"} <= set(planted_in(texts_in_bytes(data.getvalue())))
 
 
 def test_the_search_reads_texts_in_images():
@@ -274,7 +274,7 @@ def test_the_search_reads_texts_in_images():
     info.add_text("Author", "Zebrovich", zip=True)
     data = io.BytesIO()
     Image.new("L", (4, 4)).save(data, "PNG", pnginfo=info)
-    assert planted_in(told_by_bytes(data.getvalue())) == ["zebrovich"]
+    assert planted_in(texts_in_bytes(data.getvalue())) == ["zebrovich"]
 
 
 def test_the_search_reads_zips_in_zips_and_images_in_pages():
@@ -283,16 +283,16 @@ def test_the_search_reads_zips_in_zips_and_images_in_pages():
         archive.writestr("x.json", json.dumps({"who": "Zebrovich"}))
     with zipfile.ZipFile(outer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("inner.zip", inner.getvalue())
-    assert planted_in(told_by_bytes(outer.getvalue())) == ["zebrovich"]
+    assert planted_in(texts_in_bytes(outer.getvalue())) == ["zebrovich"]
     import base64
 
     page = b'<img src="data:application/zip;base64,' + base64.b64encode(outer.getvalue()) + b'">'
-    assert planted_in(told_by_bytes(page)) == ["zebrovich"]
+    assert planted_in(texts_in_bytes(page)) == ["zebrovich"]
 
 
 def test_the_search_reads_dicom(tmp_path):
     save(film(1), tmp_path / "a.dcm")
-    assert {"zebrovich", "778813", "20190308"} <= set(planted_in(told_by(tmp_path / "a.dcm")))
+    assert {"zebrovich", "778813", "20190308"} <= set(planted_in(texts_in_file(tmp_path / "a.dcm")))
 
 
 def test_an_exported_metric_tells_not_even_when_it_was_written(made, tmp_path):

@@ -27,10 +27,10 @@ from semblance.core.workflows.reports.export_plots import (
     export_plots,
     export_scores,
 )
-from tests.helpers.scored import calibrated, metric, snapshot
+from tests.helpers.scored_snapshots import metric, snapshot, with_calibration
 
 METRICS = scored_metrics(
-    snapshot(calibrated(metric("BDM", 0.8)), metric("Euclidean", 0.6, learner="euclidean", rounds=0))
+    snapshot(with_calibration(metric("BDM", 0.8)), metric("Euclidean", 0.6, learner="euclidean", rounds=0))
 )
 PLOTS = {
     ACCURACY: accuracy_curves(METRICS, "BDM"),

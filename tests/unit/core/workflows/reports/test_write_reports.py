@@ -24,7 +24,7 @@ from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.batch_queries import all_cases, held_out_cases, listed_cases
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library
 
 

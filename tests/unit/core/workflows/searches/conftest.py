@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.libraries import raw
-from tests.helpers.striped import striped_library
+from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library
 
 

@@ -25,8 +25,8 @@ from semblance.core.workflows.searches import open_metrics as open_metrics_modul
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from tests.helpers.asked import ids
-from tests.helpers.listening import Listening
+from tests.helpers.ranked_searches import ids
+from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import table_library, write_table
 
 TOP = Path(__file__).resolve().parents[4]
@@ -179,7 +179,7 @@ def test_only_a_few_libraries_are_kept_open(tmp_path, monkeypatch):
 
 def test_preparing_can_be_cancelled(table):
     with pytest.raises(Cancelled):
-        nearest_cases(table, "plain", Query("t/c0"), reporter=Listening(cancel_after=-1))
+        nearest_cases(table, "plain", Query("t/c0"), reporter=RecordingReporter(cancel_after=-1))
     assert nearest_cases(table, "plain", Query("t/c0")).ranked
 
 

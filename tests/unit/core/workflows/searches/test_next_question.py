@@ -14,8 +14,8 @@ from semblance.core.searches.questions import FEW_QUESTIONS, MANY_QUESTIONS, Ans
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import next_question
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from tests.helpers.asked import ranked
 from tests.helpers.libraries import finding_of
+from tests.helpers.ranked_searches import ranked
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.saved_searches import branch, reopen, search_record
-from tests.helpers.asked import ids, ranked
+from tests.helpers.ranked_searches import ids, ranked
 
 
 @pytest.fixture

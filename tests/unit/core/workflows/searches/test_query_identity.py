@@ -22,9 +22,9 @@ from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from tests.helpers.asked import ids, ranked
 from tests.helpers.dicom_files import ROOT, image, save
 from tests.helpers.images import stripes
+from tests.helpers.ranked_searches import ids, ranked
 from tests.helpers.tables import PLAIN
 
 #: Of the folder of striped images: a case, and the other one of its patient.

@@ -19,9 +19,9 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases
-from tests.helpers.asked import ids
 from tests.helpers.bad_images import encoded, pattern
 from tests.helpers.images import striped_folder
+from tests.helpers.ranked_searches import ids
 from tests.helpers.tables import PLAIN, table_library, write_table
 
 

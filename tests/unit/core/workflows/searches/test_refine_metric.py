@@ -26,8 +26,8 @@ from semblance.core.workflows.searches.open_metrics import close_loaded_metrics,
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from tests.helpers.asked import ranked
 from tests.helpers.libraries import raw
+from tests.helpers.ranked_searches import ranked
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import saved_searches
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
-from tests.helpers.asked import ranked
 from tests.helpers.images import striped_folder
+from tests.helpers.ranked_searches import ranked
 from tests.helpers.tables import PLAIN, table_library
 
 

@@ -16,7 +16,7 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import concepts, refine_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refinement_session import open_refinement
-from tests.helpers.asked import ranked
+from tests.helpers.ranked_searches import ranked
 
 
 @pytest.fixture

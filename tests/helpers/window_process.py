@@ -1,4 +1,4 @@
-"""The real window in a process of its own, told what to do line by line."""
+"""The real window in another process. It reads commands line by line."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 TOP = Path(__file__).resolve().parents[2]
 
 
-class DrivenWindow:
-    """A program with its window; every line is a thing a person does, its answer what is there afterwards."""
+class WindowProcess:
+    """A process with the window. Each command is an action of a user; the response is the state afterwards."""
 
     def __init__(self, home: Path) -> None:
         home.mkdir(exist_ok=True)
         folders = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"), str(home))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.helpers.driven"],
+            [sys.executable, "-m", "tests.helpers.window_process"],
             cwd=TOP,
             env=os.environ | folders | {"PYTHONPATH": str(TOP), "QT_QPA_PLATFORM": "offscreen"},
             stdin=subprocess.PIPE,
@@ -33,36 +33,36 @@ class DrivenWindow:
         )
         self.pid = self._process.pid
 
-    def begin(self, what: str, *args: Any) -> None:
-        """Start something; :meth:`told` waits for it."""
+    def send_command(self, command: str, *args: Any) -> None:
+        """Send a command. :meth:`read_state` waits for its end."""
         assert self._process.stdin is not None
-        print(json.dumps([what, *map(_plain, args)]), file=self._process.stdin, flush=True)
+        print(json.dumps([command, *map(_plain, args)]), file=self._process.stdin, flush=True)
 
-    def told(self) -> dict[str, Any]:
-        """What is there once the window rests: see :func:`_there`."""
+    def read_state(self) -> dict[str, Any]:
+        """The state when the window is idle, see :func:`_window_state`."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, f"the window ended with {self._process.wait()}"
-        found: dict[str, Any] = json.loads(line)
-        return found
+        state: dict[str, Any] = json.loads(line)
+        return state
 
-    def do(self, what: str, *args: Any) -> dict[str, Any]:
-        self.begin(what, *args)
-        return self.told()
+    def run_command(self, command: str, *args: Any) -> dict[str, Any]:
+        self.send_command(command, *args)
+        return self.read_state()
 
     def kill(self) -> None:
-        """End it and its processes without a word."""
+        """Kill the window and its processes."""
         if self._process.poll() is None:
             os.killpg(self.pid, signal.SIGKILL)
-        self._over()
+        self._wait_for_end()
 
     def quit(self) -> int:
-        """Close the window as a person does; the exit status."""
+        """Close the window as a user does and return the exit status."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        return self._over()
+        return self._wait_for_end()
 
-    def _over(self) -> int:
+    def _wait_for_end(self) -> int:
         status = self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
@@ -74,7 +74,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def _there(window: MainWindow) -> dict[str, Any]:
+def _window_state(window: MainWindow) -> dict[str, Any]:
     state = window.state
     return {
         "library": str(state.path) if state.path else None,
@@ -83,7 +83,9 @@ def _there(window: MainWindow) -> dict[str, Any]:
         "judged": state.judgement_count,
         "ledger": state.ledger,
         "ranked": len(state.ranking.ranked) if state.ranking else 0,
-        "told": [[one.level, one.what, one.hint] for one in window.context.messages.history],
+        "messages": [
+            [message.level, message.command, message.hint] for message in window.context.messages.history
+        ],
     }
 
 
@@ -109,7 +111,7 @@ def main() -> None:
         search_operations.submit_query(context, Query(case=window.state.columns.ids[case]))
 
     def judge(ranks: list[int], verdict: int) -> None:
-        """One after another, as fast as the window takes them."""
+        """Judge cases one after another, as fast as the window accepts them."""
         ranked = [window.state.ranking.ranked[rank].row for rank in ranks] if window.state.ranking else []
         for row in ranked:
             grid.judged.emit(row, verdict)
@@ -127,10 +129,10 @@ def main() -> None:
         "look": lambda: None,
     }
     for line in sys.stdin:
-        what, *args = json.loads(line)
-        commands[what](*args)
+        command, *args = json.loads(line)
+        commands[command](*args)
         settle(window)
-        print(json.dumps(_there(window)), flush=True)
+        print(json.dumps(_window_state(window)), flush=True)
     window.close()
     window.deleteLater()
     flush()

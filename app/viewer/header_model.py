@@ -1,4 +1,4 @@
-"""The lines of a file's header as a table model: searched, and without who the patient is unless asked."""
+"""The table model of a file's header, with search. Identifying values are hidden by default."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _VALUE = 3
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class HeaderRows(QAbstractTableModel):
+class HeaderModel(QAbstractTableModel):
     """``found``: the lines that are shown."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._lines: list[HeaderLine] = []
-        self._wanted = ""
-        self.who = False
+        self._search_text = ""
+        self.identifying_shown = False
         self.found: list[HeaderLine] = []
 
     def set_lines(self, lines: list[HeaderLine]) -> None:
@@ -31,26 +31,26 @@ class HeaderRows(QAbstractTableModel):
         self._apply()
 
     def search(self, text: str) -> None:
-        """Only lines that have every word of ``text`` in their tag, name, or value as far as it is shown."""
-        self._wanted = text
+        """Show only lines that have every word of ``text`` in tag, name or visible value."""
+        self._search_text = text
         self._apply()
 
-    def show_who(self, on: bool) -> None:
-        """Show what could tell who the patient is."""
-        self.who = on
+    def set_identifying_shown(self, on: bool) -> None:
+        """Show or hide values that can identify the patient."""
+        self.identifying_shown = on
         self._apply()
 
     def value(self, line: HeaderLine) -> str:
         """The value as it is shown."""
-        return HIDDEN if line.identifying and line.value and not self.who else line.value
+        return HIDDEN if line.identifying and line.value and not self.identifying_shown else line.value
 
     def row_text(self, row: int) -> str:
-        """A line as it is copied: its columns parted by tabs."""
+        """The columns of a row, separated by tabs."""
         line = self.found[row]
         return "\t".join((line.tag, _INDENT * line.depth + line.name, line.vr, self.value(line)))
 
     def _apply(self) -> None:
-        words = self._wanted.casefold().split()
+        words = self._search_text.casefold().split()
         self.beginResetModel()
         self.found = [line for line in self._lines if all(word in self._text(line) for word in words)]
         self.endResetModel()
@@ -81,6 +81,6 @@ class HeaderRows(QAbstractTableModel):
             return plain_tip(text.strip()) if role == Qt.ItemDataRole.ToolTipRole else text
         if role == Qt.ItemDataRole.ForegroundRole:
             look = theme()
-            hidden = index.column() == _VALUE and line.identifying and not self.who
+            hidden = index.column() == _VALUE and line.identifying and not self.identifying_shown
             return QColor(look.text if index.column() in (1, _VALUE) and not hidden else look.third)
         return None

@@ -1,9 +1,9 @@
-"""What checks of libraries found."""
+"""Results of verifying a library."""
 
 from __future__ import annotations
 
 from semblance.core.workflows.maintenance.problems import VerificationResult
 
 
-def parts_of(result: VerificationResult) -> list[str]:
+def problem_parts(result: VerificationResult) -> list[str]:
     return [finding.part for finding in result.findings]

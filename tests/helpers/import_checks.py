@@ -1,4 +1,4 @@
-"""What the tests of importing ask of a library."""
+"""Facts about imported libraries, and arrays to import."""
 
 from __future__ import annotations
 

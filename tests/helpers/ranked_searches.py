@@ -1,4 +1,4 @@
-"""Rankings as the window gets them."""
+"""Ranked searches as the window gets them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import SearchResult
 
 
-def asked_for(result: SearchResult | None) -> RankedSearch | None:
-    """``result`` as the answer to a search that nothing refines."""
+def unrefined_search(result: SearchResult | None) -> RankedSearch | None:
+    """``result`` as the ranked search of a search without refinement."""
     return None if result is None else RankedSearch(Search(result.metric, result.query), result)
 
 
 def ids(result: SearchResult) -> list[str]:
-    """The ranked cases."""
+    """The ids of the ranked cases, nearest first."""
     return [case.case_id for case in result.ranked]
 
 
-def ranked(asked: RankedSearch) -> list[str]:
-    """The cases of an answer, the nearest first."""
-    return ids(asked.result)
+def ranked(search: RankedSearch) -> list[str]:
+    """The ids of the ranked cases of a ranked search, nearest first."""
+    return ids(search.result)

@@ -1,4 +1,4 @@
-"""The program in another language for a while."""
+"""Runs a block in another language."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from semblance.core.language import ENGLISH, LANGUAGE_VARIABLE, set_language
 
 
 @contextmanager
-def using_language(code: str) -> Iterator[None]:
-    before = os.environ.get(LANGUAGE_VARIABLE)
+def use_language(code: str) -> Iterator[None]:
+    previous = os.environ.get(LANGUAGE_VARIABLE)
     set_language(code)
     try:
         yield
     finally:
-        set_language(before or ENGLISH)
-        if before is None:
+        set_language(previous or ENGLISH)
+        if previous is None:
             del os.environ[LANGUAGE_VARIABLE]

@@ -1,4 +1,4 @@
-"""Jobs without processes: each waits until the test lets it run, here and at once."""
+"""Jobs without processes. They wait until the test runs them in its own thread."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from semblance.app.shell.jobs import Jobs, Lane
 from semblance.core.tasks import Reporter
 
 
-class HeldTask:
-    """Stands in for :class:`semblance.core.engine.Task`."""
+class ManualTask:
+    """Replaces :class:`semblance.core.engine.Task`."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self.future: Future[Any] = Future()
@@ -24,18 +24,18 @@ class HeldTask:
         self.future.cancel()
 
     def stop(self) -> None:
-        """Nothing here goes on long enough."""
+        """The work here is never long enough to be stopped."""
 
     def run(self) -> None:
         if not self.future.set_running_or_notify_cancel():
             return
         try:
             self.future.set_result(self._work())
-        except Exception as error:  # noqa: BLE001 - handed on, as a process does
+        except Exception as error:  # noqa: BLE001 - passed on, as a process does
             self.future.set_exception(error)
 
 
-class _Telling(Reporter):
+class PartialResultReporter(Reporter):
     """Hands partial results to the job, as the engine does."""
 
     def __init__(self, listener: Callable[[str, object], object]) -> None:
@@ -45,36 +45,36 @@ class _Telling(Reporter):
         self._listener("partial", result)
 
 
-class HeldEngine:
-    """Stands in for :class:`semblance.core.engine.Engine`."""
+class ManualEngine:
+    """Replaces :class:`semblance.core.engine.Engine`."""
 
-    def __init__(self, held: list[HeldTask]) -> None:
-        self._held = held
+    def __init__(self, held: list[ManualTask]) -> None:
+        self._tasks = held
 
     def submit(
         self, function: Callable[..., Any], *args: Any, listener: object = None, **kwargs: Any
-    ) -> HeldTask:
+    ) -> ManualTask:
         if callable(listener) and "reporter" in inspect.signature(function).parameters:
-            kwargs["reporter"] = _Telling(listener)
-        task = HeldTask(lambda: function(*args, **kwargs))
-        self._held.append(task)
+            kwargs["reporter"] = PartialResultReporter(listener)
+        task = ManualTask(lambda: function(*args, **kwargs))
+        self._tasks.append(task)
         return task
 
     def shutdown(self) -> None:
-        """There is nothing to end."""
+        """There is no process to end."""
 
 
-class HeldJobs(Jobs):
-    """``let_run`` runs what waits, and delivers the results."""
+class ManualJobs(Jobs):
+    """``held`` are the waiting tasks. ``run_pending`` runs them and delivers their results."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.held: list[HeldTask] = []
+        self.held: list[ManualTask] = []
 
-    def let_run(self) -> None:
+    def run_pending(self) -> None:
         while self.held:
             self.held.pop(0).run()
             QCoreApplication.processEvents()
 
     def _engine(self, lane: Lane) -> Any:
-        return HeldEngine(self.held)
+        return ManualEngine(self.held)

@@ -1,4 +1,4 @@
-"""What an importer tells of a source, and that it tells every file exactly once."""
+"""Scans a source with an importer, and checks that every file is reported once."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from semblance.core.tasks import SILENT
 
 
 class Scan:
-    """What an importer told about a source."""
+    """The cases and rejected files that an importer reports."""
 
     def __init__(self, path: Path, kind: str = "auto") -> None:
         with Source.open(path) as source:
             importer = recognise(source)[0][0] if kind == "auto" else get_importer(kind)
             found = list(importer.scan(source, SILENT))
-            again = list(importer.scan(source, SILENT))
+            second_time = list(importer.scan(source, SILENT))
             self.entries = {source.label(entry.path) for entry in source.entries()}
             self.label = source.label
-        assert repr(found) == repr(again)
+        assert repr(found) == repr(second_time)
         self.kind = importer.kind
-        self.cases = [item for item in found if isinstance(item, FoundCase)]
-        self.rejected = {item.path: item for item in found if isinstance(item, RejectedFile)}
+        self.cases = [found_file for found_file in found if isinstance(found_file, FoundCase)]
+        self.rejected = {
+            found_file.path: found_file for found_file in found if isinstance(found_file, RejectedFile)
+        }
         assert len({case.key for case in self.cases}) == len(self.cases)
-        assert all(item.reason for item in self.rejected.values())
+        assert all(found_file.reason for found_file in self.rejected.values())
 
     @property
     def findings(self) -> dict[str | None, int]:
         return dict(Counter(case.finding for case in self.cases))
 
-    def assert_each_file_told_once(self) -> None:
+    def assert_each_file_reported_once(self) -> None:
         with_cases = {self.label(path) for case in self.cases for path in case.paths}
         assert not with_cases & set(self.rejected)
         assert self.entries <= with_cases | set(self.rejected)

@@ -1,4 +1,4 @@
-"""A library snapshot with made-up, plausible scores: for plots and tables that need no real library."""
+"""Library snapshots with invented scores, for plots and tables that need no real library."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def scores(
     measured_on: str = HELD_OUT_PATIENTS,
     n_test: int = CASES - TRAINED,
 ) -> dict[str, Any]:
-    """Scores as a library keeps them: accuracy falls slowly with k, and the ROC bends with it."""
+    """Scores as a library stores them. Accuracy falls slowly with k."""
     k = np.arange(1, 51)
     mean = accuracy - 0.002 * k
     curve = IntervalCurve(
@@ -48,7 +48,7 @@ def scores(
     area = float(np.trapezoid(tpr, fpr))
     roc = FindingRoc(tuple(fpr.tolist()), tuple(tpr.tolist()), area, (area - 0.05, min(1.0, area + 0.04)))
     share, rest = divmod(n_test, len(findings))
-    counts = {name: share + (rest if place == 0 else 0) for place, name in enumerate(findings)}
+    counts = {name: share + (rest if index == 0 else 0) for index, name in enumerate(findings)}
     return MetricScores(
         measured_on, TRAINED, counts, 10, 0, curve, curve, area, dict.fromkeys(findings, roc)
     ).to_json()
@@ -66,14 +66,16 @@ def metric(
     learner: str = "bdm",
     rounds: int = 30,
     card: dict[str, Any] | None = None,
-    **more: Any,
+    **options: Any,
 ) -> MetricFacts:
-    """A metric trained on the first cases; without ``accuracy`` it was never scored."""
-    kept = (
-        None if accuracy is None else {**scores(accuracy, **more), "training_curve": training_points(rounds)}
+    """A metric trained on the first cases. Without ``accuracy`` it has no scores."""
+    all_scores = (
+        None
+        if accuracy is None
+        else {**scores(accuracy, **options), "training_curve": training_points(rounds)}
     )
     split = {"split": {"seed": 7, "fraction": 0.3, "by_patient": True}}
-    return MetricFacts(name, learner, "gabor", {**split, **(card or {})}, kept, np.arange(TRAINED))
+    return MetricFacts(name, learner, "gabor", {**split, **(card or {})}, all_scores, np.arange(TRAINED))
 
 
 def snapshot(
@@ -91,9 +93,8 @@ def snapshot(
     return LibrarySnapshot(Path("made-up"), "made-up", writable, (), columns, sets, metrics, (), cases, FITS)
 
 
-def calibrated(made: MetricFacts, findings: Sequence[str] = FINDINGS) -> MetricFacts:
-    """The same metric with its vote calibrated on the cases it was not trained on: votes that tend to be
-    right."""
+def with_calibration(metric_: MetricFacts, findings: Sequence[str] = FINDINGS) -> MetricFacts:
+    """The same metric, calibrated on the cases it was not trained on. Most votes are right."""
     rows = np.arange(TRAINED, CASES)
     votes = rows % 11
     held_out = NeighbourVotes(
@@ -105,6 +106,6 @@ def calibrated(made: MetricFacts, findings: Sequence[str] = FINDINGS) -> MetricF
         findings[-1] if len(findings) == 2 else None,
         HELD_OUT_PATIENTS,
     )
-    found = calibrate(held_out, findings)
-    assert found is not None
-    return replace(made, scores={**(made.scores or {}), "calibration": found.to_json()})
+    calibration = calibrate(held_out, findings)
+    assert calibration is not None
+    return replace(metric_, scores={**(metric_.scores or {}), "calibration": calibration.to_json()})

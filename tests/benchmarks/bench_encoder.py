@@ -1,0 +1,131 @@
+"""The encoder against bare onnxruntime on the same decoded images, a library of small images, and one query.
+
+Bare: Pillow resizes, numpy scales, onnxruntime runs, written down as one would in a script.
+
+The ratio is of processor times, measured in turns, so that other work on the machine does not count. The others
+need a quiet machine.
+
+``python -m tests.benchmarks.bench_encoder`` prints the table of this benchmark alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.engine import limit_threads
+from semblance.core.features import make_extractor
+from semblance.core.features.encoder.model_file import convert, model_file
+from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
+from tests.benchmarks.harness import Row, require_data, table
+from tests.helpers import data as real_data
+
+WORKERS = 2
+IMAGES, ROUNDS = 48, 5
+QUERIES = 15
+SMALL, LARGE = Path("images") / "medical_mnist_a.zip", Path("images") / "corel1k_a.zip"
+
+
+def row(
+    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
+) -> dict[str, Any]:
+    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
+
+
+def addresses(container: Path, n: int) -> list[ImageAddress]:
+    with zipfile.ZipFile(container) as archive:
+        members = sorted(
+            name for name in archive.namelist() if name.lower().endswith((".jpg", ".jpeg", ".png"))
+        )
+    return [ImageAddress(container, member) for member in members[:: max(1, len(members) // n)][:n]]
+
+
+def against_onnxruntime(container: Path) -> list[dict[str, Any]]:
+    """Images a second of processor time, from decoded pixels, of both."""
+    import onnxruntime
+    from PIL import Image as PILImage
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    bare = onnxruntime.InferenceSession(str(model_file()), options, providers=["CPUExecutionProvider"])
+    extractor = make_extractor("encoder")
+    with ImageReader() as reader:
+        images = [reader.open(address) for address in addresses(container, IMAGES)]
+
+    def ready(pixels: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        small = PILImage.fromarray(pixels).convert("RGB").resize((224, 224), PILImage.Resampling.BICUBIC)
+        scaled = (np.asarray(small, dtype=np.float32) - 127.0) / 128.0
+        return np.ascontiguousarray(scaled.transpose(2, 0, 1))
+
+    batches = [slice(start, start + extractor.batch) for start in range(0, len(images), extractor.batch)]
+    peer, network, ours = [], [], []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        taken = 0.0
+        for batch in batches:
+            pixels = np.stack([ready(image.pixels) for image in images[batch]])
+            began = time.process_time()
+            bare.run(["features"], {"pixels": pixels})
+            taken += time.process_time() - began
+        peer.append(time.process_time() - start)
+        network.append(taken)
+        start = time.process_time()
+        for batch in batches:
+            extractor.measure([extractor.prepare(image) for image in images[batch]])
+        ours.append(time.process_time() - start)
+    ratio = min(peer) / min(ours)
+    name = container.stem
+    return [
+        row(f"{name}: bare onnxruntime, one thread", len(images) / min(peer), "images/s"),
+        row(f"{name}: of that in the network itself", min(network) / min(peer) * 100, "%"),
+        row(f"{name}: encoder from decoded pixels, one thread", len(images) / min(ours), "images/s"),
+        row(f"{name}: encoder / onnxruntime", ratio, "x", 0.9, ratio >= 0.9),
+    ]
+
+
+def a_library(container: Path, folder: Path) -> dict[str, Any]:
+    import_source(container, folder / "lib")
+    result = extract_features(folder / "lib", "encoder", workers=WORKERS)
+    what = f"features of {result.extracted:,} small images, {WORKERS} processes"
+    return row(what, result.seconds, "s", 40, result.seconds <= 40)
+
+
+def queries(container: Path) -> dict[str, Any]:
+    """An image from outside, from its file to its numbers; the network is loaded by one before."""
+    taken = []
+    for address in addresses(container, QUERIES + 1):
+        start = time.perf_counter()
+        extractor = make_extractor("encoder")
+        with ImageReader() as reader:
+            extractor.extract(reader.open(address))
+        taken.append(time.perf_counter() - start)
+    slowest = max(taken[1:]) * 1e3
+    return row("a query image from outside, the slowest", slowest, "ms", 250, slowest <= 250)
+
+
+def run(data: Path | None) -> list[dict[str, Any]]:
+    """Rows of this benchmark."""
+    images = require_data(data)
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        convert(Path(folder) / "cache")
+        converted = time.perf_counter() - start
+        rows = [row("converting the weights and checking the graph, once", converted, "s")]
+        for container in (SMALL, LARGE):
+            rows += against_onnxruntime(images / container)
+        rows.append(a_library(images / SMALL, Path(folder)))
+    rows.append(queries(images / LARGE))
+    return rows
+
+
+if __name__ == "__main__":
+    limit_threads()
+    print(table([Row("encoder", **measured) for measured in run(real_data.folder())]))
