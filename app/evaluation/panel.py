@@ -360,7 +360,10 @@ class EvaluationPanel(Panel):
         metric = self._current_metric
         if metric is None or metric.scores is None:
             return ""
-        return measured_note(metric.scores.n_test, metric.scores.measured_on, stale=metric.stale)
+        scores = metric.scores
+        return measured_note(
+            scores.n_test, scores.measured_on, stale=metric.stale, n_queries=scores.n_queries
+        )
 
     def _show_tab(self, tab: int) -> None:
         page: QWidget = getattr(self, PAGES[tab])

@@ -18,11 +18,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.shell.measured_on import measured_note
 from semblance.app.shell.theme import BASE, SMALL, colour, font, plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import badge_size, paint_badge
 from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
-from semblance.core.language import format_number, tr
+from semblance.core.language import format_number, tr, translate
 from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
@@ -233,10 +234,16 @@ def _tip(metric: ScoredMetric) -> str:
     if metric.stale:
         return tr("Cases were added or removed since the test. Press Evaluate again.")
     return tr(
-        "{name}, measured on {n:,} cases: {measured}",
+        "{name}, measured on {cases}",
         name=metric.name,
-        n=metric.scores.n_test,
-        measured=metric.scores.measured_on,
+        cases=translate(
+            measured_note(
+                metric.scores.n_test,
+                metric.scores.measured_on,
+                stale=False,
+                n_queries=metric.scores.n_queries,
+            )
+        ),
     )
 
 

@@ -13,10 +13,14 @@ def measured_text(measured_on: str) -> str:
     return tr_name(measured_on)
 
 
-def measured_note(n: int, measured_on: str, *, stale: bool) -> str:
-    """Number and kind of the cases, and whether the metric has changed since. English in files, the user's
-    language in plots."""
+def measured_note(n: int, measured_on: str, *, stale: bool, n_queries: int | None = None) -> str:
+    """Number and kind of the cases, how many of them were queries, and whether the metric has changed since.
+
+    English in files, the user's language in plots.
+    """
     text = tr_lazy("{n:,} {measured}", n=n, measured=as_lazy(measured_on))
+    if n_queries is not None and n_queries < n:
+        text = tr_lazy("{n_queries:,} of {cases}", n_queries=n_queries, cases=text)
     return tr_lazy("{measured}, stale", measured=text) if stale else text
 
 

@@ -20,7 +20,7 @@ from semblance.core.metrics.training_data.training_sample import stratified_samp
 class EvaluationData:
     """``X`` (n, d), NaN where a value is missing; ``y`` (n,) findings, "" where a case has none.
 
-    ``X`` is float64, or float32 for local descriptors, which are many and exact in it.
+    ``X`` is float64, or float32 as feature sets are stored: half the memory, and exact.
     ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``units`` (n,) are the groups that
     stay on one side of a split and are never retrieved for themselves: patients, and cases of the same image. The
     default is the patients. ``feature_names`` (d,) and ``feature_groups`` (d,) name the columns. ``source`` is the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,11 @@ def read_source(
     if source.library is not None:
         with open_library(source.library) as opened:
             feature_set = opened.features.get(source.features)
-            return library_data(opened, feature_set, attributes), feature_set.extractor, []
+            data = library_data(opened, feature_set, attributes)
+            if not extractor_class(feature_set.extractor).local:
+                # Experiments name their results by the numbers they were given, in double precision.
+                data = replace(data, X=data.X.astype(np.float64))
+            return data, feature_set.extractor, []
     table = source.table or ""
     if table.startswith(PREFIX):
         return builtin_table(table), "raw", []
@@ -59,7 +63,7 @@ def read_source(
 
 
 def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence[str] = ()) -> EvaluationData:
-    """Numbers, findings, patients and ``attributes`` of the cases that have the features.
+    """Numbers as stored, findings, patients and ``attributes`` of the cases that have the features.
 
     Copies of an image, and regions of one image, are one unit, so that they are on the same side of a split.
     """
@@ -75,8 +79,7 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
     kinds = {source.kind for source in library.catalogue.sources()}
     attribute_values = library.catalogue.attributes(attributes) if attributes else {}
     return EvaluationData(
-        # Local descriptors stay float32, because they take much memory.
-        numbers if extractor_class(feature_set.extractor).local else numbers.astype(np.float64),
+        numbers,
         np.array([facts[int(row)][0] for row in rows], dtype=np.str_),
         np.array(patients, dtype=np.str_) if any(patients) else None,
         tuple(name for name, _ in feature_set.columns),

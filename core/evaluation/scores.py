@@ -93,14 +93,18 @@ def retrieval_accuracy(
     patients: Rows | None = None,
     max_k: int = 50,
     reporter: Reporter = SILENT,
+    *,
+    queries: Rows | None = None,
 ) -> Matrix:
     """(q, K): share of the first 1, 2, ... K = ``max_k`` cases that have the query's finding.
 
-    Leave-one-out inside one set (bdm.txt Eq. 20): every case is a query, all others are the gallery, except, if
-    ``patients`` (n,) are known, those of its own patient. If the gallery has fewer than k cases, the share is of
-    those; NaN for an empty gallery.
+    Leave-one-out inside one set with ``findings`` (n,) (bdm.txt Eq. 20): every case is a query, all others are the
+    gallery, except, if ``patients`` (n,) are known, those of its own patient. If the gallery has fewer than k cases,
+    the share is of those; NaN for an empty gallery. ``queries`` (q,): which cases of the set are the queries of
+    ``distances``, if not all.
     """
     units = np.arange(len(findings)) if patients is None else patients
+    queries = np.arange(len(findings)) if queries is None else queries
     n_findings = int(findings.max(initial=0)) + 1
     out = np.full((distances.n_queries, min(max_k, distances.n_gallery)), np.nan)
     for block in ranked_blocks(
@@ -108,11 +112,12 @@ def retrieval_accuracy(
         findings,
         n_findings,
         max_k,
-        query_patients=units,
+        query_patients=units[queries],
         gallery_patients=units,
         reporter=reporter,
     ):
-        matching = np.take_along_axis(block.share, findings[block.queries][:, None, None], axis=2)[..., 0]
+        of_query = findings[queries[block.queries]]
+        matching = np.take_along_axis(block.share, of_query[:, None, None], axis=2)[..., 0]
         answers = _answers(block)
         with np.errstate(invalid="ignore"):
             out[block.queries] = np.cumsum(matching, axis=1) / np.where(answers > 0, answers, np.nan)

@@ -299,7 +299,9 @@ class FeatureSets:
         numbers = np.unique(positions // CHUNK).tolist()
         self._check_unchanged(feature_set, numbers, self.chunk_sums(feature_set))
         if len(positions) * 2 > array.shape[0]:
-            values = self._read_rows(feature_set, array, slice(None))[positions]
+            values = self._read_rows(feature_set, array, slice(None))
+            if len(positions) < len(values) or (positions != np.arange(len(values))).any():
+                values = values[positions]
         else:
             values = self._read_rows(feature_set, array, positions)
         return ids, self._check_values(feature_set, values)

@@ -13,7 +13,7 @@ from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.mrmr import MRMR
-from semblance.core.metrics.steps.sequence import fit_steps
+from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
 from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.tasks import Reporter
@@ -42,7 +42,8 @@ def fit_metric(
     """
     fitted, rows = fit_steps(steps, X, None if y is None else np.asarray(y))
     learner.fit(rows, y, pairs=pairs, triplets=triplets, groups=groups, reporter=reporter)
-    return attach_steps(learner.metric(), fitted, feature_names, feature_groups)
+    metric = attach_steps(learner.metric(), fitted, feature_names, feature_groups)
+    return metric.with_card(notes=(*metric.card.notes, *step_sample_note(len(rows), metric.n_features)))
 
 
 def attach_steps(

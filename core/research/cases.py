@@ -1,4 +1,4 @@
-"""The cases of an experiment, as they are kept beside the cells while these are measured."""
+"""The cases of an experiment, in the form in which workers read them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Cases:
-    """``data`` to measure on, and the ``extractor`` whose default steps suit it.
+class ExperimentCases:
+    """The ``data``, and the ``extractor`` that determines the default steps.
 
-    ``train`` (a,) and ``test`` (b,) rows, where one table or library is trained on and the other tested.
-    ``notes`` say what was left out.
+    ``train`` (a,) and ``test`` (b,) rows, if one table or library is for training and another for testing.
+    ``notes`` say which cases were left out.
     """
 
     data: EvaluationData
@@ -33,7 +33,7 @@ class Cases:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal numbers, findings, patients and sides; says whether finished cells still hold."""
+        """Equal for equal features, findings, patients and sides. Finished cells are valid for equal fingerprints."""
         digest = hashlib.sha256()
         data = self.data
         for array in (
@@ -42,16 +42,16 @@ class Cases:
             data.groups,
             *(data.attributes[name] for name in sorted(data.attributes)),
         ):
-            _feed(digest, array)
+            _update_digest(digest, array)
         if _units_differ(data):
-            _feed(digest, data.units)
-        _feed(digest, self.train)
+            _update_digest(digest, data.units)
+        _update_digest(digest, self.train)
         names = [list(data.feature_names), sorted(data.attributes), data.masses, self.extractor]
         digest.update(json.dumps(names).encode())
         return digest.hexdigest()
 
     def to_bytes(self) -> bytes:
-        """As arrays without any object, for :meth:`from_bytes`."""
+        """The cases as an npz file without pickled objects, for :meth:`from_bytes`."""
         data = self.data
         arrays: dict[str, Any] = {"X": data.X, "y": data.y}
         for name in ("groups", "case_rows", "case_ids"):
@@ -76,7 +76,7 @@ class Cases:
         return file.getvalue()
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Cases:
+    def from_bytes(cls, content: bytes) -> ExperimentCases:
         """The cases that :meth:`to_bytes` wrote."""
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             facts = json.loads(arrays["facts"].tobytes())
@@ -86,8 +86,8 @@ class Cases:
                 if name.startswith("attribute ")
             }
             names = ("groups", "units", "case_rows", "case_ids")
-            given = {name: arrays[name] for name in names if name in arrays.files}
-            sides = {name: arrays[name] for name in ("train", "test") if name in arrays.files}
+            arrays_given = {name: arrays[name] for name in names if name in arrays.files}
+            side_rows = {name: arrays[name] for name in ("train", "test") if name in arrays.files}
             data = EvaluationData(
                 arrays["X"],
                 arrays["y"],
@@ -96,17 +96,17 @@ class Cases:
                 source=facts["source"],
                 masses=facts["masses"],
                 attributes=attributes,
-                **given,
+                **arrays_given,
             )
-        return cls(data, facts["extractor"], notes=tuple(facts["notes"]), **sides)
+        return cls(data, facts["extractor"], notes=tuple(facts["notes"]), **side_rows)
 
 
 def _units_differ(data: EvaluationData) -> bool:
-    """Whether more than patients keep cases together."""
+    """Whether units differ from patients."""
     return data.units is not None and (data.groups is None or bool((data.units != data.groups).any()))
 
 
-def _feed(digest: Any, array: npt.NDArray[Any] | None) -> None:
+def _update_digest(digest: Any, array: npt.NDArray[Any] | None) -> None:
     if array is None:
         digest.update(b"none")
         return
@@ -117,8 +117,8 @@ def _feed(digest: Any, array: npt.NDArray[Any] | None) -> None:
         digest.update(np.ascontiguousarray(array).tobytes())
 
 
-def whole_split(cases: Cases, seed: int) -> HoldOut:
-    """All of one side to train on, all of the other to test."""
+def transfer_split(cases: ExperimentCases, seed: int) -> HoldOut:
+    """The split with all cases of one side for training, and all of the other for testing."""
     assert cases.train is not None and cases.test is not None
     known = patient_codes(cases.data.groups, cases.data.n_cases) is not None
     return HoldOut(cases.train, cases.test, known, seed)

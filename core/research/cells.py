@@ -24,7 +24,7 @@ from semblance.core.evaluation.result import Measured, Queries, number_or_none
 from semblance.core.evaluation.roc import Roc, average
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
-from semblance.core.research.cases import Cases, whole_split
+from semblance.core.research.cases import ExperimentCases, transfer_split
 from semblance.core.research.selection import choose, inner_split_seed
 from semblance.core.research.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
 from semblance.core.tasks import SILENT, Reporter
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from semblance.core.evaluation.protocols.protocol import Protocol
     from semblance.core.metrics.training import TrainingPoint
 
-#: Cases and splits a worker keeps between cells.
-_KEPT = 2
+#: Number of cases that a worker caches between cells.
+_CACHED = 2
 
 
 @dataclass(frozen=True)
 class Cell:
-    """``cases``, ``steps``, ``learner`` and ``protocol`` are places in the experiment's lists.
+    """``cases``, ``steps``, ``learner`` and ``protocol`` are indices into the experiment's lists.
 
-    ``id`` is made of everything that decides the numbers, the cases' own included: equal ids, equal numbers.
+    ``id`` is a hash of everything that determines the numbers, including the cases: equal ids mean equal numbers.
     """
 
     id: str
@@ -54,23 +54,23 @@ class Cell:
 
     @property
     def row(self) -> tuple[int, int, int, int]:
-        """What is repeated: protocol, cases, steps, learner."""
+        """The cell without its repeat: protocol, cases, steps, learner."""
         return self.protocol, self.cases, self.steps, self.learner
 
 
 def experiment_cells(spec: ExperimentSpec, fingerprints: Mapping[int, str]) -> list[Cell]:
-    """All cells of the cases in ``fingerprints`` (by their place), repeat by repeat."""
+    """All cells of the cases in ``fingerprints`` (by index), ordered by repeat."""
     variants = spec.variants()
     found = []
-    most = max(choice.n_repeats for choice in spec.protocols)
-    for repeat in range(most):
+    max_repeats = max(choice.n_repeats for choice in spec.protocols)
+    for repeat in range(max_repeats):
         for protocol, chosen in enumerate(spec.protocols):
             for place, fingerprint in fingerprints.items():
                 for steps, text in enumerate(spec.steps):
                     for learner, variant in enumerate(variants):
                         if repeat < chosen.n_repeats:
-                            decides = (fingerprint, text, variant, chosen, spec, repeat)
-                            found.append(Cell(_cell_id(*decides), place, steps, learner, protocol, repeat))
+                            decisive = (fingerprint, text, variant, chosen, spec, repeat)
+                            found.append(Cell(_cell_id(*decisive), place, steps, learner, protocol, repeat))
     return found
 
 
@@ -83,7 +83,7 @@ def _cell_id(
     repeat: int,
 ) -> str:
     selection = [spec.select_by, spec.inner_folds] if learner.grid else []
-    decides = [
+    decisive = [
         fingerprint,
         steps,
         {**learner.to_json(), "select": ""},
@@ -93,7 +93,7 @@ def _cell_id(
         selection,
         repeat,
     ]
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def run_cell(
@@ -101,18 +101,18 @@ def run_cell(
 ) -> dict[str, Any]:
     """Measure one cell on the cases in ``content`` (:meth:`Cases.to_bytes`, or a file of that).
 
-    A learner that cannot be fitted or measured gives ``failed`` with the reason in words; the rest of the
-    answer is what :func:`measured_splits` reads. Whatever ran before in the process changes no number.
+    For a learner that cannot be fitted or measured, ``failed`` is the reason. :func:`measured_splits` reads the rest
+    of the answer. The numbers do not depend on what ran before in the process.
 
     Raises:
-        BadArguments: a setting that is refused.
-        Cancelled: asked for by the reporter.
+        BadArguments: an invalid setting.
+        Cancelled: the reporter asked for it.
     """
     from threadpoolctl import threadpool_limits
 
     from semblance.core.metrics.training import versions
 
-    begin = time.thread_time()
+    started = time.thread_time()
     choice, learner = spec.protocols[cell.protocol], spec.variants()[cell.learner]
     out: dict[str, Any] = {
         "id": cell.id,
@@ -128,21 +128,23 @@ def run_cell(
             protocol = get_protocol(choice.protocol, **choice.settings)
             plan = _plan(protocol, cases, spec.seed, learner.learner, cell.repeat)
             out["rule"], out["source"] = plan.rule, plan.reported.source_json()
-            first = 0 if cases.train is not None else cell.repeat * plan.per_repeat
-            for place in range(first, first + plan.per_repeat):
-                seeded = cell.repeat if cases.train is not None else place
-                out["splits"].append(_measured(cell, spec, protocol, plan, cases, place, seeded, reporter))
+            first_place = 0 if cases.train is not None else cell.repeat * plan.per_repeat
+            for place in range(first_place, first_place + plan.per_repeat):
+                seed_index = cell.repeat if cases.train is not None else place
+                out["splits"].append(
+                    _measure_split(cell, spec, protocol, plan, cases, place, seed_index, reporter)
+                )
             out["params"] = out["splits"][0]["params"]
         except BadArguments:
             raise
         except FAILURES as problem:
             out |= {"failed": failure_text(problem), "splits": []}
-    out["cpu_seconds"] = time.thread_time() - begin
+    out["cpu_seconds"] = time.thread_time() - started
     return out
 
 
-def _plan(protocol: Protocol, cases: Cases, seed: int, learner: str, repeat: int) -> Plan:
-    """The protocol's splits up to this repeat; where two sides are given, these instead."""
+def _plan(protocol: Protocol, cases: ExperimentCases, seed: int, learner: str, repeat: int) -> Plan:
+    """The plan of the protocol up to this repeat; with two sides their split instead."""
     plan = protocol.plan(cases.data, repeat + 1, seed, [learner])
     if cases.train is None:
         return plan
@@ -154,18 +156,18 @@ def _plan(protocol: Protocol, cases: Cases, seed: int, learner: str, repeat: int
             ),
             "Use another protocol, 'full' for example.",
         )
-    split = whole_split(cases, repeat_seed(seed, repeat))
+    split = transfer_split(cases, repeat_seed(seed, repeat))
     return replace(plan, splits=(split,), rule=tr_lazy("trained on one, tested on the other"), per_repeat=1)
 
 
-def _measured(
+def _measure_split(
     cell: Cell,
     spec: ExperimentSpec,
     protocol: Protocol,
     plan: Plan,
-    cases: Cases,
+    cases: ExperimentCases,
     place: int,
-    seeded: int,
+    seed_index: int,
     reporter: Reporter,
 ) -> dict[str, Any]:
     from semblance.core.metrics.registry import make_learner
@@ -178,27 +180,27 @@ def _measured(
     name = PLAIN if baseline else choice.learner
     steps = () if baseline else chosen_steps(spec.steps[cell.steps], cases.extractor)
     prepared = plan.prepared(place, steps, baseline)
-    seed = repeat_seed(spec.seed, seeded)
+    seed = repeat_seed(spec.seed, seed_index)
 
-    def as_written(params: Mapping[str, Value]) -> Mapping[str, Value]:
+    def with_paper_params(params: Mapping[str, Value]) -> Mapping[str, Value]:
         return protocol.as_in_the_paper(LearnerSpec(choice.learner, params)).params
 
     chosen, means = choose(
-        lambda params: make_learner(name, random_state=seed, **as_written(params)),
+        lambda params: make_learner(name, random_state=seed, **with_paper_params(params)),
         choice.combinations,
         prepared.data,
         prepared.split.train,
         steps,
         criterion=spec.select_by,
         inner_folds=spec.inner_folds,
-        seed=inner_split_seed(spec.seed, seeded),
+        seed=inner_split_seed(spec.seed, seed_index),
         reporter=reporter,
     )
-    learner = make_learner(name, random_state=seed, **as_written(chosen))
-    news = _Points(reporter)
-    measured, seconds = fit_and_measure(learner, prepared, plan.measure, news, lambda: news.points)
+    learner = make_learner(name, random_state=seed, **with_paper_params(chosen))
+    recorder = _CurveRecorder(reporter)
+    measured, seconds = fit_and_measure(learner, prepared, plan.measure, recorder, lambda: recorder.points)
     return {
-        **_written(measured),
+        **_to_json(measured),
         "params": {key: value for key, value in learner.get_params().items() if key != "random_state"},
         "chosen": {key: chosen[key] for key in choice.grid},
         "inner": means if choice.grid else [],
@@ -210,11 +212,11 @@ def _measured(
     }
 
 
-class _Points(Reporter):
-    """Keeps the training curve of a fit; a wish to stop early is not the learner's to hear."""
+class _CurveRecorder(Reporter):
+    """Records the training curve of a fit. Requests to stop early are not passed to the learner."""
 
-    def __init__(self, whole: Reporter) -> None:
-        self._whole = whole
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
         self.points: list[TrainingPoint] = []
 
     def partial(self, result: object) -> None:
@@ -224,10 +226,10 @@ class _Points(Reporter):
             self.points.append(result)
 
     def check_cancelled(self) -> None:
-        self._whole.check_cancelled()
+        self._reporter.check_cancelled()
 
 
-def _written(measured: Measured) -> dict[str, Any]:
+def _to_json(measured: Measured) -> dict[str, Any]:
     queries = measured.queries
     return {
         "scores": {name: number_or_none(value) for name, value in measured.scores.items()},
@@ -247,10 +249,10 @@ def _written(measured: Measured) -> dict[str, Any]:
 
 
 def measured_splits(answer: Mapping[str, Any]) -> list[Measured]:
-    """What :func:`run_cell` measured on each split, read back from its answer."""
+    """The scores of each split, from an answer of :func:`run_cell`."""
     found = []
     for split in answer["splits"]:
-        asked = split["queries"]
+        queries = split["queries"]
         found.append(
             Measured(
                 {name: _number(value) for name, value in split["scores"].items()},
@@ -264,9 +266,9 @@ def measured_splits(answer: Mapping[str, Any]) -> list[Measured]:
                     for name, methods in split["intervals"].items()
                 },
                 None
-                if asked is None
+                if queries is None
                 else Queries(
-                    asked["score"], np.array(asked["rows"], dtype=np.intp), _vector(asked["values"])
+                    queries["score"], np.array(queries["rows"], dtype=np.intp), _vector(queries["values"])
                 ),
             )
         )
@@ -285,22 +287,24 @@ def _vector(values: Sequence[float | None]) -> np.ndarray[tuple[int, ...], np.dt
     return np.array([_number(value) for value in values], dtype=np.float64)
 
 
-_read: OrderedDict[str, Cases] = OrderedDict()
-_reading = threading.Lock()
+_cache: OrderedDict[str, ExperimentCases] = OrderedDict()
+_read_lock = threading.Lock()
 
 
-def _cases(content: bytes | Path) -> Cases:
-    """The cases of a file are kept between cells of one process, whose threads may all measure."""
-    with _reading:
-        return _kept(content)
+def _cases(content: bytes | Path) -> ExperimentCases:
+    """Read cases. They are cached between the cells of a process, which may have several threads."""
+    with _read_lock:
+        return _read_cached(content)
 
 
-def _kept(content: bytes | Path) -> Cases:
-    sent = content if isinstance(content, bytes) else None
-    key = str(content) if sent is None else hashlib.sha256(sent).hexdigest()
-    if key not in _read:
-        _read[key] = Cases.from_bytes(Path(str(content)).read_bytes() if sent is None else sent)
-        while len(_read) > _KEPT:
-            _read.popitem(last=False)
-    _read.move_to_end(key)
-    return _read[key]
+def _read_cached(content: bytes | Path) -> ExperimentCases:
+    content_bytes = content if isinstance(content, bytes) else None
+    key = str(content) if content_bytes is None else hashlib.sha256(content_bytes).hexdigest()
+    if key not in _cache:
+        _cache[key] = ExperimentCases.from_bytes(
+            Path(str(content)).read_bytes() if content_bytes is None else content_bytes
+        )
+        while len(_cache) > _CACHED:
+            _cache.popitem(last=False)
+    _cache.move_to_end(key)
+    return _cache[key]

@@ -27,35 +27,35 @@ from semblance.core.research.titles import (
 from semblance.core.tasks import SILENT, Reporter
 
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
-#: What the repeated run is compared by.
+#: The files by which a repeated run is compared.
 COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv", "pairs.csv")
 
 
 def export_results(
     state: ExperimentState, folder: Path, *, identified: bool = False, reporter: Reporter = SILENT
 ) -> list[Path]:
-    """Write everything into ``folder``, which is made; returns the files.
+    """Write all results into ``folder``, which is created if needed, and return the files.
 
-    Without ``identified`` no file tells a case's name, a row of the catalogue or a folder of this machine.
+    Without ``identified`` no file contains the name of a case, a row of the catalogue or a folder of this computer.
 
     Raises:
         SemblanceError: no cell is finished, or the folder cannot be written.
-        Cancelled: asked for by the reporter; files written before stay.
+        Cancelled: the reporter asked for it; files already written stay.
     """
     if not state.answers:
         raise SemblanceError("No cell of the experiment is finished.", "Run it first.")
-    made = document(state)
-    public = anonymised(made, state.spec) if not identified else made
+    results = document(state)
+    public = deidentified_document(results, state.spec) if not identified else results
     texts = {
-        "scores.csv": tables.scores_csv(made),
-        "values.csv": tables.values_csv(made),
-        "comparisons.csv": tables.comparisons_csv(made),
-        "ranks.csv": tables.ranks_csv(made),
-        "pairs.csv": tables.pairs_csv(made),
-        "worst_findings.csv": tables.findings_csv(made),
-        "worst_queries.csv": tables.queries_csv(made, identified=identified),
+        "scores.csv": tables.scores_csv(results),
+        "values.csv": tables.values_csv(results),
+        "comparisons.csv": tables.comparisons_csv(results),
+        "ranks.csv": tables.ranks_csv(results),
+        "pairs.csv": tables.pairs_csv(results),
+        "worst_findings.csv": tables.findings_csv(results),
+        "worst_queries.csv": tables.queries_csv(results, identified=identified),
         "results.json": json.dumps(public, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        "table.tex": tables.latex(made),
+        "table.tex": tables.latex(results),
         SPEC: json.dumps(repeatable(state), indent=1, ensure_ascii=False) + "\n",
         SCRIPT: repeat_script(state),
     }
@@ -72,7 +72,7 @@ def export_results(
         write_file(folder / name, text.encode())
         written.append(folder / name)
     (folder / SCRIPT).chmod(0o755)
-    plots = figures(made)
+    plots = figures(results)
     for place, (name, kind, arguments) in enumerate(plots):
         for suffix in ("svg", "pdf", "png"):
             reporter.check_cancelled()
@@ -85,28 +85,28 @@ def export_results(
     return written
 
 
-def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+def figures(results: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Names, kinds (``ranks``, ``scores``) and arguments of the plots of a document."""
     found: list[tuple[str, str, dict[str, Any]]] = [
         (
             _file_name(f"ranks {test['protocol']} {test['score']}"),
             "ranks",
             {
-                **dict(zip(("ranks", "distance", "alike"), rank_plot_data(test), strict=True)),
+                **dict(zip(("ranks", "distance", "groups"), rank_plot_data(test), strict=True)),
                 "title": tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
                 "note": tr_lazy(
                     "{test} tables, Friedman p {test2:.2g}, {made}",
                     test=test["tables"],
                     test2=test["p_value"],
-                    made=_badge(made),
+                    made=_badge(results),
                 ),
             },
         )
-        for test in made["over_tables"]
+        for test in results["over_tables"]
     ]
-    several = len({row["steps"] for row in made["results"]}) > 1
-    for protocol in dict.fromkeys(row["protocol"] for row in made["results"]):
-        rows = [row for row in made["results"] if row["protocol"] == protocol]
+    several = len({row["steps"] for row in results["results"]}) > 1
+    for protocol in dict.fromkeys(row["protocol"] for row in results["results"]):
+        rows = [row for row in results["results"] if row["protocol"] == protocol]
         for score in rows[0]["compared"]:
             intervals = [
                 Interval(
@@ -119,21 +119,21 @@ def figures(made: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
                 if score in row["scores"]
             ]
             if intervals:
-                of = list(dict.fromkeys(one.cases for one in intervals))
-                # Several cases are named above their lines.
-                title = ", ".join([protocol_title(protocol), *(of if len(of) == 1 else [])])
-                told = {
+                case_names = list(dict.fromkeys(one.cases for one in intervals))
+                # With several tables their names are above the lines.
+                title = ", ".join([protocol_title(protocol), *(case_names if len(case_names) == 1 else [])])
+                arguments_of_plot = {
                     "score": score_title(score),
                     "intervals": intervals,
                     "title": title,
-                    "note": _badge(made),
+                    "note": _badge(results),
                 }
-                found.append((_file_name(f"scores {protocol} {score}"), "scores", told))
+                found.append((_file_name(f"scores {protocol} {score}"), "scores", arguments_of_plot))
     return found
 
 
-def _badge(made: Mapping[str, Any]) -> str:
-    known = {row["patients"] for row in made["results"]}
+def _badge(results: Mapping[str, Any]) -> str:
+    known = {row["patients"] for row in results["results"]}
     return tr_lazy("held-out patients") if known == {"known"} else tr_lazy("held-out cases, unknown patients")
 
 
@@ -141,51 +141,51 @@ def _file_name(text: str) -> str:
     return "-".join("".join(c if c.isalnum() or c in ".=" else " " for c in text).split()).lower()
 
 
-def anonymised(made: Mapping[str, Any], spec: ExperimentSpec) -> dict[str, Any]:
-    """The document without names of cases and without folders of this machine."""
-    places = relative_files(spec)
-    queries = [{**one, "queries": _unnamed(one["queries"])} for one in made["worst_queries"]]
+def deidentified_document(results: Mapping[str, Any], spec: ExperimentSpec) -> dict[str, Any]:
+    """The document without names of cases and folders of this computer."""
+    names_of_files = relative_files(spec)
+    queries = [{**one, "queries": _without_names(one["queries"])} for one in results["worst_queries"]]
     findings = [
         {
             **one,
-            "findings": [{**line, "queries": _unnamed(line["queries"])} for line in one["findings"]],
+            "findings": [{**line, "queries": _without_names(line["queries"])} for line in one["findings"]],
         }
-        for one in made["worst_findings"]
+        for one in results["worst_findings"]
     ]
     cases = [
         {**one, "source": {**one["source"], "path": one["name"]} if one["source"] else None}
-        for one in made["cases"]
+        for one in results["cases"]
     ]
     for one in cases:
         one["notes"], one["problem"] = (
-            [_without(text, places) for text in one["notes"]],
-            _without(one["problem"], places),
+            [_without(text, names_of_files) for text in one["notes"]],
+            _without(one["problem"], names_of_files),
         )
-    results = [
-        {**row, "failed": _without(row["failed"], places) if row["failed"] else None}
-        for row in made["results"]
+    rows = [
+        {**row, "failed": _without(row["failed"], names_of_files) if row["failed"] else None}
+        for row in results["results"]
     ]
-    told = {"spec": _relative(spec).to_json(), "cases": cases, "results": results}
-    return {**made, **told, "worst_queries": queries, "worst_findings": findings}
+    anonymous = {"spec": _relative(spec).to_json(), "cases": cases, "results": rows}
+    return {**results, **anonymous, "worst_queries": queries, "worst_findings": findings}
 
 
-def _unnamed(queries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _without_names(queries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {key: value for key, value in query.items() if key not in ("case_id", "case_row")}
         for query in queries
     ]
 
 
-def _without(text: str, places: Mapping[str, str]) -> str:
-    for path, name in places.items():
+def _without(text: str, names_of_files: Mapping[str, str]) -> str:
+    for path, name in names_of_files.items():
         text = text.replace(path, name)
     return text
 
 
 def relative_files(spec: ExperimentSpec) -> dict[str, str]:
-    """Every file of the experiment by its name, with the folders that tell it from those called alike.
+    """The name of every file of the experiment, with only as many folders as make it unique.
 
-    No more of them: folders are named after people and patients.
+    Names of other folders may contain names of patients.
     """
     files = sorted({file for one in spec.cases for file in one.files()})
     found = {}
@@ -202,14 +202,14 @@ def relative_files(spec: ExperimentSpec) -> dict[str, str]:
 
 
 def _relative(spec: ExperimentSpec) -> ExperimentSpec:
-    places = relative_files(spec)
-    return replace(spec, cases=tuple(one.moved(places) for one in spec.cases))
+    names_of_files = relative_files(spec)
+    return replace(spec, cases=tuple(one.with_files(names_of_files) for one in spec.cases))
 
 
 def repeatable(state: ExperimentState) -> dict[str, Any]:
-    """The experiment with files by their names, and fingerprints of the cases that were measured."""
-    prints = [one["fingerprint"] for one in state.cases]
-    return {**_relative(state.spec).to_json(), "fingerprints": prints}
+    """The experiment with names of files instead of paths, and the fingerprints of its cases."""
+    fingerprints = [one["fingerprint"] for one in state.cases]
+    return {**_relative(state.spec).to_json(), "fingerprints": fingerprints}
 
 
 def repeat_script(state: ExperimentState) -> str:
@@ -218,10 +218,10 @@ def repeat_script(state: ExperimentState) -> str:
     data = ""
     option = ""
     if files:
-        # A name with a line's end in it would go on as a command.
-        told = "\n".join(f"#   {name if name.isprintable() else ascii(name)}" for name in files.values())
+        # A name with a line break would continue as a command.
+        file_list = "\n".join(f"#   {name if name.isprintable() else ascii(name)}" for name in files.values())
         data = (
-            f"# DATA is the folder that holds, itself or in folders of its own,\n{told}\n"
+            f"# DATA is the folder that holds, itself or in folders of its own,\n{file_list}\n"
             ': "${DATA:?Set DATA to the folder that holds the files named in this script.}"\n'
         )
         option = ' --data "$DATA"'

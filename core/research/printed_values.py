@@ -1,11 +1,11 @@
-"""What the papers print for the tables we have, to stand beside what is measured here; never a target.
+"""Values that the papers print for public tables, for comparison with measured values. They are no targets.
 
-Copied from their tables of results, per cent made fractions. Data are the same when the cases, features and
-findings agree in number; a subset or other findings have no printed value. Of the papers' other data
-(bdm.txt: mammograms, ImageCLEF, a draw of Corel; ISOLET, MNIST, NORB and more) none is at hand in that form.
+They are copied from the papers' tables of results, with per cent as fractions. Data are the same if the numbers of
+cases, features and findings are equal; a subset or other findings have no printed value. The papers' other data
+(bdm.txt: mammograms, ImageCLEF, a sample of Corel; ISOLET, MNIST, NORB and more) are not available in that form.
 
-The papers say little of how features were scaled and draw other splits, so printed and measured values differ
-by more than their standard deviations; where something is known of why, the ``note`` says so.
+The papers say little about the scaling of features and use other splits, so printed and measured values differ by
+more than their standard deviations. If a reason is known, it is in ``note``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
-class Printed:
-    """One number of a paper: its ``score`` under our name, ``row`` as the paper calls the method.
+class PrintedValue:
+    """A printed value: ``score`` under the program's name, ``row`` is the paper's name of the method.
 
-    ``std``: the standard deviation in brackets, where there is one.
+    ``std``: the standard deviation in brackets, if there is one.
     """
 
     score: str
@@ -35,13 +35,13 @@ class Printed:
 
 
 class _Table(NamedTuple):
-    """What tells a table: its cases, features and findings, and the cases of its smallest and largest one."""
+    """The numbers that identify a table: cases, features, findings, cases of the smallest and the largest finding."""
 
     cases: int
     features: int
     findings: int
-    fewest: int
-    most: int
+    smallest: int
+    largest: int
 
 
 _TABLES = {
@@ -211,7 +211,7 @@ def printed_values(
     findings: Mapping[str, int],
     learner: str,
     params: Mapping[str, Any],
-) -> tuple[Printed, ...]:
+) -> tuple[PrintedValue, ...]:
     """What the paper of ``protocol`` prints of ``learner`` with ``params`` on data of ``shape`` (n, d).
 
     ``findings`` are the cases of each; ``params`` all parameters of the learner. Empty where nothing is
@@ -227,7 +227,7 @@ def printed_values(
             continue
         value, std = cell
         found.append(
-            Printed(
+            PrintedValue(
                 block.score,
                 round(value * block.unit, 6),
                 None if std is None else round(std * block.unit, 6),
@@ -245,9 +245,9 @@ def _cells(text: str) -> dict[tuple[str, str], tuple[float, float | None]]:
     tables = [name.replace("_", " ") for name in first.split()]
     cells = {}
     for line in lines:
-        name, *words = line.replace(" (", "(").split()
-        for table, word in zip(tables, words, strict=True):
-            if word != "-":
-                value, _, std = word.rstrip(")").partition("(")
+        name, *texts = line.replace(" (", "(").split()
+        for table, cell_text in zip(tables, texts, strict=True):
+            if cell_text != "-":
+                value, _, std = cell_text.rstrip(")").partition("(")
                 cells[(name.replace("_", " "), table)] = (float(value), float(std) if std else None)
     return cells

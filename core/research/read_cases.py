@@ -9,18 +9,18 @@ from semblance.core.evaluation.data import prepare
 from semblance.core.evaluation.data_sources import Source, read_source
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import tr_lazy
-from semblance.core.research.cases import Cases
+from semblance.core.research.cases import ExperimentCases
 from semblance.core.research.near_duplicates import count_near_duplicates
 from semblance.core.research.spec import CasesSpec
 from semblance.core.research.transfer import joined_sides
 
 
-def read_cases(spec: CasesSpec, attributes: Sequence[str], seed: int) -> Cases:
-    """The cases that ``spec`` names, findings renamed, at most as many as asked for.
+def read_cases(spec: CasesSpec, attributes: Sequence[str], seed: int) -> ExperimentCases:
+    """The cases that ``spec`` names, with findings renamed, and at most the number requested.
 
     Raises:
         BadArguments: an unknown feature set, built-in table or finding.
-        BadInput: what cannot be read, or two sides that cannot be told apart or do not fit together.
+        BadInput: data that cannot be read, or two sides that overlap or do not fit together.
     """
     cases = _one_source(spec, attributes, seed)
     if spec.test is None:
@@ -28,7 +28,7 @@ def read_cases(spec: CasesSpec, attributes: Sequence[str], seed: int) -> Cases:
     return joined_sides(spec, spec.test, cases, _one_source(spec.test, attributes, seed))
 
 
-def _one_source(spec: CasesSpec, attributes: Sequence[str], seed: int) -> Cases:
+def _one_source(spec: CasesSpec, attributes: Sequence[str], seed: int) -> ExperimentCases:
     library = None if spec.library is None else Path(spec.library)
     data, extractor, left_out = read_source(Source(library, spec.table, spec.features), attributes)
     renamed = parse_findings_map(spec.findings) if spec.findings else None
@@ -36,14 +36,16 @@ def _one_source(spec: CasesSpec, attributes: Sequence[str], seed: int) -> Cases:
     notes: tuple[str, ...] = ()
     if left_out:
         notes += (tr_lazy("{n} rows of {data} could not be used.", n=len(left_out), data=data.name),)
-    alike = count_near_duplicates(library, data) if library is not None and data.patients != "known" else 0
-    if alike:
+    n_duplicates = (
+        count_near_duplicates(library, data) if library is not None and data.patients != "known" else 0
+    )
+    if n_duplicates:
         notes += (
             tr_lazy(
                 "{n} cases of {data} look like another of no known patient, as images saved anew or taken "
                 "a moment later do: scores may be too good.",
-                n=alike,
+                n=n_duplicates,
                 data=data.name,
             ),
         )
-    return Cases(data, extractor, notes=notes)
+    return ExperimentCases(data, extractor, notes=notes)

@@ -1,4 +1,4 @@
-"""What the finished cells say together: scores with intervals, comparisons, ranks, the worst queries."""
+"""The results of the finished cells: scores with intervals, comparisons, ranks, the worst queries."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from semblance.core.metrics.training import versions
 from semblance.core.research.cells import Cell, measured_splits
 from semblance.core.research.run_cells import ExperimentState
 
-#: Steps where none are named: those that suit the cases.
-USUAL_STEPS = tr_lazy("usual steps")
-#: Queries told of, the worst first; and of every finding.
-MOST_QUERIES, MOST_OF_FINDING = 50, 10
+#: The label of steps that are not named.
+DEFAULT_STEPS = tr_lazy("usual steps")
+#: Number of worst queries of a row, and of every finding.
+MAX_QUERIES, MAX_QUERIES_OF_FINDING = 50, 10
 
 
 @dataclass(frozen=True)
-class Row:
-    """One learner on one kind of cases by one protocol: the places of a :class:`Cell`, without the repeat."""
+class ResultRow:
+    """One learner on one kind of cases by one protocol: the indices of a :class:`Cell`, without the repeat."""
 
     protocol: int
     cases: int
@@ -36,19 +36,19 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-def result_rows(state: ExperimentState) -> list[Row]:
-    """In the order of the experiment: protocols, cases, steps, learners."""
-    together: dict[tuple[int, int, int, int], list[Cell]] = {}
+def result_rows(state: ExperimentState) -> list[ResultRow]:
+    """The rows in the order of the experiment: protocols, cases, steps, learners."""
+    groups: dict[tuple[int, int, int, int], list[Cell]] = {}
     for cell in state.cells:
-        together.setdefault(cell.row, []).append(cell)
+        groups.setdefault(cell.row, []).append(cell)
     return [
-        Row(*key, tuple(sorted(cells, key=lambda cell: cell.repeat)))
-        for key, cells in sorted(together.items())
+        ResultRow(*key, tuple(sorted(cells, key=lambda cell: cell.repeat)))
+        for key, cells in sorted(groups.items())
     ]
 
 
 def live_table(state: ExperimentState) -> dict[str, Any]:
-    """Scores so far without curves and comparisons, quick enough to be made again and again."""
+    """The scores so far, without curves and comparisons, which is fast enough for updates."""
     rows = []
     for row in result_rows(state):
         answers = _answers(state, row)
@@ -63,17 +63,16 @@ def live_table(state: ExperimentState) -> dict[str, Any]:
             for name, found in values.items()
             if any(value is not None for value in found)
         }
-        rows.append({**_facts(state, row, answers), "scores": _honest(state, row, scores)})
+        rows.append({**_facts(state, row, answers), "scores": _without_repeat_intervals(state, row, scores)})
     return {**_heading(state), "results": rows}
 
 
 def document(state: ExperimentState) -> dict[str, Any]:
-    """Everything the finished cells say, as ``semblance experiment show --json`` prints it.
+    """All results of the finished cells, as ``semblance experiment show --json`` prints them.
 
-    Times are in ``seconds`` of each row, versions in ``versions``; all the rest is the same wherever and
-    however often the experiment is run.
+    Apart from ``seconds`` of each row and ``versions`` they are the same for every run of the experiment.
     """
-    rows, told = [], []
+    rows, measured_rows = [], []
     for row in result_rows(state):
         answers = _answers(state, row)
         measured = [split for answer in answers for split in measured_splits(answer)]
@@ -81,23 +80,25 @@ def document(state: ExperimentState) -> dict[str, Any]:
         if measured:
             result = _summary(state, row, answers, measured)
             facts |= {key: value for key, value in result.to_json().items() if key in ("scores", "curves")}
-            facts["scores"] = _with_intervals(_honest(state, row, facts["scores"]), measured)
+            facts["scores"] = _with_intervals(
+                _without_repeat_intervals(state, row, facts["scores"]), measured
+            )
             facts |= {"params": dict(result.params), "steps_used": result.steps}
             facts |= _splits(answers)
         else:
             facts |= {"scores": {}, "curves": {}}
         rows.append(facts)
-        told.append((row, measured))
-    compared = [_compared(state, group) for group in _groups(told)]
+        measured_rows.append((row, measured))
+    compared = [_compared(state, group) for group in _groups(measured_rows)]
     return {
         **_heading(state),
         "spec": state.spec.to_json(),
         "results": rows,
         "comparisons": [one for group in compared for one in group],
         "over_tables": _over_tables(state, rows),
-        "worst_queries": _worst_queries(state, told),
-        "worst_findings": _worst_findings(state, told),
-        "versions": {name: ", ".join(some) for name, some in _versions(state).items()} or versions(),
+        "worst_queries": _worst_queries(state, measured_rows),
+        "worst_findings": _worst_findings(state, measured_rows),
+        "versions": {name: ", ".join(numbers) for name, numbers in _versions(state).items()} or versions(),
     }
 
 
@@ -119,62 +120,62 @@ def _heading(state: ExperimentState) -> dict[str, Any]:
             }
             for one in state.cases
         ],
-        "notes": [*state.notes, *_mixed(state)],
+        "notes": [*state.notes, *_version_note(state)],
     }
 
 
 def _versions(state: ExperimentState) -> dict[str, list[str]]:
-    """What the finished cells were measured with, whatever is installed now."""
+    """The versions that the finished cells were measured with."""
     found: dict[str, set[str]] = {}
     for answer in state.answers.values():
         for name, version in answer.get("versions", {}).items():
             found.setdefault(name, set()).add(str(version))
-    return {name: sorted(some) for name, some in found.items()}
+    return {name: sorted(numbers) for name, numbers in found.items()}
 
 
-def _mixed(state: ExperimentState) -> list[str]:
-    """A word where an experiment was gone on with after an update."""
-    several = {name: some for name, some in _versions(state).items() if len(some) > 1}
+def _version_note(state: ExperimentState) -> list[str]:
+    """A note if the experiment was continued after an update."""
+    several = {name: numbers for name, numbers in _versions(state).items() if len(numbers) > 1}
     if not several:
         return []
-    told = "; ".join(f"{name} {', '.join(some)}" for name, some in several.items())
+    text = "; ".join(f"{name} {', '.join(numbers)}" for name, numbers in several.items())
     return [
         tr_lazy(
             "Cells were measured with several versions ({told}), which may give other numbers: for a fair "
             "comparison run it once more into a new folder.",
-            told=told,
+            told=text,
         )
     ]
 
 
-def _facts(state: ExperimentState, row: Row, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _facts(state: ExperimentState, row: ResultRow, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     spec = state.spec
     variant = spec.variants()[row.learner]
-    all_of_them = [state.answers[cell.id] for cell in row.cells if cell.id in state.answers]
-    failed = [answer for answer in all_of_them if answer["failed"]]
+    all_answers = [state.answers[cell.id] for cell in row.cells if cell.id in state.answers]
+    failed = [answer for answer in all_answers if answer["failed"]]
     source = state.cases[row.cases]["source"]
     seconds = [split["fit_seconds"] for answer in answers for split in answer["splits"]]
     return {
         "protocol": spec.protocols[row.protocol].label,
         "cases": state.cases[row.cases]["name"],
-        "steps": spec.steps[row.steps] or USUAL_STEPS,
+        "steps": spec.steps[row.steps] or DEFAULT_STEPS,
         "learner": variant.label,
         "compared": list(protocol_class(spec.protocols[row.protocol].protocol).compared),
-        "repeats": {"done": len(all_of_them), "of": len(row.cells)},
+        "repeats": {"done": len(all_answers), "of": len(row.cells)},
         "failed": failed[0]["failed"] if failed else None,
         "patients": source["patients"] if source else "unknown",
         "seconds": {"fit_median": float(np.median(seconds)) if seconds else None},
     }
 
 
-def _answers(state: ExperimentState, row: Row) -> list[dict[str, Any]]:
-    """Those of the row's cells that were measured; none where one failed, for the rest would be a choice."""
-    there = [state.answers[cell.id] for cell in row.cells if cell.id in state.answers]
-    return [] if any(answer["failed"] for answer in there) else there
+def _answers(state: ExperimentState, row: ResultRow) -> list[dict[str, Any]]:
+    """The answers of the measured cells of the row; none if one failed, because the rest would be a biased sample."""
+    present = [state.answers[cell.id] for cell in row.cells if cell.id in state.answers]
+    return [] if any(answer["failed"] for answer in present) else present
 
 
 def _summary(
-    state: ExperimentState, row: Row, answers: Sequence[Mapping[str, Any]], measured: Sequence[Measured]
+    state: ExperimentState, row: ResultRow, answers: Sequence[Mapping[str, Any]], measured: Sequence[Measured]
 ) -> LearnerResult:
     seconds = [split["fit_seconds"] for answer in answers for split in answer["splits"]]
     params = answers[0]["params"]
@@ -197,20 +198,22 @@ def _splits(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _one_split(state: ExperimentState, row: Row) -> bool:
-    """Whether all repeats test the same cases: they then differ in the learner's chance alone."""
+def _has_one_split(state: ExperimentState, row: ResultRow) -> bool:
+    """Whether all repeats test the same cases, so that they differ only by the random state of the learner."""
     return state.spec.cases[row.cases].test is not None
 
 
-def _honest(state: ExperimentState, row: Row, scores: dict[str, Any]) -> dict[str, Any]:
-    """The scores without intervals over repeats where nothing was drawn anew from one to the next."""
-    if not _one_split(state, row):
+def _without_repeat_intervals(
+    state: ExperimentState, row: ResultRow, scores: dict[str, Any]
+) -> dict[str, Any]:
+    """The scores without intervals over repeats, if all repeats have the same split."""
+    if not _has_one_split(state, row):
         return scores
     return {name: {**score, "ci95": None} for name, score in scores.items()}
 
 
 def _with_intervals(scores: dict[str, Any], measured: Sequence[Measured]) -> dict[str, Any]:
-    """Beside each score the mean ends of the intervals over the tested cases of each repeat."""
+    """The scores with the mean intervals over the tested cases of each repeat."""
     out = {}
     for name, score in scores.items():
         found: dict[str, list[tuple[float, float]]] = {}
@@ -222,39 +225,42 @@ def _with_intervals(scores: dict[str, Any], measured: Sequence[Measured]) -> dic
     return out
 
 
-def _groups(told: Sequence[tuple[Row, list[Measured]]]) -> Iterator[list[tuple[Row, list[Measured]]]]:
+def _groups(
+    measured_rows: Sequence[tuple[ResultRow, list[Measured]]],
+) -> Iterator[list[tuple[ResultRow, list[Measured]]]]:
     """Rows measured on the same splits."""
-    together: dict[tuple[int, int], list[tuple[Row, list[Measured]]]] = {}
-    for row, measured in told:
-        together.setdefault((row.protocol, row.cases), []).append((row, measured))
-    yield from together.values()
+    groups: dict[tuple[int, int], list[tuple[ResultRow, list[Measured]]]] = {}
+    for row, measured in measured_rows:
+        groups.setdefault((row.protocol, row.cases), []).append((row, measured))
+    yield from groups.values()
 
 
-def _compared(state: ExperimentState, group: list[tuple[Row, list[Measured]]]) -> list[dict[str, Any]]:
-    """Every two rows on the same splits, in each score their protocol is judged by.
+def _compared(state: ExperimentState, group: list[tuple[ResultRow, list[Measured]]]) -> list[dict[str, Any]]:
+    """Every two rows on the same splits, in each compared score of their protocol.
 
-    None where one table or library is trained on and another tested: repeats would be the same split again.
+    Empty if one table or library is for training and another for testing, because all repeats have the same split.
     """
     found: list[dict[str, Any]] = []
-    if _one_split(state, group[0][0]):
+    if _has_one_split(state, group[0][0]):
         return found
-    for place, (a, of_a) in enumerate(group):
-        for b, of_b in group[place + 1 :]:
-            shared = min(len(of_a), len(of_b))
+    for place, (a, measured_a) in enumerate(group):
+        for b, measured_b in group[place + 1 :]:
+            shared = min(len(measured_a), len(measured_b))
             sizes = _sizes(state, a)
             if shared < 2 or sizes is None:
                 continue
             for score in protocol_class(state.spec.protocols[a.protocol].protocol).compared:
                 first, second = (
-                    [_there(one.scores.get(score)) for one in side[:shared]] for side in (of_a, of_b)
+                    [_value_or_none(one.scores.get(score)) for one in side[:shared]]
+                    for side in (measured_a, measured_b)
                 )
                 test = corrected_t_test(first, second, *sizes)
                 if test is not None:
                     found.append(
                         {
-                            **_named(state, a),
-                            "a": _row_name(state, a),
-                            "b": _row_name(state, b),
+                            **_names(state, a),
+                            "a": _row_label(state, a),
+                            "b": _row_label(state, b),
                             "score": score,
                             "difference": test.difference,
                             "ci95": list(test.ci95),
@@ -265,33 +271,33 @@ def _compared(state: ExperimentState, group: list[tuple[Row, list[Measured]]]) -
     return found
 
 
-def _there(value: float | None) -> float | None:
+def _value_or_none(value: float | None) -> float | None:
     return None if value is None or np.isnan(value) else float(value)
 
 
-def _sizes(state: ExperimentState, row: Row) -> tuple[float, float] | None:
+def _sizes(state: ExperimentState, row: ResultRow) -> tuple[float, float] | None:
     splits = [split for answer in _answers(state, row) for split in answer["splits"]]
     if not splits:
         return None
     return float(np.mean([one["train"] for one in splits])), float(np.mean([one["test"] for one in splits]))
 
 
-def _named(state: ExperimentState, row: Row) -> dict[str, str]:
+def _names(state: ExperimentState, row: ResultRow) -> dict[str, str]:
     return {
         "protocol": state.spec.protocols[row.protocol].label,
         "cases": state.cases[row.cases]["name"],
     }
 
 
-def _row_name(state: ExperimentState, row: Row) -> str:
-    """The learner, with its steps where there are several kinds of them."""
+def _row_label(state: ExperimentState, row: ResultRow) -> str:
+    """The learner, with its steps if the experiment has several."""
     label = state.spec.variants()[row.learner].label
-    steps = state.spec.steps[row.steps] or USUAL_STEPS
+    steps = state.spec.steps[row.steps] or DEFAULT_STEPS
     return f"{label}, {steps}" if len(state.spec.steps) > 1 else label
 
 
 def _over_tables(state: ExperimentState, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Friedman's test of the ranks over all cases, Nemenyi's distance, Holm's and Wilcoxon's of every two."""
+    """Friedman's test of the ranks over all cases, Nemenyi's distance, Holm's and Wilcoxon's tests of every pair."""
     found = []
     several = len(state.spec.steps) > 1
     for protocol in state.spec.protocols:
@@ -314,9 +320,11 @@ def _over_tables(state: ExperimentState, rows: Sequence[Mapping[str, Any]]) -> l
     return found
 
 
-def _queries(told: Sequence[tuple[Row, list[Measured]]]) -> Iterator[tuple[Row, str, dict[int, list[float]]]]:
-    """Of every row the name of the score, and its values over the repeats, by tested case."""
-    for row, measured in told:
+def _queries(
+    measured_rows: Sequence[tuple[ResultRow, list[Measured]]],
+) -> Iterator[tuple[ResultRow, str, dict[int, list[float]]]]:
+    """For every row the name of the score, and its values over the repeats by tested case."""
+    for row, measured in measured_rows:
         values: dict[int, list[float]] = {}
         score = ""
         for one in measured:
@@ -330,32 +338,32 @@ def _queries(told: Sequence[tuple[Row, list[Measured]]]) -> Iterator[tuple[Row, 
 
 
 def _worst_queries(
-    state: ExperimentState, told: Sequence[tuple[Row, list[Measured]]]
+    state: ExperimentState, measured_rows: Sequence[tuple[ResultRow, list[Measured]]]
 ) -> list[dict[str, Any]]:
     return [
         {
-            **_named(state, row),
-            "learner": _row_name(state, row),
+            **_names(state, row),
+            "learner": _row_label(state, row),
             "score": score,
-            "queries": _worst(state, row, values, MOST_QUERIES),
+            "queries": _worst_queries_of(state, row, values, MAX_QUERIES),
         }
-        for row, score, values in _queries(told)
+        for row, score, values in _queries(measured_rows)
     ]
 
 
-def _worst(
-    state: ExperimentState, row: Row, values: Mapping[int, list[float]], most: int
+def _worst_queries_of(
+    state: ExperimentState, row: ResultRow, values: Mapping[int, list[float]], maximum: int
 ) -> list[dict[str, Any]]:
-    """The queries with the lowest means, those asked more often first."""
-    known = state.cases[row.cases]
-    means = {place: float(np.mean(some)) for place, some in values.items()}
-    worst = sorted(means, key=lambda place: (means[place], -len(values[place]), place))[:most]
+    """The queries with the lowest means; of ties those with more repeats first."""
+    case_facts = state.cases[row.cases]
+    means = {place: float(np.mean(values_of)) for place, values_of in values.items()}
+    worst = sorted(means, key=lambda place: (means[place], -len(values[place]), place))[:maximum]
     return [
         {
             "place": place,
-            "case_id": known["ids"][place] if known["ids"] else None,
-            "case_row": known["rows"][place] if known["rows"] else None,
-            "finding": known["findings"][place],
+            "case_id": case_facts["ids"][place] if case_facts["ids"] else None,
+            "case_row": case_facts["rows"][place] if case_facts["rows"] else None,
+            "finding": case_facts["findings"][place],
             "mean": means[place],
             "asked": len(values[place]),
         }
@@ -364,24 +372,24 @@ def _worst(
 
 
 def _worst_findings(
-    state: ExperimentState, told: Sequence[tuple[Row, list[Measured]]]
+    state: ExperimentState, measured_rows: Sequence[tuple[ResultRow, list[Measured]]]
 ) -> list[dict[str, Any]]:
     found = []
-    for row, score, values in _queries(told):
+    for row, score, values in _queries(measured_rows):
         findings: dict[str, dict[int, list[float]]] = {}
-        for place, some in values.items():
-            findings.setdefault(state.cases[row.cases]["findings"][place], {})[place] = some
+        for place, values_of in values.items():
+            findings.setdefault(state.cases[row.cases]["findings"][place], {})[place] = values_of
         lines = [
             {
                 "finding": name,
-                "mean": float(np.mean([np.mean(some) for some in asked.values()])),
-                "cases": len(asked),
-                "queries": _worst(state, row, asked, MOST_OF_FINDING),
+                "mean": float(np.mean([np.mean(values_of) for values_of in queries.values()])),
+                "cases": len(queries),
+                "queries": _worst_queries_of(state, row, queries, MAX_QUERIES_OF_FINDING),
             }
-            for name, asked in findings.items()
+            for name, queries in findings.items()
         ]
         lines.sort(key=lambda line: (line["mean"], line["finding"]))
         found.append(
-            {**_named(state, row), "learner": _row_name(state, row), "score": score, "findings": lines}
+            {**_names(state, row), "learner": _row_label(state, row), "score": score, "findings": lines}
         )
     return found

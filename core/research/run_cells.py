@@ -1,4 +1,4 @@
-"""Runs the cells that are not finished yet, several at once, and keeps each as it comes."""
+"""Run the unfinished cells of an experiment in parallel, and save each when it is finished."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 
-#: A cell whose worker was killed is tried so often.
-_TRIES = 3
-#: How often a wish to cancel is looked for.
-_TICK_S = 0.2
-#: Partial results may take this share of the time.
-_TELLING = 0.05
+#: Number of attempts for a cell whose worker was killed.
+_MAX_ATTEMPTS = 3
+#: Interval of checks for cancelling.
+_POLL_S = 0.2
+#: Maximum share of the time for partial results.
+_UPDATE_SHARE = 0.05
 
 
-class Work(Protocol):
-    """A cell under way: :class:`semblance.core.engine.Task`, or one on a cluster."""
+class CellTask(Protocol):
+    """A cell that is running: :class:`semblance.core.engine.Task`, or one on a cluster."""
 
     @property
     def future(self) -> Any:
-        """What has ``add_done_callback``."""
+        """An object with ``add_done_callback``."""
 
     def cancel(self) -> None:
-        """Give it up if it has not begun."""
+        """Cancel it if it has not started."""
 
     def result(self) -> Any:
-        """What it gave; raises what it raised, WorkerEnded where its worker was killed."""
+        """Its result. It raises the exception of the cell, or WorkerEnded if its worker was killed."""
 
 
 class Runner(Protocol):
@@ -47,18 +47,18 @@ class Runner(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many cells run at once."""
+        """Number of cells that run in parallel."""
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Work:
+    def submit(self, function: Callable[..., Any], *args: Any) -> CellTask:
         """Run ``function(*args)`` on a worker."""
 
     def share_file(self, file: Path) -> Any:
-        """What a worker is given in place of ``file``."""
+        """The argument for workers in place of ``file``."""
 
 
 @dataclass
 class ExperimentState:
-    """Cells and their answers, as far as they are there; ``cases`` as :meth:`ExperimentStore.save_cases` keeps them."""
+    """The cells and the answers so far; ``cases`` as in :meth:`ExperimentStore.save_cases`."""
 
     spec: ExperimentSpec
     cells: list[Cell]
@@ -75,15 +75,15 @@ class ExperimentState:
 
 
 def read_state(store: ExperimentStore) -> ExperimentState:
-    """What a folder holds now, without measuring anything.
+    """Read the state of an experiment, without measuring anything.
 
     Raises:
         BadInput: a description that cannot be read.
     """
     spec = store.spec
     cases = store.cases()
-    prints = {place: one["fingerprint"] for place, one in enumerate(cases) if one["fingerprint"]}
-    cells = experiment_cells(spec, prints)
+    fingerprints = {place: one["fingerprint"] for place, one in enumerate(cases) if one["fingerprint"]}
+    cells = experiment_cells(spec, fingerprints)
     answers = {cell.id: answer for cell in cells if (answer := store.read_cell(cell.id)) is not None}
     return ExperimentState(spec, cells, answers, cases, found=len(answers))
 
@@ -94,22 +94,22 @@ def run_cells(
     *,
     expected: Iterable[str] = (),
     again: bool = False,
-    tell: Callable[[ExperimentState], None] = lambda _: None,
+    on_results: Callable[[ExperimentState], None] = lambda _: None,
     reporter: Reporter = SILENT,
 ) -> ExperimentState:
     """Measure every cell that is not finished; ``again``: also those that failed.
 
-    ``tell`` hears of results as they grow. ``expected``: fingerprints the cases must have, in their order.
-    A wish to stop early ends the run with the cells done.
+    ``on_results`` is called with the results so far. ``expected``: the fingerprints that the cases must have, in
+    order. A request to stop early ends the run after the running cells.
 
     Raises:
         BadInput: no cases can be used, or they are not those expected.
-        Cancelled: asked for by the reporter; finished cells stay.
+        Cancelled: the reporter asked for it; finished cells stay.
     """
     spec = store.spec
     with store.work() as folder:
-        contents, cases = _read(spec, folder, reporter)
-        _compare(list(expected), cases)
+        contents, cases = _read_cases(spec, folder, reporter)
+        _check_fingerprints(list(expected), cases)
         store.save_cases(cases)
         state = ExperimentState(
             spec,
@@ -128,21 +128,21 @@ def run_cells(
                     "{damaged} finished cells were damaged and are measured again.", damaged=store.damaged
                 )
             )
-        given = {place: runner.share_file(file) for place, file in contents.items()}
-        _measure(store, runner, state, given, tell, reporter)
+        shared_files = {place: runner.share_file(file) for place, file in contents.items()}
+        _measure(store, runner, state, shared_files, on_results, reporter)
     return state
 
 
-def _read(
+def _read_cases(
     spec: ExperimentSpec, folder: Path, reporter: Reporter
 ) -> tuple[dict[int, Path], list[dict[str, Any]]]:
-    """Files of the cases that can be used, by their place, and what is known of all."""
+    """The files of the cases that can be used, by index, and facts of all cases."""
     attributes = sorted({name for one in spec.protocols for name in protocol_class(one.protocol).attributes})
     contents: dict[int, Path] = {}
-    known: list[dict[str, Any]] = []
+    case_facts: list[dict[str, Any]] = []
     names: list[str] = []
     for place, one in enumerate(spec.cases):
-        # Tables of one name in two folders are two tables.
+        # Tables with equal names in two folders are different tables.
         before = sum(other.name == one.name for other in spec.cases[:place])
         names.append(f"{one.name} ({before + 1})" if before else one.name)
         reporter.check_cancelled()
@@ -152,7 +152,7 @@ def _read(
         except BadArguments:
             raise
         except BadInput as problem:
-            known.append(
+            case_facts.append(
                 {
                     "name": names[place],
                     "fingerprint": "",
@@ -165,7 +165,7 @@ def _read(
         contents[place] = folder / f"{place}.npz"
         contents[place].write_bytes(cases.to_bytes())
         data = cases.data
-        known.append(
+        case_facts.append(
             {
                 "name": names[place],
                 "fingerprint": cases.fingerprint,
@@ -180,14 +180,15 @@ def _read(
     reporter.progress(len(spec.cases), len(spec.cases), "Reading cases")
     if not contents:
         raise BadInput(
-            "None of the cases can be used.", tr_lazy("The first said: {known}", known=known[0]["problem"])
+            "None of the cases can be used.",
+            tr_lazy("The first said: {known}", known=case_facts[0]["problem"]),
         )
-    return contents, known
+    return contents, case_facts
 
 
-def _compare(expected: list[str], cases: list[dict[str, Any]]) -> None:
-    for wanted, one in zip(expected, cases, strict=False):
-        if wanted and one["fingerprint"] != wanted:
+def _check_fingerprints(expected: list[str], cases: list[dict[str, Any]]) -> None:
+    for fingerprint, one in zip(expected, cases, strict=False):
+        if fingerprint and one["fingerprint"] != fingerprint:
             raise BadInput(
                 tr_lazy("'{one}' does not hold the cases that were measured before.", one=one["name"]),
                 "Give the files the experiment was made with; other cases give other numbers.",
@@ -198,60 +199,60 @@ def _measure(
     store: ExperimentStore,
     runner: Runner,
     state: ExperimentState,
-    given: dict[int, Any],
-    tell: Callable[[ExperimentState], None],
+    shared_files: dict[int, Any],
+    on_results: Callable[[ExperimentState], None],
     reporter: Reporter,
 ) -> None:
-    waiting = _Waiting([cell for cell in state.cells if cell.id not in state.answers])
-    total, tries = len(state.cells), dict.fromkeys((cell.id for cell in state.cells), 0)
-    under_way: dict[int, tuple[Cell, Work]] = {}
-    over: queue.SimpleQueue[int] = queue.SimpleQueue()
-    number, next_telling = 0, 0.0
-    tell(state)
+    pending = _CellQueue([cell for cell in state.cells if cell.id not in state.answers])
+    total, attempts = len(state.cells), dict.fromkeys((cell.id for cell in state.cells), 0)
+    running: dict[int, tuple[Cell, CellTask]] = {}
+    finished: queue.SimpleQueue[int] = queue.SimpleQueue()
+    number, next_update = 0, 0.0
+    on_results(state)
     try:
-        while under_way or (waiting and not reporter.stop_requested):
-            # One more than there are workers waits at their door, so that none is idle.
-            while waiting and len(under_way) < 2 * runner.workers and not reporter.stop_requested:
-                cell = waiting.pop()
+        while running or (pending and not reporter.stop_requested):
+            # More cells than workers are submitted, so that no worker is idle.
+            while pending and len(running) < 2 * runner.workers and not reporter.stop_requested:
+                cell = pending.pop()
                 number += 1
-                task = runner.submit(run_cell, cell, state.spec, given[cell.cases])
-                under_way[number] = cell, task
-                task.future.add_done_callback(_notify(over, number))
+                task = runner.submit(run_cell, cell, state.spec, shared_files[cell.cases])
+                running[number] = cell, task
+                task.future.add_done_callback(_notify(finished, number))
             reporter.check_cancelled()
             reporter.progress(state.done, total, "Measuring")
             with contextlib.suppress(queue.Empty):
-                cell, task = under_way.pop(over.get(timeout=_TICK_S))
-                tries[cell.id] += 1
+                cell, task = running.pop(finished.get(timeout=_POLL_S))
+                attempts[cell.id] += 1
                 try:
                     answer = task.result()
                 except WorkerEnded as problem:
-                    if tries[cell.id] < _TRIES:
-                        waiting.put_back(cell)
+                    if attempts[cell.id] < _MAX_ATTEMPTS:
+                        pending.return_cell(cell)
                         continue
                     answer = {"id": cell.id, "repeat": cell.repeat, "failed": str(problem), "splits": []}
                     answer |= {"params": {}, "versions": {}, "cpu_seconds": 0.0}
                 store.save_cell(cell.id, answer)
                 state.answers[cell.id] = answer
                 state.ran += 1
-                waiting.learn(cell, answer["cpu_seconds"])
-            if time.monotonic() >= next_telling:
-                begin = time.monotonic()
-                tell(state)
-                next_telling = time.monotonic() + max(0.5, (time.monotonic() - begin) / _TELLING)
+                pending.record_seconds(cell, answer["cpu_seconds"])
+            if time.monotonic() >= next_update:
+                started = time.monotonic()
+                on_results(state)
+                next_update = time.monotonic() + max(0.5, (time.monotonic() - started) / _UPDATE_SHARE)
     except (Cancelled, KeyboardInterrupt, SemblanceError):
-        for _, task in under_way.values():
+        for _, task in running.values():
             task.cancel()
         raise
     reporter.progress(state.done, total, "Measuring")
-    tell(state)
+    on_results(state)
 
 
-def _notify(over: queue.SimpleQueue[int], number: int) -> Callable[[Any], None]:
-    return lambda _: over.put(number)
+def _notify(finished: queue.SimpleQueue[int], number: int) -> Callable[[Any], None]:
+    return lambda _: finished.put(number)
 
 
-class _Waiting:
-    """Cells not begun: repeat by repeat, and inside a repeat the slowest learners first."""
+class _CellQueue:
+    """The cells that have not started, ordered by repeat, and inside a repeat the slowest learners first."""
 
     def __init__(self, cells: list[Cell]) -> None:
         self._cells = cells
@@ -261,13 +262,13 @@ class _Waiting:
         return bool(self._cells)
 
     def pop(self) -> Cell:
-        # What takes long and begins last would leave the other workers with nothing to do.
+        # If a slow cell started last, the other workers would be idle.
         first = min(self._cells, key=lambda cell: (cell.repeat, -self._seconds.get(cell.row, 0.0)))
         self._cells.remove(first)
         return first
 
-    def put_back(self, cell: Cell) -> None:
+    def return_cell(self, cell: Cell) -> None:
         self._cells.insert(0, cell)
 
-    def learn(self, cell: Cell, seconds: float) -> None:
+    def record_seconds(self, cell: Cell, seconds: float) -> None:
         self._seconds[cell.row] = seconds

@@ -1,4 +1,4 @@
-"""Where cells run: in processes of this machine, or on a cluster."""
+"""Runners of cells: processes of this computer, or a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semblance.core.engine.cluster import Cluster
 
 
 class LocalRunner:
-    """Spawned processes of this machine; each reads the cases from a file and keeps them between cells."""
+    """Spawned processes of this computer. Each reads the cases from a file and caches them between cells."""
 
     def __init__(self, workers: int | None = None) -> None:
         self._engine = Engine(workers)
@@ -22,7 +22,7 @@ class LocalRunner:
         return self._engine.submit(function, *args)
 
     def share_file(self, file: Path) -> Path:
-        """``file`` itself: the processes read the same disk."""
+        """``file`` itself, because the processes can read it."""
         return file
 
     def __enter__(self) -> Self:
@@ -33,7 +33,7 @@ class LocalRunner:
 
 
 def make_runner(workers: int | None, scheduler: str) -> LocalRunner | Cluster:
-    """``workers`` processes of this machine, or the cluster of a ``scheduler``.
+    """``workers`` processes of this computer, or the cluster of a ``scheduler``.
 
     Raises:
         SemblanceError: the scheduler cannot be used.
@@ -42,5 +42,5 @@ def make_runner(workers: int | None, scheduler: str) -> LocalRunner | Cluster:
 
 
 def can_run_cells() -> bool:
-    """Run by a worker of a cluster, which has to find this program to do so."""
+    """Runs on a worker of a cluster, to check that this program is installed there."""
     return True

@@ -1,4 +1,4 @@
-"""Parameters chosen inside a training part alone: every combination on the same inner folds, by patient."""
+"""Choose parameters inside a training part: every combination on the same inner folds, by patient."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 CRITERION, INNER_FOLDS = "retrieval_accuracy@10", 3
 _CRITERIA = ("retrieval_accuracy", "knn_accuracy")
-_MOST_K = 50
+_MAX_K = 50
 
 
 def check_criterion(text: object) -> str:
-    """``text``, if it is a score that grids can be chosen by.
+    """Check that ``text`` is a score that parameters can be chosen by, and return it.
 
     Raises:
-        BadArguments: another.
+        BadArguments: another score.
     """
     name, at, k = str(text).partition("@")
-    if name not in _CRITERIA or not at or not k.isdigit() or not 1 <= int(k) <= _MOST_K:
+    if name not in _CRITERIA or not at or not k.isdigit() or not 1 <= int(k) <= _MAX_K:
         raise BadArguments(
             tr_lazy("Parameters cannot be chosen by '{value}'.", value=text),
             tr_lazy(
                 "Use {those}, K from 1 to {most_k}.",
                 those=" or ".join(f"{one}@K" for one in _CRITERIA),
-                most_k=_MOST_K,
+                most_k=_MAX_K,
             ),
         )
     return str(text)
@@ -61,8 +61,8 @@ def choose(
 ) -> tuple[Mapping[str, Value], list[float | None]]:
     """The best of ``combinations`` by the mean ``criterion`` over folds of the rows ``train``; all means.
 
-    Nothing but these rows is looked at; steps are fitted anew in each fold, a patient is in one fold only. Of
-    equals the first is taken; a combination that fails in a fold is out (``None``).
+    Only these rows are used. Steps are fitted in each fold, and a patient is in one fold only. The first of ties is
+    chosen. A combination that fails in a fold is excluded (``None``).
 
     Raises:
         BadInput: too few cases for the folds, or no combination could be measured.
@@ -87,30 +87,34 @@ def choose(
         except FAILURES as problem:
             means.append(None)
             reason = reason or str(problem)
-    there = [mean for mean in means if mean is not None]
-    if not there:
+    present = [mean for mean in means if mean is not None]
+    if not present:
         raise BadInput("No choice of the parameters could be measured inside the training part.", reason)
-    return combinations[means.index(max(there))], means
+    return combinations[means.index(max(present))], means
 
 
 def _score(trial: Trial, criterion: str) -> Measured:
     name, _, number = criterion.partition("@")
     data, split, k = trial.data, trial.split, int(number)
     _, findings = np.unique(data.y, return_inverse=True)
-    asked = data.X[split.test]
+    query_rows = data.X[split.test]
     if name == "retrieval_accuracy":
         patients = patient_codes(data.units, data.n_cases)
-        inside = metric_distances(trial.metric, asked, asked)
-        own = None if patients is None else patients[split.test]
-        curve = mean_over_queries(retrieval_accuracy(inside, findings[split.test], own, k, trial.reporter))
+        test_distances = metric_distances(trial.metric, query_rows, query_rows)
+        test_patients = None if patients is None else patients[split.test]
+        curve = mean_over_queries(
+            retrieval_accuracy(test_distances, findings[split.test], test_patients, k, trial.reporter)
+        )
     else:
-        across = metric_distances(trial.metric, asked, data.X[split.train])
+        training_distances = metric_distances(trial.metric, query_rows, data.X[split.train])
         n_findings = int(findings.max()) + 1
-        found = votes(across, findings[split.train], findings[split.test], n_findings, k=k, max_k=k)
+        found = votes(
+            training_distances, findings[split.train], findings[split.test], n_findings, k=k, max_k=k
+        )
         curve = mean_over_queries(found.correct)
     return Measured({criterion: float(curve[min(k, len(curve)) - 1])})
 
 
 def inner_split_seed(seed: int, place: int) -> int:
-    """The seed of the inner folds of the split at ``place``: another than the split's own."""
+    """The seed of the inner folds of the split at ``place``, different from that of the split."""
     return int(np.random.SeedSequence([seed, place, 1]).generate_state(1)[0])

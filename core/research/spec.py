@@ -1,4 +1,4 @@
-"""What an experiment measures, as it is written down: a JSON file, or the options of the command line."""
+"""The specification of an experiment, from a JSON file or the options of the command line."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from semblance.core.metrics.steps.sequence import parse_steps
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.research.selection import CRITERION, INNER_FOLDS, check_criterion
 
-#: How a grid of parameters is used: chosen inside training parts, or every combination a learner of its own.
+#: How a grid is used: parameters are chosen inside training parts, or every combination is its own learner.
 NESTED, EACH = "nested", "each"
-#: Folders in folders that are looked through for a file of an experiment.
-_DEEPEST = 3
-#: More cells than this are a mistake in the grid.
-MOST_CELLS = 100_000
+#: Depth of the folders in which files of an experiment are searched.
+_MAX_DEPTH = 3
+#: An experiment with more cells is refused.
+MAX_CELLS = 100_000
 
 
 @dataclass(frozen=True)
 class CasesSpec:
     """Cases of a ``library``'s feature set or of a ``table``; ``test``: train on these, test on those.
 
-    ``findings`` and ``max_cases`` as in ``evaluate``. ``unrelated``: patients of both sides are others, even
-    where they are called alike.
+    ``findings`` and ``max_cases`` as in ``evaluate``. ``unrelated``: equal patient names of both sides are different
+    patients.
     """
 
     table: str | None = None
@@ -44,58 +44,58 @@ class CasesSpec:
 
     @property
     def name(self) -> str:
-        """What the table or library is called, without its folder."""
-        own = self.table or self.library or ""
-        if not own.startswith(PREFIX):
-            own = PurePath(own).name.removesuffix(".csv").removesuffix(".semblance")
-        named = f"{own}:{self.features}" if self.features else own
-        return f"{named} → {self.test.name}" if self.test else named
+        """The name of the table or library, without its folder."""
+        path = self.table or self.library or ""
+        if not path.startswith(PREFIX):
+            path = PurePath(path).name.removesuffix(".csv").removesuffix(".semblance")
+        name = f"{path}:{self.features}" if self.features else path
+        return f"{name} → {self.test.name}" if self.test else name
 
     def files(self) -> list[str]:
-        """The tables and libraries that lie in folders, those tested on included."""
-        own = self.table or self.library or ""
-        return ([] if own.startswith(PREFIX) else [own]) + (self.test.files() if self.test else [])
+        """The paths of the tables and libraries, including those for testing."""
+        path = self.table or self.library or ""
+        return ([] if path.startswith(PREFIX) else [path]) + (self.test.files() if self.test else [])
 
-    def moved(self, places: Mapping[str, str]) -> CasesSpec:
-        """The same with the files of ``places`` where they are now."""
+    def with_files(self, files_now: Mapping[str, str]) -> CasesSpec:
+        """The same with other paths, from ``files_now``."""
         return replace(
             self,
-            table=places.get(self.table, self.table) if self.table else None,
-            library=places.get(self.library, self.library) if self.library else None,
-            test=self.test.moved(places) if self.test else None,
+            table=files_now.get(self.table, self.table) if self.table else None,
+            library=files_now.get(self.library, self.library) if self.library else None,
+            test=self.test.with_files(files_now) if self.test else None,
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As :meth:`from_json` reads it; what is not set is left out."""
-        own = {key: value for key, value in vars(self).items() if value not in (None, "", False)}
-        return {**own, "test": self.test.to_json()} if self.test else own
+        """The values that :meth:`from_json` reads, without those that are not set."""
+        values = {key: value for key, value in vars(self).items() if value not in (None, "", False)}
+        return {**values, "test": self.test.to_json()} if self.test else values
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
-        """From a table, or from the path of a CSV file alone.
+        """From a mapping, or from only the path of a CSV file.
 
         Raises:
             BadArguments: unknown keys or values.
         """
         if isinstance(values, str):
             values = {"table": values}
-        _keys(values, cls, tr_lazy("the cases"))
-        inner = values.get("test")
-        test = None if inner is None else CasesSpec.from_json(inner)
+        _check_keys(values, cls, tr_lazy("the cases"))
+        test_values = values.get("test")
+        test = None if test_values is None else CasesSpec.from_json(test_values)
         if test is not None and test.test is not None:
             raise BadArguments("Cases to test on cannot be tested on others.", "Leave out the inner 'test'.")
-        made = cls(**{**values, "test": test})
+        spec = cls(**{**values, "test": test})
         for key, kind in _CASES_TYPES.items():
-            value = getattr(made, key)
+            value = getattr(spec, key)
             if value is not None and (
                 not isinstance(value, kind) or (kind is int and isinstance(value, bool))
             ):
                 raise BadArguments(
                     tr_lazy("'{key}' of the cases cannot be {value}.", key=key, value=repr(value)), _SHAPE
                 )
-        if (made.table is None) == (made.library is None):
+        if (spec.table is None) == (spec.library is None):
             raise BadArguments("Cases are of a table or of a library.", _SHAPE)
-        return made
+        return spec
 
 
 _CASES_TYPES: dict[str, type] = {
@@ -109,7 +109,7 @@ _SHAPE = (
 
 @dataclass(frozen=True)
 class LearnerChoice:
-    """A learner with parameters that differ from the defaults, and ``grid``: values to choose among.
+    """A learner with the parameters that differ from the defaults, and a ``grid`` of values to choose from.
 
     ``select``: ``nested`` chooses them inside each training part, ``each`` measures every combination.
     """
@@ -121,14 +121,14 @@ class LearnerChoice:
 
     @property
     def label(self) -> str:
-        """Its name with what differs from the defaults."""
-        told = [f"{name}={_text(value)}" for name, value in self.params.items()]
-        told += [f"{name}={'|'.join(map(_text, values))}" for name, values in self.grid.items()]
-        return f"{self.learner} ({', '.join(told)})" if told else self.learner
+        """The name with the parameters that differ from the defaults."""
+        texts = [f"{name}={_text(value)}" for name, value in self.params.items()]
+        texts += [f"{name}={'|'.join(map(_text, values))}" for name, values in self.grid.items()]
+        return f"{self.learner} ({', '.join(texts)})" if texts else self.learner
 
     @property
     def combinations(self) -> list[dict[str, Value]]:
-        """The parameters of every point of the grid; one where there is no grid."""
+        """The parameters of every point of the grid; one point without a grid."""
         names = list(self.grid)
         return [
             {**self.params, **dict(zip(names, values, strict=True))}
@@ -136,13 +136,13 @@ class LearnerChoice:
         ]
 
     def variants(self) -> list[LearnerChoice]:
-        """Itself, or with ``each`` a learner for every combination."""
+        """Itself; with ``each`` a learner for every combination."""
         if self.select == NESTED or not self.grid:
             return [self]
         return [LearnerChoice(self.learner, params) for params in self.combinations]
 
     def to_json(self) -> dict[str, Any]:
-        """As :meth:`from_json` reads it; what is not set is left out."""
+        """The values that :meth:`from_json` reads, without those that are not set."""
         out: dict[str, Any] = {"learner": self.learner}
         if self.params:
             out["params"] = dict(self.params)
@@ -152,14 +152,14 @@ class LearnerChoice:
 
     @classmethod
     def from_json(cls, values: Any, baselines: Sequence[str] = ()) -> Self:
-        """From a table, or from a learner's name alone; ``baselines`` are names without parameters.
+        """From a mapping, or from only a learner's name; ``baselines`` are names without parameters.
 
         Raises:
             BadArguments: unknown keys, names or values.
         """
         if isinstance(values, str):
             values = {"learner": values}
-        _keys(values, cls, tr_lazy("a learner"))
+        _check_keys(values, cls, tr_lazy("a learner"))
         name = values.get("learner")
         if not isinstance(name, str):
             raise BadArguments("A learner has no name.", 'Write {"learner": "bdm"}.')
@@ -177,10 +177,10 @@ class LearnerChoice:
         for key, choices in grid.items():
             for value in choices:
                 checked(name, known, {key: value})
-        both = sorted(set(params) & set(grid))
-        if both:
+        in_both = sorted(set(params) & set(grid))
+        if in_both:
             raise BadArguments(
-                tr_lazy("'{both}' of {name} is set and chosen.", both=both[0], name=name),
+                tr_lazy("'{both}' of {name} is set and chosen.", both=in_both[0], name=name),
                 "Name it in params or in grid, not in both.",
             )
         select = values.get("select", NESTED)
@@ -189,18 +189,18 @@ class LearnerChoice:
                 tr_lazy("'select' cannot be {select}.", select=repr(select)),
                 tr_lazy("Use {nested} or {each}.", nested=NESTED, each=EACH),
             )
-        own: dict[str, Parameter] = {parameter.name: parameter for parameter in known}
+        parameters: dict[str, Parameter] = {parameter.name: parameter for parameter in known}
         return cls(
             name,
-            {key: own[key].check(value) for key, value in params.items()},
-            {key: tuple(own[key].check(value) for value in choices) for key, choices in grid.items()},
+            {key: parameters[key].check(value) for key, value in params.items()},
+            {key: tuple(parameters[key].check(value) for value in choices) for key, choices in grid.items()},
             select,
         )
 
 
 @dataclass(frozen=True)
 class ProtocolChoice:
-    """A protocol, its settings, and how often it is repeated (``None``: as usual)."""
+    """A protocol, its settings, and the number of repeats (``None``: the default)."""
 
     protocol: str
     settings: Mapping[str, Value] = field(default_factory=dict)
@@ -209,29 +209,29 @@ class ProtocolChoice:
     @property
     def label(self) -> str:
         """The name, with the settings in brackets."""
-        told = ", ".join(f"{name}={_text(value)}" for name, value in self.settings.items())
-        return f"{self.protocol} ({told})" if told else self.protocol
+        texts = ", ".join(f"{name}={_text(value)}" for name, value in self.settings.items())
+        return f"{self.protocol} ({texts})" if texts else self.protocol
 
     @property
     def n_repeats(self) -> int:
-        """The repeats asked for, or the protocol's own number."""
+        """The number of repeats, by default that of the protocol."""
         return self.repeats or protocol_class(self.protocol).repeats
 
     def to_json(self) -> dict[str, Any]:
-        """As :meth:`from_json` reads it; what is not set is left out."""
-        own = {key: value for key, value in vars(self).items() if value}
-        return {**own, "settings": dict(self.settings)} if self.settings else own
+        """The values that :meth:`from_json` reads, without those that are not set."""
+        values = {key: value for key, value in vars(self).items() if value}
+        return {**values, "settings": dict(self.settings)} if self.settings else values
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
-        """From a table, or from a protocol's name alone.
+        """From a mapping, or from only a protocol's name.
 
         Raises:
             BadArguments: unknown keys, names or values.
         """
         if isinstance(values, str):
             values = {"protocol": values}
-        _keys(values, cls, tr_lazy("a protocol"))
+        _check_keys(values, cls, tr_lazy("a protocol"))
         if "protocol" not in values:
             raise BadArguments("A protocol has no name.", 'Write {"protocol": "full"}.')
         chosen = protocol_class(str(values["protocol"]))
@@ -245,9 +245,9 @@ class ProtocolChoice:
 
 @dataclass(frozen=True)
 class ExperimentSpec:
-    """Everything that decides the numbers: cases x ``steps`` x learners x protocols, and the seed.
+    """Everything that determines the numbers: cases x ``steps`` x learners x protocols, and the seed.
 
-    ``steps`` as in ``evaluate``, "" for those that suit the cases. ``select_by``: the score by which grids
+    ``steps`` as in ``evaluate``, "" for the default steps of the cases. ``select_by``: the score by which grids
     are chosen inside training parts, in ``inner_folds`` folds.
     """
 
@@ -261,7 +261,7 @@ class ExperimentSpec:
     name: str = "experiment"
 
     def variants(self) -> list[LearnerChoice]:
-        """Every learner that is measured, grids with ``each`` taken apart."""
+        """All learners that are measured, with every combination of grids with ``each``."""
         return [variant for choice in self.learners for variant in choice.variants()]
 
     @property
@@ -271,13 +271,13 @@ class ExperimentSpec:
         return len(self.cases) * len(self.steps) * len(self.variants()) * repeats
 
     def located(self, folder: Path) -> ExperimentSpec:
-        """The same with relative files looked for in ``folder``, then in the folders in it."""
+        """The same with relative files found in ``folder`` or in its subfolders."""
         files = {file for one in self.cases for file in one.files()}
-        places = {file: str(_found(folder, file)) for file in files if not Path(file).is_absolute()}
-        return replace(self, cases=tuple(one.moved(places) for one in self.cases))
+        files_now = {file: str(_find_file(folder, file)) for file in files if not Path(file).is_absolute()}
+        return replace(self, cases=tuple(one.with_files(files_now) for one in self.cases))
 
     def to_json(self) -> dict[str, Any]:
-        """As :meth:`from_json` reads it."""
+        """The values that :meth:`from_json` reads."""
         return {
             "name": self.name,
             "cases": [one.to_json() for one in self.cases],
@@ -293,9 +293,9 @@ class ExperimentSpec:
     def from_json(cls, values: Any) -> Self:
         """
         Raises:
-            BadArguments: an unknown key, name or value, or a grid beyond reason; the message names it.
+            BadArguments: an unknown key, name or value, or too many cells; the message names it.
         """
-        _keys(values, cls, tr_lazy("the experiment"))
+        _check_keys(values, cls, tr_lazy("the experiment"))
         for key in ("cases", "learners", "protocols"):
             if not isinstance(values.get(key), list) or not values[key]:
                 raise BadArguments(
@@ -311,51 +311,51 @@ class ExperimentSpec:
             )
         for text in steps:
             parse_steps(text)
-        made = cls(
+        spec = cls(
             cases=tuple(CasesSpec.from_json(one) for one in values["cases"]),
             learners=tuple(LearnerChoice.from_json(one, sorted(baselines)) for one in values["learners"]),
             protocols=protocols,
             steps=tuple(steps),
-            seed=_whole(values, "seed", 0, 0),
+            seed=_whole_number(values, "seed", 0, 0),
             select_by=check_criterion(values.get("select_by", CRITERION)),
-            inner_folds=_whole(values, "inner_folds", INNER_FOLDS, 2),
+            inner_folds=_whole_number(values, "inner_folds", INNER_FOLDS, 2),
             name=str(values.get("name", "experiment")),
         )
-        made._check()
-        return made
+        spec._check()
+        return spec
 
     def _check(self) -> None:
-        for what, named in (
+        for what, labels in (
             ("cases", [one.to_json() for one in self.cases]),
             ("learner", [one.label for one in self.variants()]),
             ("protocol", [one.label for one in self.protocols]),
             ("steps", list(self.steps)),
         ):
-            for place, one in enumerate(named):
-                if one in named[:place]:
-                    told = one if isinstance(one, str) else self.cases[place].name
+            for place, one in enumerate(labels):
+                if one in labels[:place]:
+                    label = one if isinstance(one, str) else self.cases[place].name
                     raise BadArguments(
-                        tr_lazy("The {what} '{told}' stand twice in the experiment.", what=what, told=told),
+                        tr_lazy("The {what} '{told}' stand twice in the experiment.", what=what, told=label),
                         "Name each once.",
                     )
-        if self.n_cells > MOST_CELLS:
+        if self.n_cells > MAX_CELLS:
             raise BadArguments(
                 tr_lazy("The experiment has {n_cells} cells.", n_cells=self.n_cells),
-                tr_lazy("Keep it below {most_cells}: make the grid smaller.", most_cells=MOST_CELLS),
+                tr_lazy("Keep it below {most_cells}: make the grid smaller.", most_cells=MAX_CELLS),
             )
 
 
-def _found(folder: Path, file: str) -> Path:
-    """``file`` in ``folder``, or where it stands once as few folders deeper as can be."""
+def _find_file(folder: Path, file: str) -> Path:
+    """``file`` in ``folder``, or in the subfolder of the smallest depth if it is unique there."""
     if not (folder / file).exists():
-        for depth in range(1, _DEEPEST + 1):
-            there = list(folder.glob("*/" * depth + glob.escape(file)))
-            if there:
-                return there[0] if len(there) == 1 else folder / file
+        for depth in range(1, _MAX_DEPTH + 1):
+            matches = list(folder.glob("*/" * depth + glob.escape(file)))
+            if matches:
+                return matches[0] if len(matches) == 1 else folder / file
     return folder / file
 
 
-def _keys(values: Any, kind: Any, what: str) -> None:
+def _check_keys(values: Any, kind: Any, what: str) -> None:
     if not isinstance(values, Mapping):
         raise BadArguments(
             tr_lazy("What is said of {what} is no table of keys and values.", what=what),
@@ -370,12 +370,12 @@ def _keys(values: Any, kind: Any, what: str) -> None:
         )
 
 
-def _whole(values: Mapping[str, Any], key: str, default: int, least: int) -> int:
+def _whole_number(values: Mapping[str, Any], key: str, default: int, minimum: int) -> int:
     value = values.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
         raise BadArguments(
             tr_lazy("'{key}' cannot be {value}.", key=key, value=repr(value)),
-            tr_lazy("Give a whole number from {least}.", least=least),
+            tr_lazy("Give a whole number from {least}.", least=minimum),
         )
     return value
 

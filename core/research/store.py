@@ -1,4 +1,4 @@
-"""The folder of an experiment: its description, and every finished cell in a file of its own."""
+"""The folder of an experiment: its specification, and a file for every finished cell."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ MAX_BYTES = 256 << 20
 
 
 class ExperimentStore:
-    """Cells appear here whole or not at all, so that a run that was killed goes on where it was.
+    """Saves cells atomically, so that a killed run can be continued.
 
-    ``damaged`` counts files of cells that could not be read; those cells are measured again. ``made``: the
-    folder was not there before.
+    ``damaged`` counts the files of cells that could not be read; those cells are measured again. ``created``: the
+    folder did not exist before.
     """
 
-    def __init__(self, folder: Path, *, made: bool = False) -> None:
+    def __init__(self, folder: Path, *, created: bool = False) -> None:
         self.folder = folder
         self.damaged = 0
-        self._made = made
+        self._created = created
 
     @classmethod
     def create(cls, folder: Path, spec: ExperimentSpec) -> ExperimentStore:
-        """The folder for ``spec``; one that has an experiment already keeps the cells both have.
+        """Create or update the folder for ``spec``. Finished cells that the new ``spec`` contains too stay valid.
 
         Raises:
             SemblanceError: the folder holds something else, or cannot be written.
@@ -49,7 +49,7 @@ class ExperimentStore:
                 tr_lazy("{folder} holds other files and no experiment.", folder=folder),
                 "Name a new folder, or an experiment's.",
             )
-        made = not folder.exists()
+        created = not folder.exists()
         try:
             (folder / CELLS).mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -59,14 +59,15 @@ class ExperimentStore:
                 ),
                 "Choose another folder.",
             ) from problem
-        _put(folder / SPEC, {"format": FORMAT, "spec": spec.to_json()})
-        return cls(folder, made=made)
+        _write_json(folder / SPEC, {"format": FORMAT, "spec": spec.to_json()})
+        return cls(folder, created=created)
 
     @classmethod
     def open(cls, folder: Path) -> ExperimentStore:
-        """
+        """Open the folder of an experiment.
+
         Raises:
-            BadInput: no experiment lies in the folder.
+            BadInput: the folder contains no experiment.
         """
         if not (folder / SPEC).is_file():
             raise BadInput(
@@ -77,38 +78,39 @@ class ExperimentStore:
 
     @property
     def spec(self) -> ExperimentSpec:
-        """
+        """The specification of the experiment.
+
         Raises:
-            BadInput: the description cannot be read.
+            BadInput: it cannot be read.
         """
         return ExperimentSpec.from_json(self._document(SPEC).get("spec"))
 
-    def withdraw(self) -> None:
-        """Remove the folder if it was made for an experiment that then could not begin."""
-        if self._made and not (self.folder / CASES).is_file():
+    def remove_if_new(self) -> None:
+        """Remove the folder if it was created for an experiment that could not start."""
+        if self._created and not (self.folder / CASES).is_file():
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def save_cases(self, cases: list[dict[str, Any]]) -> None:
-        """What is known of the cases, in the order of the experiment: fingerprint, facts, problem."""
-        _put(self.folder / CASES, {"format": FORMAT, "cases": cases})
+        """Save the facts of the cases, in the order of the experiment: fingerprint, source, problem."""
+        _write_json(self.folder / CASES, {"format": FORMAT, "cases": cases})
 
     def cases(self) -> list[dict[str, Any]]:
-        """As kept last; none before the first run has read them."""
+        """The facts of the cases; empty before the first run."""
         return list(self._document(CASES)["cases"]) if (self.folder / CASES).is_file() else []
 
     def save_cell(self, cell: str, answer: dict[str, Any]) -> None:
-        """Keep a finished cell.
+        """Save a finished cell.
 
         Raises:
-            SemblanceError: the disk is full, or the folder is gone.
+            SemblanceError: the disk is full, or the folder does not exist.
         """
-        text = _dumps(answer)
+        text = _compact_json(answer)
         write_file(self._file(cell), f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode())
 
     def read_cell(self, cell: str) -> dict[str, Any] | None:
-        """A finished cell; ``None`` where there is none, or only a damaged one."""
+        """The answer of a finished cell; ``None`` if there is none, or if it is damaged."""
         try:
-            digest, _, text = _text(self._file(cell)).partition("\n")
+            digest, _, text = _read_text(self._file(cell)).partition("\n")
             text = text.rstrip("\n")
             if hashlib.sha256(text.encode()).hexdigest() != digest:
                 raise ValueError("damaged")
@@ -122,10 +124,10 @@ class ExperimentStore:
 
     @contextlib.contextmanager
     def work(self) -> Any:
-        """A folder for the time of a run; those of runs that were killed are removed."""
-        for left in self.folder.glob(f"{_WORK}*"):
-            if not _alive(left.name.removeprefix(_WORK)):
-                shutil.rmtree(left, ignore_errors=True)
+        """A temporary folder for a run. Folders of killed runs are removed."""
+        for old_folder in self.folder.glob(f"{_WORK}*"):
+            if not _is_running(old_folder.name.removeprefix(_WORK)):
+                shutil.rmtree(old_folder, ignore_errors=True)
         folder = self.folder / f"{_WORK}{os.getpid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         try:
@@ -138,7 +140,7 @@ class ExperimentStore:
 
     def _document(self, name: str) -> dict[str, Any]:
         try:
-            document = json.loads(_text(self.folder / name))
+            document = json.loads(_read_text(self.folder / name))
             if document["format"] > FORMAT:
                 raise BadInput(
                     tr_lazy("{folder} was made by a newer version of Semblance.", folder=self.folder),
@@ -152,7 +154,7 @@ class ExperimentStore:
         return dict(document)
 
 
-def _alive(process: str) -> bool:
+def _is_running(process: str) -> bool:
     if not process.isdigit():
         return False
     if os.name == "nt":
@@ -166,16 +168,20 @@ def _alive(process: str) -> bool:
     return True
 
 
-def _put(path: Path, document: dict[str, Any]) -> None:
+def _write_json(path: Path, document: dict[str, Any]) -> None:
     write_file(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
 
 
-def _dumps(answer: dict[str, Any]) -> str:
+def _compact_json(answer: dict[str, Any]) -> str:
     return json.dumps(answer, allow_nan=False, separators=(",", ":"))
 
 
-def _text(file: Path) -> str:
-    """The text of a file, which no experiment makes larger than :data:`MAX_BYTES`."""
+def _read_text(file: Path) -> str:
+    """The text of a file of at most :data:`MAX_BYTES`.
+
+    Raises:
+        ValueError: a larger file.
+    """
     if file.stat().st_size > MAX_BYTES:
         raise ValueError("too large")
     return file.read_text("utf-8")

@@ -12,7 +12,7 @@ from semblance.core.research.titles import cases_title, learner_title, protocol_
 Document = Mapping[str, Any]
 
 _ROW = ("protocol", "cases", "steps", "learner")
-#: The same as keys of a document's rows: not the steps asked for, but what they were for these cases.
+#: The keys of these columns in a document's rows, with the steps that were used for these cases.
 _KEYS = ("protocol", "cases", "steps_used", "learner")
 
 
@@ -50,9 +50,9 @@ def values_csv(document: Document) -> str:
         chosen = row.get("chosen", [])
         for name, score in row["scores"].items():
             for place, value in enumerate(score["values"]):
-                told = chosen[place] if place < len(chosen) else {}
-                words = ";".join(f"{key}={one}" for key, one in told.items())
-                lines.append((*(row[key] for key in _KEYS), name, place + 1, value, words))
+                params = chosen[place] if place < len(chosen) else {}
+                text = ";".join(f"{key}={one}" for key, one in params.items())
+                lines.append((*(row[key] for key in _KEYS), name, place + 1, value, text))
     return csv_text((*_ROW, "score", "split", "value", "chosen"), lines)
 
 
@@ -105,7 +105,7 @@ def pairs_csv(document: Document) -> str:
 
 
 def findings_csv(document: Document) -> str:
-    """Of every learner the findings whose cases find their like worst."""
+    """The findings with the lowest scores, for every learner."""
     return csv_text(
         ("protocol", "cases", "learner", "score", "finding", "mean", "tested_cases"),
         (
@@ -161,35 +161,40 @@ def latex(document: Document, digits: int = 3) -> str:
 def _latex_table(protocol: str, rows: Sequence[Mapping[str, Any]], document: Document, digits: int) -> str:
     names = [name for name in rows[0]["compared"] if any(name in row["scores"] for row in rows)]
     several = len({row["steps"] for row in rows}) > 1
-    heads = ["cases", "learner", *(["steps"] if several else []), *(score_title(name, str) for name in names)]
+    titles = [
+        "cases",
+        "learner",
+        *(["steps"] if several else []),
+        *(score_title(name, str) for name in names),
+    ]
     lines = [
         r"\begin{table}",
         r"\centering",
         r"\resizebox{\textwidth}{!}{%",
         rf"\begin{{tabular}}{{{'l' * (3 if several else 2)}{'r' * len(names)}}}",
         r"\toprule",
-        " & ".join(map(_escaped, heads)) + r" \\",
+        " & ".join(map(_escaped, titles)) + r" \\",
     ]
-    before = None
+    previous_cases = None
     for row in rows:
-        if row["cases"] != before:
+        if row["cases"] != previous_cases:
             lines.append(r"\midrule")
-            beside = [other for other in rows if other["cases"] == row["cases"]]
-        first = cases_title(row["cases"]) if row["cases"] != before else ""
-        before = row["cases"]
+            rows_of_cases = [other for other in rows if other["cases"] == row["cases"]]
+        first = cases_title(row["cases"]) if row["cases"] != previous_cases else ""
+        previous_cases = row["cases"]
         texts = [first, learner_title(row["learner"], str), *([row["steps"]] if several else [])]
-        cells = [_cell(row, name, beside, digits) for name in names]
+        cells = [_cell(row, name, rows_of_cases, digits) for name in names]
         lines.append(" & ".join([*map(_escaped, texts), *cells]) + r" \\")
     # Folds are splits too, and rows of an unfinished experiment have fewer.
     splits = sorted({len(score["values"]) for row in rows for score in row["scores"].values()})
-    over = str(splits[0]) if len(splits) == 1 else f"{splits[0]} to {splits[-1]}"
-    shown = "mean and 95 % interval" if any(_intervals(row) for row in rows) else "mean"
+    n_splits = str(splits[0]) if len(splits) == 1 else f"{splits[0]} to {splits[-1]}"
+    statistic = "mean and 95 % interval" if any(_intervals(row) for row in rows) else "mean"
     unfinished = "" if all(row["repeats"]["done"] == row["repeats"]["of"] for row in rows) else ", unfinished"
     known = {row["patients"] for row in rows}
-    said = f"patients {known.pop()}" if len(known) == 1 else "patients known of some"
+    patients_text = f"patients {known.pop()}" if len(known) == 1 else "patients known of some"
     caption = (
-        f"{protocol_title(protocol, str)}: {shown} over {over} splits{unfinished}, seed "
-        f"{document['seed']}, on held-out cases, {said}; the best of each score in bold."
+        f"{protocol_title(protocol, str)}: {statistic} over {n_splits} splits{unfinished}, seed "
+        f"{document['seed']}, on held-out cases, {patients_text}; the best of each score in bold."
     )
     lines += [r"\bottomrule", r"\end{tabular}}", rf"\caption{{{_escaped(caption)}}}", r"\end{table}"]
     return "\n".join(lines)
@@ -199,17 +204,17 @@ def _intervals(row: Mapping[str, Any]) -> bool:
     return any(score["ci95"] for score in row["scores"].values())
 
 
-def _cell(row: Mapping[str, Any], name: str, beside: Sequence[Mapping[str, Any]], digits: int) -> str:
+def _cell(row: Mapping[str, Any], name: str, rows_of_cases: Sequence[Mapping[str, Any]], digits: int) -> str:
     score = row["scores"].get(name)
     if score is None:
         return "--"
-    means = [other["scores"][name]["mean"] for other in beside if name in other["scores"]]
+    means = [other["scores"][name]["mean"] for other in rows_of_cases if name in other["scores"]]
     best = min(means) if smaller_is_better(name) else max(means)
     text = f"{score['mean']:.{digits}f}"
     if round(score["mean"], digits) == round(best, digits):
         text = rf"\textbf{{{text}}}"
     if score["ci95"]:
-        # Not the half width: an interval that ends at 0 or 1 does not lie evenly about its mean.
+        # Not the half width, because an interval that ends at 0 or 1 is not symmetric.
         low, high = score["ci95"]
         text += f" ({low:.{digits}f}--{high:.{digits}f})"
     return text
@@ -223,5 +228,5 @@ _SPECIAL = {
 
 
 def _escaped(text: str) -> str:
-    """``text`` as TeX prints it; an empty line would end what it stands in."""
+    """``text`` escaped for TeX, without line breaks."""
     return "".join(_SPECIAL.get(character, character) for character in " ".join(text.split()))

@@ -1,6 +1,6 @@
-"""What the scores, learners, protocols and cases of a results document are called where people read them.
+"""Titles of the scores, learners, protocols and cases of a results document, for people.
 
-CSV, JSON and the command line keep the names that commands take.
+CSV, JSON and the command line use the names.
 """
 
 from __future__ import annotations
@@ -39,48 +39,48 @@ _SCORES = {
 _BUILTIN = re.compile(r"builtin:(\w+)")
 _FIRST_NAME = re.compile(r"^\w+")
 
-Speak = Callable[[str], str]
+Translate = Callable[[str], str]
 
 
-def score_title(name: str, speak: Speak = tr_name) -> str:
-    """``retrieval_accuracy@10`` as "Retrieval accuracy @10"; ``speak`` puts it into a language."""
+def score_title(name: str, translate: Translate = tr_name) -> str:
+    """``retrieval_accuracy@10`` as "Retrieval accuracy @10"; ``translate`` translates it."""
     if name in _SCORES:
-        return speak(_SCORES[name])
+        return translate(_SCORES[name])
     stem, _, rank = name.partition("@")
-    return f"{speak(_SCORES[stem])} @{rank}" if stem in _SCORES else name
+    return f"{translate(_SCORES[stem])} @{rank}" if stem in _SCORES else name
 
 
-def learner_title(label: str, speak: Speak = tr_name) -> str:
-    """``bdm_v (rounds=50)`` as "BDM+V (rounds=50)"; a baseline of a protocol stays as it is."""
-    return _FIRST_NAME.sub(lambda found: _learner(found.group(), speak), label)
+def learner_title(label: str, translate: Translate = tr_name) -> str:
+    """``bdm_v (rounds=50)`` as "BDM+V (rounds=50)"; a baseline of a protocol is unchanged."""
+    return _FIRST_NAME.sub(lambda found: _learner(found.group(), translate), label)
 
 
 def rank_plot_data(test: Mapping[str, Any]) -> tuple[dict[str, float], float, list[list[str]]]:
-    """Ranks by learner, the critical difference, and the groups within it, as a plot shows them."""
+    """Ranks by learner, the critical difference, and the groups within it, for a plot."""
     ranks = {learner_title(name): float(rank) for name, rank in test["ranks"].items()}
-    alike = [[learner_title(name) for name in group] for group in test["nemenyi"]["alike"]]
-    return ranks, float(test["nemenyi"]["critical_difference"]), alike
+    groups = [[learner_title(name) for name in group] for group in test["nemenyi"]["alike"]]
+    return ranks, float(test["nemenyi"]["critical_difference"]), groups
 
 
-def protocol_title(label: str, speak: Speak = tr_name) -> str:
+def protocol_title(label: str, translate: Translate = tr_name) -> str:
     """``full (split=folds)`` as "All scores (split=folds)"."""
-    return _FIRST_NAME.sub(lambda found: _protocol(found.group(), speak), label)
+    return _FIRST_NAME.sub(lambda found: _protocol(found.group(), translate), label)
 
 
 def cases_title(name: str) -> str:
-    """``builtin:breast_cancer`` as "breast cancer"; other cases are called as they were given."""
+    """``builtin:breast_cancer`` as "breast cancer"; other names are unchanged."""
     return _BUILTIN.sub(lambda found: found.group(1).replace("_", " "), name)
 
 
-def _learner(name: str, speak: Speak) -> str:
+def _learner(name: str, translate: Translate) -> str:
     try:
-        return speak(learner_class(name).title)
+        return translate(learner_class(name).title)
     except BadArguments:
         return name
 
 
-def _protocol(name: str, speak: Speak) -> str:
+def _protocol(name: str, translate: Translate) -> str:
     try:
-        return speak(protocol_class(name).title)
+        return translate(protocol_class(name).title)
     except BadArguments:
         return name

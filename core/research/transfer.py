@@ -1,4 +1,4 @@
-"""Train on one table or library and test on another: one set of cases of both, refused where they overlap."""
+"""Transfer: train on one table or library and test on another. Both are joined, and must not overlap."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import ONE_IMAGE
 from semblance.core.features.registry import extractor_class
 from semblance.core.language import tr_lazy
-from semblance.core.research.cases import Cases, whole_split
+from semblance.core.research.cases import ExperimentCases, transfer_split
 from semblance.core.research.spec import CasesSpec
 
-#: Above this share of equal rows in one table, equal rows are nothing special there.
+#: If more than this share of the rows of a table is equal, equal rows of two tables may be different cases.
 _EQUAL_BY_CHANCE = 0.05
-#: A feature whose spread, or place in spreads, differs by this factor was hardly measured in the same unit.
+#: A feature whose standard deviation or mean differs by this factor probably has another unit.
 _OTHER_UNIT = 10.0
 
 
-def joined_sides(train_spec: CasesSpec, test_spec: CasesSpec, train: Cases, test: Cases) -> Cases:
-    """The cases of both sides, ``train`` to fit on and ``test`` to measure on.
+def joined_sides(
+    train_spec: CasesSpec, test_spec: CasesSpec, train: ExperimentCases, test: ExperimentCases
+) -> ExperimentCases:
+    """Join the cases of both sides, ``train`` for training and ``test`` for testing.
 
-    Tested cases with findings that the training side lacks are left out, and so are training cases that the
-    tested side holds too; notes say how many.
+    Test cases with findings that no training case has are left out, and so are training cases that are also test
+    cases; notes say how many.
 
     Raises:
         BadInput: the same table or library on both sides, features that differ, no two findings in common,
@@ -38,58 +40,61 @@ def joined_sides(train_spec: CasesSpec, test_spec: CasesSpec, train: Cases, test
     _check_features(train, test)
     _check_settings(train.data, test.data)
     _check_sources(train_spec, test_spec, train.data)
-    tested, unknown_note = _with_known_findings(train.data, test.data)
-    trained, shared_note = _without_shared_cases(train.data, tested, train.extractor)
-    notes = [*train.notes, *test.notes, unknown_note, shared_note, _unit_note(trained, tested)]
-    joined = _joined(trained, tested, unrelated=train_spec.unrelated)
-    rows = np.arange(trained.n_cases), trained.n_cases + np.arange(tested.n_cases)
-    cases = Cases(joined, train.extractor, *rows, tuple(note for note in notes if note))
-    whole_split(cases, 0).check_leakage(joined.units, joined.n_cases)
+    test_cases, unknown_note = _with_known_findings(train.data, test.data)
+    training_cases, shared_note = _without_shared_cases(train.data, test_cases, train.extractor)
+    notes = [*train.notes, *test.notes, unknown_note, shared_note, _unit_note(training_cases, test_cases)]
+    joined = _joined(training_cases, test_cases, unrelated=train_spec.unrelated)
+    rows = np.arange(training_cases.n_cases), training_cases.n_cases + np.arange(test_cases.n_cases)
+    cases = ExperimentCases(joined, train.extractor, *rows, tuple(note for note in notes if note))
+    transfer_split(cases, 0).check_leakage(joined.units, joined.n_cases)
     return cases
 
 
-def _check_features(train: Cases, test: Cases) -> None:
+def _check_features(train: ExperimentCases, test: ExperimentCases) -> None:
     a, b = train.data, test.data
     if a.feature_names == b.feature_names and train.extractor == test.extractor:
         return
-    differ = sorted(set(a.feature_names) ^ set(b.feature_names))[:3]
-    told = tr_lazy(" Only one of them has: {differ}.", differ=", ".join(differ)) if differ else ""
+    different = sorted(set(a.feature_names) ^ set(b.feature_names))[:3]
+    difference = tr_lazy(" Only one of them has: {differ}.", differ=", ".join(different)) if different else ""
     raise BadInput(
         tr_lazy(
-            "{train} and {test} do not have the same features.{told}", train=a.name, test=b.name, told=told
+            "{train} and {test} do not have the same features.{told}",
+            train=a.name,
+            test=b.name,
+            told=difference,
         ),
         "Extract the same feature set of both, or give the tables the same columns in the same order.",
     )
 
 
 def _check_settings(train: EvaluationData, test: EvaluationData) -> None:
-    """Refuse features extracted with other settings; the columns of a table have none."""
-    ours, theirs = _numeric_settings(train), _numeric_settings(test)
-    if not train.made_by or not test.made_by or ours == theirs:
+    """Check that both feature sets have the same settings; tables have none."""
+    train_settings, test_settings = _numeric_settings(train), _numeric_settings(test)
+    if not train.made_by or not test.made_by or train_settings == test_settings:
         return
     raise BadInput(
         tr_lazy(
             "The features of {train} and {test} were not made alike: {ours} and {theirs}.",
             train=train.name,
             test=test.name,
-            ours=_differing(ours, theirs),
-            theirs=_differing(theirs, ours),
+            ours=_differing(train_settings, test_settings),
+            theirs=_differing(test_settings, train_settings),
         ),
         "Extract them in both libraries with the same settings and this version of Semblance.",
     )
 
 
 def _numeric_settings(data: EvaluationData) -> dict[str, Any]:
-    """The settings of the extractor that change its numbers; where files lie changes none."""
+    """The settings of the extractor that change its features; paths of files do not."""
     settings = dict(data.made_by)
     if "identity" in settings:
         return {key: settings[key] for key in ("version", "identity")}
-    # The size of voxels belongs to the images; features are in millimetres.
+    # The spacing is a property of the images; features are in millimetres.
     return {key: value for key, value in settings.items() if key != "spacing"}
 
 
 def _differing(settings: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """The settings that differ from the other's, as text."""
+    """The settings that differ from ``other``, as text."""
     return ", ".join(f"{key}={value}" for key, value in settings.items() if other.get(key) != value) or "–"
 
 
@@ -104,7 +109,7 @@ def _check_sources(train_spec: CasesSpec, test_spec: CasesSpec, train: Evaluatio
 
 
 def _is_same_source(a: CasesSpec, b: CasesSpec) -> bool:
-    """Whether both name one table or library, however they write its path."""
+    """Whether both are the same table or library, by resolved path."""
     names = [one.table or one.library or "" for one in (a, b)]
     if any(name.startswith(PREFIX) for name in names):
         return names[0] == names[1]
@@ -112,7 +117,7 @@ def _is_same_source(a: CasesSpec, b: CasesSpec) -> bool:
 
 
 def _with_known_findings(train: EvaluationData, test: EvaluationData) -> tuple[EvaluationData, str]:
-    """The tested cases whose finding some training case has, and a note on the others."""
+    """The test cases with findings of training cases, and a note on the others."""
     known = np.isin(test.y, list(train.findings))
     if not known.any():
         raise BadInput(
@@ -139,7 +144,7 @@ def _with_known_findings(train: EvaluationData, test: EvaluationData) -> tuple[E
 def _without_shared_cases(
     train: EvaluationData, test: EvaluationData, extractor: str
 ) -> tuple[EvaluationData, str]:
-    """The training cases that the tested side does not hold, and a note on those it holds too."""
+    """The training cases that are not test cases, and a note on the others."""
     shared = _rows_in(train.X, test.X)
     note = ""
     if shared.any():
@@ -167,20 +172,19 @@ def _without_shared_cases(
 
 
 def _rows_in(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """(n,) which rows of ``a`` (n, d) stand in ``b`` too."""
+    """(n,) whether the rows of ``a`` (n, d) are in ``b`` too."""
     rows = {row.tobytes() for row in np.ascontiguousarray(b)}
     return np.array([row.tobytes() in rows for row in np.ascontiguousarray(a)], dtype=np.bool_)
 
 
 def _rows_identify_cases(rows: npt.NDArray[Any]) -> bool:
-    """Whether equal numbers (n, d) are one case: where hardly any two rows of one table are equal, equal rows
-    of two tables are no chance either."""
+    """Whether equal rows (n, d) are the same case. This is so if few rows of one table are equal."""
     different = len({row.tobytes() for row in np.ascontiguousarray(rows)})
     return len(rows) - different <= _EQUAL_BY_CHANCE * len(rows)
 
 
 def _unit_note(train: EvaluationData, test: EvaluationData) -> str:
-    """A note where features of one side look measured in another unit than those of the other."""
+    """A note if features of the sides seem to have different units."""
     names = _features_of_other_scale(train, test)
     if not names:
         return ""
@@ -195,20 +199,23 @@ def _unit_note(train: EvaluationData, test: EvaluationData) -> str:
 
 
 def _features_of_other_scale(a: EvaluationData, b: EvaluationData) -> list[str]:
-    """Names of the features of which one side spreads ten times wider, or lies ten spreads off the other."""
+    """Names of the features whose standard deviations differ ten times, or means by ten standard deviations."""
     found = []
     for place, name in enumerate(a.feature_names):
         sides = [one.X[:, place][np.isfinite(one.X[:, place])] for one in (a, b)]
         if min(map(len, sides)) < 2:
             continue
-        (low, high), apart = sorted(float(side.std()) for side in sides), sides[0].mean() - sides[1].mean()
-        if low > 0.0 and (high > _OTHER_UNIT * low or abs(apart) > _OTHER_UNIT * high):
+        (low, high), distance_of_means = (
+            sorted(float(side.std()) for side in sides),
+            sides[0].mean() - sides[1].mean(),
+        )
+        if low > 0.0 and (high > _OTHER_UNIT * low or abs(distance_of_means) > _OTHER_UNIT * high):
             found.append(name)
     return found
 
 
 def _joined(train: EvaluationData, test: EvaluationData, *, unrelated: bool) -> EvaluationData:
-    """The cases of both, those to train on first; ``unrelated``: equal patient names are other patients."""
+    """The cases of both sides, training cases first; ``unrelated``: equal patient names are different patients."""
     sizes = train.n_cases, test.n_cases
     names = [f"train {name}" for name in _case_names(train)] + [f"test {name}" for name in _case_names(test)]
     return replace(
@@ -217,7 +224,7 @@ def _joined(train: EvaluationData, test: EvaluationData, *, unrelated: bool) -> 
         y=np.concatenate([train.y, test.y]),
         groups=_joined_patients(train.groups, test.groups, sizes, unrelated=unrelated),
         units=_joined_patients(train.units, test.units, sizes, unrelated=unrelated),
-        # The catalogue of only one library knows a row; images are found by the tested one's.
+        # Rows are of one catalogue only, that of the test cases, so that their images can be shown.
         case_rows=None
         if test.case_rows is None
         else np.concatenate([np.full(train.n_cases, -1, dtype=np.int64), test.case_rows]),
@@ -242,14 +249,15 @@ def _joined_patients(
     *,
     unrelated: bool,
 ) -> npt.NDArray[np.str_] | None:
-    """Patients of both sides; with ``unrelated`` those of one are others than those of the other."""
+    """Patients of both sides; with ``unrelated`` equal names are different patients."""
     if train is None and test is None:
         return None
     sides: list[str] = []
-    for mark, side, size in (("train", train, sizes[0]), ("test", test, sizes[1])):
-        own = [""] * size if side is None else side.tolist()
-        # What only shows one image is numbered within its own library.
+    for prefix, side, size in (("train", train, sizes[0]), ("test", test, sizes[1])):
+        names = [""] * size if side is None else side.tolist()
+        # Units of one image are numbered within their library.
         sides += [
-            f"{mark} {name}" if name and (unrelated or name.startswith(ONE_IMAGE)) else name for name in own
+            f"{prefix} {name}" if name and (unrelated or name.startswith(ONE_IMAGE)) else name
+            for name in names
         ]
     return np.array(sides, dtype=np.str_)

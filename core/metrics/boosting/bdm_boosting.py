@@ -28,8 +28,10 @@ SMOOTHING = 1e-3
 SMALLEST_CHANGE = 1e-5
 #: Share of the objective at the start below which nothing is left to gain.
 SMALLEST_OBJECTIVE = 1e-9
-#: From this many cases on nothing is kept for every pair.
+#: From this many cases on nothing is stored for every pair.
 DENSE_BELOW = 5_000
+#: Cells beyond which the members of one count as its first case: a table of so many has 128 MB.
+MOST_CELLS = 4_000
 #: Cases below which a round pair by pair takes less time than the bookkeeping of cells.
 _FEW_CASES = 400
 #: Projections closer than this share of the largest are the same: equal rows may differ in rounding.
@@ -47,11 +49,15 @@ class Bit(NamedTuple):
 
 @dataclass(frozen=True)
 class Boosted:
-    """The bits, F from before the first to after the last of them, and why there are no more."""
+    """The bits, F from before the first to after the last of them, and why there are no more.
+
+    ``merged`` says from which round on cells were no longer split, "" where that was never needed.
+    """
 
     bits: tuple[Bit, ...]
     objectives: list[float]
     stopped: str
+    merged: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,9 @@ def boost(
 ) -> Boosted:
     """At most ``rounds`` bits on the columns of ``X`` (n, d), whose distance ``distance`` makes.
 
+    Where a bit would make more than :data:`MOST_CELLS` cells, the cases of every cell take the place of its
+    first one for all rounds to come, so that time and memory stay bounded; until then the result is exact.
+
     ``exact`` weighs a bit by the minimum of F instead of that of the paper's bound. ``reporter`` receives a
     :class:`TrainingPoint` after every round.
 
@@ -86,9 +95,10 @@ def boost(
     weights: CellPairs | DensePairs = cheaper_form(CellPairs(similarity, X, reporter.check_cancelled))
     bits: list[Bit] = []
     objectives = [weights.objective]
+    merged = ""
 
     def ended(reason: str) -> Boosted:
-        return Boosted(tuple(bits), objectives, reason)
+        return Boosted(tuple(bits), objectives, reason, merged)
 
     while len(bits) < rounds:
         reporter.check_cancelled()
@@ -97,6 +107,16 @@ def boost(
         cut = best_split(weights, X)
         if cut is None:
             break
+        if isinstance(weights, CellPairs) and not merged and weights.cells_with(cut.bits) > MOST_CELLS:
+            X = weights.merge_members()
+            merged = tr_lazy(
+                "From round {number} on the {n:,} training cases counted as {cells:,} groups of equal bits and "
+                "finding.",
+                number=len(bits) + 1,
+                n=len(X),
+                cells=weights.cells,
+            )
+            continue
         weight = _weight(weights, cut, exact)
         weights.add_bit(cut.bits, weight)
         if not weights.objective < objectives[-1]:

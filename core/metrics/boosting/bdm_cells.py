@@ -18,7 +18,6 @@ from semblance.core.metrics.boosting.bdm_pairs import (
     ChangedPairs,
     DensePairs,
     OrderedSplits,
-    bit_distances,
     sum_at,
 )
 from semblance.core.metrics.distance import Matrix
@@ -26,8 +25,6 @@ from semblance.core.metrics.distance import Matrix
 Bits = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
 
-#: Cells up to which the table is kept, 0.8 GB, twice that while it grows; beyond, rows are made when needed.
-STORED_CELLS = 10_000
 #: Values of a block of rows.
 _BLOCK = 1 << 18
 #: Rows of X whose weighted copy stays in the cache.
@@ -69,36 +66,24 @@ class CellTable:
         self.size = findings
         #: Finding c has the cells bounds[c] to bounds[c + 1].
         self._bounds: Rows = np.arange(findings + 1)
-        self._values: Matrix | None = np.ones((findings, findings))
-        self._bits: Bits = np.empty((findings, 0), dtype=np.bool_)
-        self._weights: Matrix = np.empty(0)
+        self._values: Matrix = np.ones((findings, findings))
 
     def split(self, parents: Rows, bits: Bits, weight: float) -> None:
         """Cells become parts of themselves, ``parents`` (m,) ascending, and d grows by a new bit (m,)."""
-        self._bits = np.column_stack([self._bits[parents], bits])
-        self._weights = np.append(self._weights, weight)
         self._bounds = np.searchsorted(parents, self._bounds)
         self.size = len(parents)
-        self._values = None if self._values is None else self._grown(self._values, parents, bits, weight)
+        self._values = self._grown(self._values, parents, bits, weight)
 
     def blocks(self) -> Iterator[Block]:
         """All rows, a few at a time."""
         for rows, own in self._ranges():
-            values = self._made(rows, own) if self._values is None else self._values[rows]
-            yield Block(rows, own, values)
+            yield Block(rows, own, self._values[rows])
 
     def among(self, cells: Rows) -> Matrix:
         """exp(d) or exp(-d) between any ``cells`` (s, k) of a row, as (s, k, k)."""
-        if self._values is not None:
-            places = (self.size * cells)[:, :, np.newaxis] + cells[:, np.newaxis]
-            chosen: Matrix = self._values.ravel()[places]
-            return chosen
-        return np.stack([self._made_among(row) for row in cells])
-
-    def _made_among(self, cells: Rows) -> Matrix:
-        finding = np.searchsorted(self._bounds, cells, side="right")
-        d = bit_distances(self._bits[cells], self._bits[cells], self._weights)
-        return np.exp(np.where(finding[:, np.newaxis] == finding, d, -d))
+        places = (self.size * cells)[:, :, np.newaxis] + cells[:, np.newaxis]
+        chosen: Matrix = self._values.ravel()[places]
+        return chosen
 
     def _ranges(self) -> Iterator[tuple[slice, slice]]:
         step = max(1, _BLOCK // max(1, self.size))
@@ -106,12 +91,8 @@ class CellTable:
             for start in range(first, end, step):
                 yield slice(start, min(start + step, end)), slice(first, end)
 
-    def _grown(self, old: Matrix, parents: Rows, bits: Bits, weight: float) -> Matrix | None:
-        if self.size > STORED_CELLS:
-            return None
-        values = old if len(old) == self.size else None
-        if values is None:
-            values = np.empty((self.size, self.size))
+    def _grown(self, old: Matrix, parents: Rows, bits: Bits, weight: float) -> Matrix:
+        values = old if len(old) == self.size else np.empty((self.size, self.size))
         # Row b: the factors of all columns for a row whose bit is b.
         differ = bits != np.array([[False], [True]])
         nearer, farther = np.where(differ, np.exp([[-4.0 * weight], [4.0 * weight]])[:, np.newaxis], 1.0)
@@ -122,13 +103,6 @@ class CellTable:
             factors = nearer.copy()
             factors[:, own] = farther[:, own]
             block *= factors[bits[rows].astype(np.intp)]
-        return values
-
-    def _made(self, rows: slice, own: slice) -> Matrix:
-        values = bit_distances(self._bits[rows], self._bits, self._weights)
-        np.negative(values[:, : own.start], out=values[:, : own.start])
-        np.negative(values[:, own.stop :], out=values[:, own.stop :])
-        np.exp(values, out=values)
         return values
 
 
@@ -152,7 +126,7 @@ class CellPairs:
         self._codes = similarity.codes[self._known]
         self._place: Rows = np.cumsum(similarity.codes >= 0) - 1
         findings, cell = np.unique(self._codes, return_inverse=True)
-        self._cell: Rows = cell
+        self._assign(cell)
         self._table = CellTable(len(findings))
         self._bits: list[tuple[Bits, float]] = []
         self._sweep()
@@ -170,13 +144,32 @@ class CellPairs:
     def add_bit(self, bits: Bits, weight: float) -> None:
         """d_ij += 4 ``weight`` where the bits (n,) differ; all attributes follow."""
         self._bits.append((bits, weight))
-        key = 2 * self._cell + bits[self._known]
-        occupied = np.bincount(key, minlength=2 * self.cells) > 0
-        self._cell = (np.cumsum(occupied) - 1)[key]
+        key, occupied = self._split(bits)
+        self._assign((np.cumsum(occupied) - 1)[key])
         halves = np.flatnonzero(occupied)
         self._table.split(halves // 2, halves % 2 == 1, weight)
         self._changed.add_bit(bits, weight)
         self._sweep()
+
+    def cells_with(self, bits: Bits) -> int:
+        """How many cells there would be after a bit (n,)."""
+        return int(self._split(bits)[1].sum())
+
+    def merge_members(self) -> Matrix:
+        """(n, d) rows in which all cases of a cell have those of its first one; the pairs are theirs from now on.
+
+        The mean of a cell varies less than cases do, and thresholds that suit means suit cases less.
+        """
+        rows = self._X.copy()
+        rows[self._known] = self._X[self._members[self._starts[:-1]]][self._cell]
+        self._X = rows
+        self._sweep()
+        return rows
+
+    def _split(self, bits: Bits) -> tuple[Rows, npt.NDArray[np.bool_]]:
+        """(k,) the half of its cell each case would be in after a bit, and (2 m,) which halves have cases."""
+        key: Rows = 2 * self._cell + bits[self._known]
+        return key, np.bincount(key, minlength=2 * self.cells) > 0
 
     def dense(self) -> DensePairs:
         """The same weights pair by pair."""
@@ -276,21 +269,9 @@ class CellPairs:
 
     def _sweep(self) -> None:
         """Row sums, row sums of S+-, and X'LX, from the sums of 1, x, g and gx over the cells."""
-        from scipy.sparse import csr_array
-
         n, changed, cell = len(self._X), self._changed, self._cell
-        # Of 16 bits numbers are sorted by their digits.
-        members = self._known[np.argsort(cell.astype(np.min_scalar_type(self.cells)), kind="stable")]
-        starts = np.append(0, np.cumsum(np.bincount(cell, minlength=self.cells)))
-
-        def by_cell(weights: Matrix) -> Matrix:
-            """(m, d) sums of ``weights`` (n,) times x."""
-            taken = weights[members]
-            sums: Matrix = csr_array((taken, members, starts), shape=(self.cells, n)) @ self._X
-            return sums
-
-        rows_of_cells = by_cell(np.ones(n))
-        sums = np.column_stack([np.diff(starts), rows_of_cells])
+        rows_of_cells = self._sums_by_cell(np.ones(n))
+        sums = np.column_stack([np.diff(self._starts), rows_of_cells])
         plus, minus = self._products(sums, sums)
         self.similar, self.dissimilar = np.zeros((2, n))
         # A case is in its own cell, at exp(0) to itself.
@@ -320,9 +301,10 @@ class CellPairs:
         self._degree_minus *= 0.5
 
         if len(changed):
-            lower_minus, lower_plus = by_cell(self.dissimilar), by_cell(self.similar)
+            lower_minus = self._sums_by_cell(self.dissimilar)
+            lower_plus = self._sums_by_cell(self.similar)
         else:
-            first = members[starts[:-1], np.newaxis]
+            first = self._members[self._starts[:-1], np.newaxis]
             lower_minus = self.dissimilar[first] * rows_of_cells
             lower_plus = self.similar[first] * rows_of_cells
         between = lower_minus.T @ plus[:, 1:] - lower_plus.T @ minus[:, 1:]
@@ -332,6 +314,24 @@ class CellPairs:
             changed_plus, changed_minus = changed.weights(self.similar, self.dissimilar)
             curvature += changed.product(changed_plus - changed_minus, self._X)
         self.curvature: Matrix = curvature
+
+    def _assign(self, cell: Rows) -> None:
+        """Put the cases into the cells ``cell`` (k,)."""
+        self._cell = cell
+        # Of 16 bits numbers are sorted by their digits.
+        order = np.argsort(cell.astype(np.min_scalar_type(int(cell.max(initial=0)) + 1)), kind="stable")
+        #: The cases cell by cell, and where each cell begins among them.
+        self._members: Rows = self._known[order]
+        self._starts: Rows = np.append(0, np.cumsum(np.bincount(cell)))
+
+    def _sums_by_cell(self, weights: Matrix) -> Matrix:
+        """(m, d) sums of ``weights`` (n,) times x."""
+        from scipy.sparse import csr_array
+
+        by_cell = (weights[self._members], self._members, self._starts)
+        weighted: Any = csr_array(by_cell, shape=(self.cells, len(self._X)))
+        sums: Matrix = weighted @ self._X
+        return sums
 
     def _weighted_squares(self, weights: Matrix) -> Matrix:
         """X' diag(``weights``) X."""

@@ -126,7 +126,8 @@ class BDM(Learner):
             reporter=reporter,
             distance=space.distance,
         )
-        notes = (boosted.stopped, *self._notes(space), _TIES)
+        merged = (boosted.merged,) if boosted.merged else ()
+        notes = (boosted.stopped, *merged, *self._notes(space), _TIES)
         self.distance_ = space.distance(boosted.bits)
         self.objectives_: list[float] = boosted.objectives
         self.stopped_: str = boosted.stopped

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
@@ -22,6 +23,7 @@ from semblance.core.metrics.steps.per_set import PerSet
 from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.training_data.rows import as_rows
+from semblance.core.metrics.training_data.training_sample import stratified_sample
 
 STEPS: tuple[type[Step], ...] = (Impute, Standardise, L2, PCA, MRMR, Codebook, ExcludedGroups, PerSet)
 
@@ -39,6 +41,11 @@ _PLAIN: dict[str, Callable[[], Step]] = {
 }
 #: Rows of local descriptors that are made float64 together.
 _BLOCK = 64
+#: Values of training rows (96 MB) above which steps are fitted on a sample of the rows, and rows are transformed
+#: in blocks.
+MOST_VALUES = 12_000_000
+#: Values of such a block.
+_BLOCK_VALUES = 1 << 22
 
 
 def parse_steps(text: str) -> tuple[Step, ...]:
@@ -95,9 +102,15 @@ def steps_text(steps: Sequence[Step]) -> str:
 
 
 def fit_steps(
-    steps: Sequence[Step], X: npt.ArrayLike, y: npt.NDArray[Any] | None = None
+    steps: Sequence[Step],
+    X: npt.ArrayLike,
+    y: npt.NDArray[Any] | None = None,
+    rows: npt.NDArray[np.intp] | None = None,
 ) -> tuple[tuple[Step, ...], Matrix]:
     """Fitted copies of ``steps`` and the training rows (n, m) after them.
+
+    ``rows`` (n,): which rows of ``X`` are the training rows with the findings ``y`` (n,); all if it is left out.
+    Of more than :data:`MOST_VALUES` values a stratified sample of rows is fitted on: :func:`step_sample`.
 
     ``impute`` always comes first, named or not: a later query may lack a value even where the training
     rows lack none. Only a codebook stands before it: a place that an image lacks is not imputed.
@@ -105,7 +118,46 @@ def fit_steps(
     Raises:
         BadInput: rows from which a step cannot be learnt.
     """
-    rows = _numbers(X)
+    table = _numbers(X)
+    places = np.arange(len(table)) if rows is None else rows
+    of_descriptors = any(step.of_descriptors for step in steps)
+    sample = None if of_descriptors else step_sample(len(places), table.shape[1], y)
+    if sample is not None:
+        chosen = table[places[sample]]
+        fitted, _ = _fit_all(steps, chosen, None if y is None else np.asarray(y)[sample])
+        del chosen
+        return fitted, _in_blocks(fitted, table, places)
+    return _fit_all(steps, table if rows is None else table[places], y)
+
+
+def step_sample(
+    n: int, d: int, y: npt.NDArray[Any] | None = None, seed: int = 0
+) -> npt.NDArray[np.intp] | None:
+    """Which of ``n`` training rows of ``d`` columns steps are fitted on; ``None``: all of them."""
+    if n * d <= MOST_VALUES:
+        return None
+    strata = np.zeros(n) if y is None else finding_codes(y)[0]
+    return stratified_sample(strata, max(MOST_VALUES // d, len(np.unique(strata))), seed)
+
+
+def step_sample_note(n: int, d: int) -> tuple[str, ...]:
+    """What the card says of the rows that steps were fitted on; nothing where these are all."""
+    sample = step_sample(n, d)
+    if sample is None:
+        return ()
+    return (
+        tr_lazy(
+            "The steps were fitted on {sample:,} of {n:,} training cases, stratified by finding, seed 0.",
+            sample=len(sample),
+            n=n,
+        ),
+    )
+
+
+def _fit_all(
+    steps: Sequence[Step], X: npt.NDArray[Any], y: npt.NDArray[Any] | None
+) -> tuple[tuple[Step, ...], Matrix]:
+    rows: npt.NDArray[Any] = X
     fitted: list[Step] = []
     asked = [step for step in steps if step.kind != Impute.kind]
     if asked and asked[0].of_descriptors:
@@ -126,11 +178,28 @@ def apply_steps(steps: Sequence[Step], X: npt.ArrayLike, n_features: int | None 
     """
     if steps and steps[0].of_descriptors:
         return apply_steps(steps[1:], _counted(steps[0], X))
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.size > MOST_VALUES and len(X) > 1:
+        return _in_blocks(steps, X, np.arange(len(X)), n_features)
     missing = any(isinstance(step, Impute) for step in steps)
     rows = as_rows(X, steps[0].n_features if steps else n_features, missing=missing)
     for step in steps:
         rows = step.transform(rows)
     return rows
+
+
+def _in_blocks(
+    steps: Sequence[Step],
+    X: npt.NDArray[Any],
+    places: npt.NDArray[np.intp],
+    n_features: int | None = None,
+) -> Matrix:
+    """(k, m) the rows ``places`` (k,) of ``X`` through fitted ``steps``, few at a time in double precision."""
+    size = max(1, min(MOST_VALUES, _BLOCK_VALUES) // X.shape[1])
+    blocks = [
+        apply_steps(steps, X[places[start : start + size]], n_features)
+        for start in range(0, len(places), size)
+    ]
+    return np.concatenate(blocks)
 
 
 def _numbers(X: npt.ArrayLike) -> npt.NDArray[Any]:

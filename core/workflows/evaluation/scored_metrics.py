@@ -198,15 +198,16 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         "calibration_error",
         "n_train",
         "n_held_out",
+        "n_queries",
         "measured_on",
         "seed",
     )
     rows = []
     for metric in metrics:
         scores = metric.scores
-        measured: tuple[float | None, ...] = (None,) * 4
+        measured: tuple[float | None, ...] = (None,) * 5
         if scores is not None:
-            measured = (scores.auc, metric.ece, scores.n_train, scores.n_test)
+            measured = (scores.auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
         words = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
         rows.append((metric.name, metric.learner, metric.features, *numbers, *measured, words, metric.seed))

@@ -422,7 +422,7 @@ class _LibraryPreparation:
         assert data.split is not None
         test = data.split.test
         found = [
-            accuracy_of_queries(one, data.cases, test, K, self.inner)[:, np.newaxis]
+            accuracy_of_queries(one, data.cases, test, K, self.seed, self.inner)[:, np.newaxis]
             for one in (metric, plain)
         ]
         units = patient_codes(data.cases.units, data.cases.n_cases)

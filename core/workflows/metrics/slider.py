@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
@@ -15,14 +13,15 @@ from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
+from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, sliders_by_name, step_name
 from semblance.core.workflows.metrics.store_metric import store_metric
 from semblance.core.workflows.metrics.train_metric import fit_and_score
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.metrics.training_data import TrainingData, split_cases
+from semblance.core.workflows.metrics.training_data import split_cases
 
-#: Cases a step learns from at most: its pairs are given one by one, which takes long for many cases.
+#: Cases a step is trained on at most by default: its pairs are given one by one, which takes long for many cases.
 MOST_TRAINING = 2000
 
 
@@ -32,7 +31,8 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
     ``request.learner`` is not used; ``request.name`` is the slider's. Nothing is kept before all are trained;
     a slider of the same name is replaced. Asked to stop, every step keeps the best it has.
 
-    Of more than MOST_TRAINING training cases so many are drawn; the held-out part stays whole.
+    Of more than MOST_TRAINING training cases each step is trained on the same sample, unless the settings say
+    otherwise.
 
     Raises:
         BadArguments: unknown setting, step or feature set.
@@ -40,7 +40,11 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         Cancelled: asked for by the reporter; nothing is kept.
     """
     request = replace(request, name=checked_name(request.name, tr_lazy("A slider")))
-    settings: dict[str, Any] = {"random_state": request.seed, **(request.settings or {})}
+    settings: dict[str, Any] = {
+        "random_state": request.seed,
+        TRAINING_CASES.name: MOST_TRAINING,
+        **(request.settings or {}),
+    }
     with open_library(library, writable=True) as opened:
         feature_set = opened.features.get(request.features)
         reporter.progress(0, len(PLACES), "Reading features")
@@ -54,7 +58,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
                 "Give the cases findings (a labels.csv).",
             )
         findings_map = parse_findings_map(request.findings) if request.findings else None
-        data = _bounded(split_cases(feature_set, everything, findings_map, request), request.seed)
+        data = split_cases(feature_set, everything, findings_map, request)
         trained = []
         for number, place in enumerate(PLACES):
             learner = BDMVisualShare(visual_share=1.0 - place / 100.0, **settings)
@@ -65,15 +69,6 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
             entries = {CARD_KEY: {"name": request.name, "place": place}}
             store_metric(opened, one, metric, data, scores, reporter, **entries)
         return sliders_by_name((record.name, record.card) for record in opened.metrics())[request.name]
-
-
-def _bounded(data: TrainingData, seed: int) -> TrainingData:
-    """With at most MOST_TRAINING training cases, drawn at random; the others are in neither part."""
-    split = data.split
-    if split is None or len(split.train) <= MOST_TRAINING:
-        return data
-    drawn = np.random.default_rng(seed).choice(split.train, MOST_TRAINING, replace=False)
-    return replace(data, split=replace(split, train=np.sort(drawn)))
 
 
 class _StepProgress(Reporter):

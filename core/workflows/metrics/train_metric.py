@@ -15,7 +15,7 @@ from semblance.core.metrics.card import Split
 from semblance.core.metrics.pipeline import attach_steps
 from semblance.core.metrics.registry import make_learner
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
-from semblance.core.metrics.steps.sequence import apply_steps, fit_steps
+from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
@@ -129,32 +129,28 @@ def _fit(
     reporter: Reporter,
 ) -> tuple[Metric, TrainingCurve | None]:
     """The fitted metric with its steps; the curve where cases were held out to score it on."""
-    train, split = data.train, data.split
+    cases, split, training = data.cases, data.split, data.training_rows
     steps = chosen_steps(
         request.steps,
         data.feature_set.extractor,
         data.feature_set.settings,
         labelled=split is not None,
     )
-    fitted, rows = fit_steps(steps, train.X, None if split is None else train.y)
-    curve = None
-    if split is not None:
-        held_out = data.cases.rows(split.test)
-        curve = TrainingCurve(
-            reporter, apply_steps(fitted, held_out.X, held_out.X.shape[1]), held_out, request.seed
-        )
+    fitted, rows = fit_steps(steps, cases.X, None if split is None else cases.y[training], training)
+    curve = None if split is None else TrainingCurve(reporter, fitted, cases, split.test, request.seed)
     learner.fit(
         rows,
         supervision.y,
-        groups=train.groups,
+        groups=None if cases.groups is None else cases.groups[training],
         reporter=curve or reporter,
         pairs=supervision.pairs,
         triplets=supervision.triplets,
     )
     if curve is not None:
         curve.end()
-    metric = attach_steps(learner.metric(), fitted, train.feature_names, train.feature_groups)
-    return supervision.noted_on(metric), curve
+    metric = attach_steps(learner.metric(), fitted, cases.feature_names, cases.feature_groups)
+    notes = (*metric.card.notes, *step_sample_note(len(rows), cases.X.shape[1]))
+    return supervision.noted_on(metric.with_card(notes=notes)), curve
 
 
 def _card_scores(scores: Mapping[str, Any]) -> dict[str, float | None]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.evaluate_metric import accuracy_after_steps
-from semblance.core.evaluation.splits import patient_codes
-from semblance.core.metrics.distance import Matrix
+from semblance.core.evaluation.splits import Rows, patient_codes
+from semblance.core.metrics.steps.sequence import apply_steps
+from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.tasks import Reporter
 
@@ -34,14 +36,17 @@ class TrainingCurve(Reporter):
     scored. The last round is always scored, by :meth:`end`.
     """
 
-    def __init__(self, outer: Reporter, held_out: Matrix, data: EvaluationData, seed: int) -> None:
-        """``held_out`` (n, m): the rows of ``data`` (n cases) after the steps."""
+    def __init__(
+        self, outer: Reporter, steps: Sequence[Step], data: EvaluationData, held_out: Rows, seed: int
+    ) -> None:
+        """``held_out`` (n,): the rows of ``data`` to score on after the fitted ``steps``."""
         self._outer = outer
-        chosen = np.arange(data.n_cases)
-        if data.n_cases > CURVE_CASES:
-            chosen = np.sort(np.random.default_rng(seed).choice(data.n_cases, CURVE_CASES, replace=False))
+        chosen = held_out
+        if len(held_out) > CURVE_CASES:
+            places = np.random.default_rng(seed).choice(len(held_out), CURVE_CASES, replace=False)
+            chosen = held_out[np.sort(places)]
         part = data.rows(chosen)
-        self._rows = held_out[chosen]
+        self._rows = apply_steps(steps, part.X, part.X.shape[1])
         self._findings = np.unique(part.y, return_inverse=True)[1].astype(np.intp)
         self._patients = patient_codes(part.units, part.n_cases)
         self._points: list[CurvePoint] = []

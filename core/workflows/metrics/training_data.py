@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.evaluation.splits import HoldOut, holdout
+from semblance.core.evaluation.splits import HoldOut, Rows, holdout
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.registry import learners
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases
@@ -44,16 +43,22 @@ class TrainingData:
     findings_map: Mapping[str, str] | None = None
     unscored: str = ""
 
-    @cached_property
+    @property
+    def training_rows(self) -> Rows:
+        """(n,) the rows of ``cases`` to train on."""
+        return np.arange(self.cases.n_cases) if self.split is None else self.split.train
+
+    @property
     def train(self) -> EvaluationData:
-        """The cases to train on."""
+        """The cases to train on, with a copy of their features."""
         return self.cases if self.split is None else self.cases.rows(self.split.train)
 
     @property
     def training_ids(self) -> npt.NDArray[np.int64]:
         """(n,) catalogue ids of the cases to train on."""
-        assert self.train.case_rows is not None
-        return self.train.case_rows
+        assert self.cases.case_rows is not None
+        ids: npt.NDArray[np.int64] = self.cases.case_rows[self.training_rows]
+        return ids
 
     @property
     def held_out(self) -> HeldOutCases | None:

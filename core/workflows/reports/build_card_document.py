@@ -109,9 +109,7 @@ def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
         (
             tr_lazy("Measured on"),
             tr_lazy(
-                "{n_test:,} cases, {measured_on}",
-                n_test=scores.n_test,
-                measured_on=as_lazy(scores.measured_on),
+                "{cases}, {measured_on}", cases=_queries(scores), measured_on=as_lazy(scores.measured_on)
             ),
         ),
         (tr_lazy("Retrieval accuracy @{k}", k=k), _spread(scores.retrieval_accuracy.at(k))),
@@ -130,6 +128,18 @@ def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
     ]
     facts = tuple(Fact(label, value) for label, value in lines if value)
     return [Section(tr_lazy("Scores"), facts, measured_on=scores.measured_on)]
+
+
+def _queries(scores: MetricScores) -> str:
+    """How many held-out cases were queries."""
+    if scores.sampled_queries is None:
+        return tr_lazy("{n_test:,} cases", n_test=scores.n_test)
+    return tr_lazy(
+        "{n_queries:,} of {n_test:,} cases as queries (stratified sample, seed {seed})",
+        n_queries=scores.n_queries,
+        n_test=scores.n_test,
+        seed=scores.seed,
+    )
 
 
 def _failures(scores: MetricScores | None) -> list[Section]:

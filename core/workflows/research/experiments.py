@@ -78,12 +78,12 @@ def run_experiment(
                 place,
                 expected=expected,
                 again=again,
-                tell=lambda so_far: reporter.partial(live_table(so_far)),
+                on_results=lambda so_far: reporter.partial(live_table(so_far)),
                 reporter=reporter,
             )
     except SemblanceError:
         # A wrong name is corrected and tried again; it leaves no folder behind that only looks like one.
-        store.withdraw()
+        store.remove_if_new()
         raise
     return experiment_document(state)
 

@@ -32,7 +32,7 @@ def held_out(n: int = 400, seed: int = 0, patients: int | None = None, finding: 
 NAMES = ("healthy", "sick")
 
 
-def test_exaggerated_votes_are_taken_back():
+def test_overconfident_votes_are_calibrated():
     made = calibrate(held_out(2000), NAMES)
     for votes in (1, 5, 9):
         found = made.estimate({"sick": votes, "healthy": 10 - votes})
@@ -43,7 +43,7 @@ def test_exaggerated_votes_are_taken_back():
         assert found.finding == ("sick" if votes >= 5 and chance >= 0.5 else "healthy") or votes == 5
 
 
-def test_of_two_findings_the_estimate_is_of_the_one_with_most_votes_and_its_interval_turns_with_it():
+def test_estimate_of_two_findings_is_of_the_leading_one():
     made = calibrate(held_out(), NAMES)
     sick, healthy = made.estimate({"sick": 8, "healthy": 2}), made.estimate({"sick": 2, "healthy": 8})
     assert (sick.finding, healthy.finding) == ("sick", "healthy")
@@ -62,7 +62,7 @@ def test_of_several_findings_the_estimate_is_of_the_first():
     assert made.estimate({"b": 7, "a": 4}) is None
 
 
-def test_fewer_voters_say_less():
+def test_fewer_voters_widen_the_interval():
     made = calibrate(held_out(), NAMES)
     widths = [high - low for _, low, high in (made.table[n - 1][n] for n in (2, 5, 10))]
     assert widths == sorted(widths, reverse=True)
@@ -84,7 +84,7 @@ def test_the_error_is_measured_on_cases_the_curve_was_not_fitted_on():
     assert all(len(seen) == 1 for seen in by_patient.values())
 
 
-def test_the_bins_hold_all_cases_and_tell_them():
+def test_bins_contain_all_cases():
     made = calibrate(held_out(), NAMES)
     assert sum(one.n for one in made.bins) == made.n_cases == 400
     rows = [row for number in range(len(made.bins)) for row in made.rows_of_bin(number)]
@@ -105,7 +105,7 @@ def test_too_little_to_calibrate_on_gives_none(votes):
     assert calibrate(votes, NAMES) is None
 
 
-def test_it_is_kept_as_json_and_damage_is_told():
+def test_calibration_round_trip_and_damage():
     made = calibrate(held_out(patients=100), NAMES)
     kept = json.loads(json.dumps(made.to_json(), allow_nan=False))
     assert Calibration.from_json(kept) == made
@@ -121,14 +121,14 @@ def test_the_same_seed_gives_the_same():
     assert calibrate(held_out(), NAMES, seed=3) == calibrate(held_out(), NAMES, seed=3)
 
 
-def test_the_interval_holds_the_chance_of_a_query_as_often_as_it_says():
+def test_coverage_of_the_interval_of_a_query():
     """Over populations of several forms, each with 2,500 queries whose chances are known."""
     found = [interval_coverage(one, queries=2500, seed=7) for one in Population]
     assert 0.93 <= np.mean(found) <= 0.97, found
     assert min(found) > 0.9, found
 
 
-def test_many_cases_are_dealt_with_whole_patients_on_one_side_each_once():
+def test_random_folds_keep_patients_on_one_side():
     rng = np.random.default_rng(1)
     n = 2 * calibration.MANY_CASES
     units = rng.integers(0, n // 3, n)

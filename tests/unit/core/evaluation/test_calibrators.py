@@ -40,7 +40,7 @@ def test_isotonic_is_that_of_scikit_learn_on_smoothed_shares():
 
 
 @pytest.mark.parametrize("kind", FITS)
-def test_more_votes_never_mean_less(kind):
+def test_probability_rises_with_votes(kind):
     rng = np.random.default_rng(2)
     for _ in range(20):
         total = rng.integers(0, 4, 11).astype(float)
@@ -53,14 +53,14 @@ def test_more_votes_never_mean_less(kind):
 
 
 @pytest.mark.parametrize("kind", FITS)
-def test_a_vote_that_is_always_wrong_says_nothing(kind):
+def test_vote_that_is_always_wrong_gives_no_estimate(kind):
     odds = log_odds(np.arange(11), 10)
     total = np.full(11, 100.0)
     p = FITS[kind](odds, np.linspace(100, 0, 11), total)(odds)
     assert p == pytest.approx(0.5, abs=0.01)
 
 
-def test_few_cases_all_alike_make_nothing_certain():
+def test_few_equal_cases_are_not_certain():
     odds = log_odds(np.array([0, 10]), np.array([10, 10]))
     for fit in FITS.values():
         p = fit(odds, np.array([0.0, 5.0]), np.array([5.0, 5.0]))(odds)

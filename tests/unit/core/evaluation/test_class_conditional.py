@@ -54,7 +54,7 @@ def test_the_first_of_more_neighbours_are_the_same():
     np.testing.assert_allclose(many.log_posterior(3), few.log_posterior(3), rtol=1e-13)
 
 
-def test_a_finding_without_cases_is_never_decided_for():
+def test_finding_without_cases_never_wins():
     d, codes = problem()
     near = finding_neighbours(GivenDistances(d), codes, 6, 3)
     assert np.isinf(near.means(3)[:, 4:]).all()
@@ -62,7 +62,7 @@ def test_a_finding_without_cases_is_never_decided_for():
     assert near.means(3).argmin(axis=1).max() < 4
 
 
-def test_where_all_distances_are_equal_the_commonest_finding_wins():
+def test_most_frequent_finding_wins_for_equal_distances():
     near = finding_neighbours(GivenDistances(np.ones((2, 5))), np.array([0, 1, 1, 1, 2]), 3, 1)
     assert near.log_posterior(1).argmax(axis=1).tolist() == [1, 1]
 
@@ -72,7 +72,7 @@ def test_no_cases_are_refused():
         finding_neighbours(GivenDistances(np.empty((2, 0))), np.empty(0, dtype=np.intp), 2, 1)
 
 
-def test_findings_that_tie_but_for_rounding_share_the_credit():
+def test_findings_equal_up_to_rounding_share_the_credit():
     """On a grid of few values most cases tie; large numbers, as unscaled features have, add rounding."""
     rng = np.random.default_rng(0)
     grid = rng.integers(0, 3, (60, 4)).astype(float)
@@ -99,7 +99,7 @@ def test_equal_likelihoods_share_the_credit():
     assert wrong_shares(near.likeliest(3), np.zeros(3, dtype=np.intp)).tolist() == [0.5, 0.5, 0.0]
 
 
-def test_own_patients_do_not_answer():
+def test_cases_of_the_own_patient_are_left_out():
     d = np.array([[0.0, 1.0, 2.0, 3.0]])
     own = {"query_patients": np.array([7]), "gallery_patients": np.array([7, 1, 7, 2])}
     near = finding_neighbours(GivenDistances(d), np.array([0, 0, 1, 1]), 2, 2, **own)

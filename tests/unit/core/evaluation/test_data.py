@@ -29,13 +29,13 @@ def test_findings_not_named_stay_and_names_with_an_equals_sign_work():
 
 
 @pytest.mark.parametrize("text", ["", ";", "1", "1=", "=low", "1,=low", "1=a;1=b"])
-def test_a_bad_map_says_how_to_write_it(text):
+def test_invalid_findings_map_shows_the_format(text):
     with pytest.raises(BadArguments) as caught:
         parse_findings_map(text)
     assert "1,2=low" in caught.value.hint
 
 
-def test_a_finding_no_case_has_is_named_with_those_there_are():
+def test_unknown_finding_is_refused_with_the_known_ones():
     with pytest.raises(BadArguments, match=r"'6'.*1, 2, 3, 4, 5"):
         prepare(nodules(), findings={"6": "low"})
 

@@ -49,7 +49,7 @@ def test_wine_scores_high_with_intervals():
         assert np.trapezoid(curve.tpr, curve.fpr) == pytest.approx(curve.auc)
 
 
-def test_known_patients_are_said_and_drawn_whole():
+def test_known_patients_are_reported_and_drawn_whole():
     data = two_views()
     scores = scored(data)
     assert scores.measured_on == "held-out patients"
@@ -72,7 +72,7 @@ def test_the_curve_equals_a_loop_that_skips_the_same_patient():
 
 
 @pytest.mark.parametrize("learner", ["euclidean", "bdm"])
-def test_json_comes_back_the_same(learner):
+def test_scores_round_trip_through_json(learner):
     scores = scored(builtin_table("iris"), learner=learner)
     text = json.dumps(scores.to_json(), allow_nan=False)
     assert MetricScores.from_json(json.loads(text)) == scores
@@ -89,7 +89,7 @@ def test_damaged_scores_are_refused(change):
         MetricScores.from_json({})
 
 
-def test_a_leak_is_refused():
+def test_leakage_is_refused():
     data = two_views()
     split = holdout(data.y.tolist(), data.groups, 0)
     metric = fitted(data, split)
@@ -112,7 +112,7 @@ def test_one_finding_held_out_gives_no_roc():
     json.dumps(scores.to_json(), allow_nan=False)
 
 
-def test_a_held_out_finding_training_never_saw():
+def test_test_finding_without_training_cases():
     data = builtin_table("iris")
     train, test = np.arange(0, 100, 2), np.arange(1, 150, 2)
     metric = fit_metric(make_learner("euclidean"), data.X[train], data.y[train])
@@ -129,7 +129,7 @@ def test_tiny_held_out_parts(n_test):
     json.dumps(evaluate_metric(metric, data, train, test).to_json(), allow_nan=False)
 
 
-def test_a_point_of_a_live_curve():
+def test_accuracy_after_steps():
     data = builtin_table("wine")
     split = holdout(data.y.tolist(), None, 0)
     metric = fitted(data, split)
@@ -140,7 +140,7 @@ def test_a_point_of_a_live_curve():
     assert live == pytest.approx(scores.retrieval_accuracy.at(10)[0])
 
 
-def test_a_drawn_vote_is_for_the_nearer_cases_not_for_the_first_name():
+def test_tied_vote_goes_to_the_nearer_cases():
     X = np.array([0.0, 0.1, 0.9, 1.0, 0.04, 0.96])[:, None]
     data = EvaluationData(X, np.array(["z", "z", "a", "a", "z", "a"]))
     metric = fit_metric(make_learner("euclidean"), X[:4], data.y[:4])
@@ -148,7 +148,7 @@ def test_a_drawn_vote_is_for_the_nearer_cases_not_for_the_first_name():
     assert scores.confusion == ((1, 0), (0, 1))
 
 
-def test_cases_that_all_score_alike_have_no_interval():
+def test_equal_scores_have_no_interval():
     """Six cases told apart without a mistake do not make an area of 1 certain."""
     X = np.arange(20.0)[:, None] + 100.0 * (np.arange(20) >= 10)[:, None]
     data = EvaluationData(X, np.repeat(["a", "b"], 10))

@@ -28,7 +28,7 @@ def test_friedman_is_scipys(seed, tied):
     np.testing.assert_allclose(list(ours.ranks.values()), ranks)
 
 
-def test_the_better_learner_has_the_smaller_rank_whichever_way_the_score_runs():
+def test_better_learner_has_the_smaller_rank_for_errors_and_accuracies():
     better, worse = [0.9, 0.8, 0.7], [0.5, 0.8, 0.6]
     up = friedman("triplet_accuracy", {"a": better, "b": worse})
     assert up.ranks == {"a": pytest.approx(7 / 6), "b": pytest.approx(11 / 6)}
@@ -44,7 +44,7 @@ def test_learners_that_never_differ_and_differences_of_rounding():
     assert [pair.p_adjusted for pair in holm(test)] == [1.0]
 
 
-def test_what_cannot_be_ranked_is_refused():
+def test_too_few_learners_or_tables_are_refused():
     for values in ({}, {"a": [1.0, 2.0]}, {"a": [1.0], "b": [2.0]}, {"a": [1.0, 2.0], "b": [1.0]}):
         with pytest.raises(ValueError, match=r"two|inhomogeneous"):
             friedman("auc", values)

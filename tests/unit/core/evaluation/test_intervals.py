@@ -96,7 +96,7 @@ def test_repeats_without_a_value_do_not_pair():
     assert result.difference == pytest.approx(0.15)
 
 
-def test_two_learners_alike_are_told_apart_no_oftener_than_promised():
+def test_false_positive_rate_of_the_corrected_t_test():
     """Accuracies over random halves of one sample share cases; the plain t test errs far more often."""
     rng = np.random.default_rng(2)
     wrong = 0

@@ -85,7 +85,7 @@ def test_the_gradient_is_that_of_the_divergence():
         assert found[case, axis] == pytest.approx(slope, abs=0.03 * np.abs(found).max())
 
 
-def test_neighbours_are_kept_as_by_scikit_learn():
+def test_neighbour_preservation_is_that_of_scikit_learn():
     from sklearn.datasets import load_digits
     from sklearn.manifold import TSNE, trustworthiness
 
@@ -98,7 +98,7 @@ def test_neighbours_are_kept_as_by_scikit_learn():
     assert ours > trustworthiness(rows, start, n_neighbors=10) + 0.1
 
 
-def test_equal_cases_and_few_cases_do_no_harm():
+def test_equal_and_few_cases():
     rows = np.zeros((8, 3))
     rows[4:] = 1.0
     y = list(rounds(attraction(*_near(rows, 7)), np.zeros((8, 2)), 60))[-1]

@@ -125,7 +125,7 @@ def test_expected_shares_are_the_mean_over_all_orders_of_the_ties():
     np.testing.assert_allclose(shares[0], means)
 
 
-def test_a_query_nobody_can_answer_has_no_shares():
+def test_query_with_an_empty_gallery_has_no_shares():
     own = np.array([0, 0, 0])
     shares, sizes = gathered(
         GivenDistances(np.zeros((3, 3))), np.array([0, 1, 1]), 2, 2, query_patients=own, gallery_patients=own
@@ -134,7 +134,7 @@ def test_a_query_nobody_can_answer_has_no_shares():
     assert not sizes.any()
 
 
-def test_cancelling_is_heard():
+def test_cancel_stops_the_evaluation():
     class Impatient(Reporter):
         def check_cancelled(self):
             raise Cancelled

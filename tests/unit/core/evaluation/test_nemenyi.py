@@ -44,7 +44,7 @@ def test_groups_are_all_that_cannot_be_larger(seed):
     assert {frozenset(group) for group in indistinguishable_groups(ranks, 1.3)} == largest
 
 
-def test_what_a_document_holds():
+def test_contents_of_the_document():
     test = friedman("auc", {"a": [0.9, 0.8, 0.9], "b": [0.5, 0.6, 0.4]})
     told = nemenyi_json(test)
     assert told == {

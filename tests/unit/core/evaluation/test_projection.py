@@ -21,7 +21,7 @@ def _blobs(n=300, m=6, seed=0):
     return centres[rng.integers(0, 5, n)] + rng.normal(size=(n, m))
 
 
-def test_the_axes_are_the_principal_ones():
+def test_principal_axes():
     from sklearn.decomposition import PCA
 
     rows = _blobs()
@@ -34,14 +34,14 @@ def test_the_axes_are_the_principal_ones():
         assert plane.places[:, axis].std() == pytest.approx(along.std())
 
 
-def test_one_coordinate_and_equal_cases_are_a_line_and_a_point():
+def test_projection_of_one_coordinate_and_of_equal_cases():
     assert np.allclose(principal_axes(np.arange(5.0)[:, None]).places[:, 1], 0)
     still = principal_axes(np.ones((4, 3)))
     assert np.allclose(still.places, 0)
     assert still.share is None
 
 
-def test_landmarks_find_flat_cases_again():
+def test_landmark_scaling_recovers_a_plane():
     flat = np.random.default_rng(3).normal(size=(400, 2)) * [5, 2]
 
     def between(a, b):
@@ -83,7 +83,7 @@ def test_cases_beyond_the_sample_lie_between_their_nearest():
     assert np.array_equal(again.moved, grown.moved)
 
 
-def test_a_flat_library_keeps_all_its_neighbours_and_a_random_map_few():
+def test_neighbour_preservation_of_a_plane_and_of_a_random_map():
     flat = np.random.default_rng(4).normal(size=(150, 2))
     assert neighbour_preservation(flat, euclidean_distances(flat)) == 1.0
     chance = neighbour_preservation(np.random.default_rng(5).normal(size=(150, 2)), euclidean_distances(flat))

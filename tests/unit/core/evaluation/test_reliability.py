@@ -18,7 +18,7 @@ def test_the_error_is_the_mean_gap_of_ten_bins():
 
 
 @pytest.mark.parametrize("n", [50, 200, 1000])
-def test_a_perfect_forecaster_errs_by_chance_and_less_with_more_cases(n):
+def test_error_of_a_perfect_forecaster_falls_with_cases(n):
     p = np.random.default_rng(0).beta(0.7, 0.7, n)
     found = perfect_error(p)
     assert found == pytest.approx(1.3 / n**0.5, rel=0.1)

@@ -74,7 +74,7 @@ def test_a_perfect_and_a_worst_ranking():
     assert worst.hit.max() == worst.average_precision.max() == worst.ndcg.max() == 0.0
 
 
-def test_who_has_no_like_case_has_no_recall():
+def test_query_without_relevant_cases_has_no_recall():
     findings = np.array([0, 1, 1])
     found = retrieval_scores(GivenDistances(np.arange(9.0).reshape(3, 3)), findings, max_k=2)
     assert np.isnan(found.recall[0]).all()

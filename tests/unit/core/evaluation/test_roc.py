@@ -41,7 +41,7 @@ def test_the_area_under_the_curve_is_the_auc(rows):
 
 
 @given(problems)
-def test_scores_turned_round_give_the_rest(rows):
+def test_negated_scores_give_the_complement(rows):
     scores, positive = arrays(rows)
     assert auc(-scores, positive) == pytest.approx(1 - auc(scores, positive))
     assert auc(scores, ~positive) == pytest.approx(1 - auc(scores, positive))
@@ -64,7 +64,7 @@ def test_the_interval_is_delongs(rows):
     assert result.ci95 == pytest.approx((max(0, result.auc - half), min(1, result.auc + half)), abs=1e-9)
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
+def test_coverage_of_the_interval():
     rng = np.random.default_rng(0)
     positive = np.arange(120) < 60
     truth, covered = 0.7602499389065233, 0

@@ -42,7 +42,7 @@ def test_retrieval_accuracy_is_equation_20(n, max_k, with_patients, seed):
     np.testing.assert_allclose(ours, naive_retrieval_accuracy(distances, findings, own, max_k))
 
 
-def test_a_perfect_ranking_scores_one_and_a_case_never_finds_itself():
+def test_perfect_ranking_scores_one_without_the_query_itself():
     findings = np.repeat([0, 1, 2], 20)
     X = findings[:, None] * 100.0 + np.random.default_rng(0).random((60, 1))
     accuracy = mean_over_queries(retrieval_accuracy(EmbeddedDistances(X, X), findings, None, 50))
@@ -50,7 +50,7 @@ def test_a_perfect_ranking_scores_one_and_a_case_never_finds_itself():
     np.testing.assert_allclose(accuracy[49], 19 / 50)
 
 
-def test_distances_that_say_nothing_score_the_base_rate():
+def test_uninformative_distances_score_the_base_rate():
     rng = np.random.default_rng(1)
     findings = (rng.random(1500) < 0.7).astype(int)
     X = rng.normal(size=(1500, 5))
@@ -61,7 +61,7 @@ def test_distances_that_say_nothing_score_the_base_rate():
     np.testing.assert_allclose(ties, np.square(rates).sum(), atol=1e-3)
 
 
-def test_cases_of_the_same_patient_do_not_answer():
+def test_cases_of_the_query_patient_are_left_out():
     findings, patients = np.array([0, 0, 1, 0]), np.array([0, 0, 1, 2])
     X = np.array([[0.0], [0.1], [1.0], [2.0]])
     accuracy = retrieval_accuracy(EmbeddedDistances(X, X), findings, patients, 1)
@@ -166,7 +166,7 @@ def test_triplets_of_embeddings_are_judged_by_exact_distances_block_by_block(mon
     np.testing.assert_array_equal(ours.all, every)
 
 
-def test_nothing_breaks_a_tie_of_triplets():
+def test_ties_of_triplets_are_errors():
     same = np.zeros((4, 4))
     second = np.array([[0, 1, 5, 5], [1, 0, 5, 5], [5, 5, 0, 1], [5, 5, 1, 0]], dtype=float)
     findings = np.array([0, 0, 1, 1])

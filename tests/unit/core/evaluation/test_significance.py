@@ -35,7 +35,7 @@ def test_against_all_signs_where_differences_tie(seed):
     assert wilcoxon_test(a.tolist(), b.tolist()) == pytest.approx(naive(a, b))
 
 
-def test_five_pairs_never_tell_more_than_one_in_sixteen():
+def test_smallest_p_value_of_five_pairs():
     """Five of five differences of one sign, two of them equal: no smaller p is possible."""
     assert wilcoxon_test([0.5, 0.625, 0.75, 0.5, 0.875], [0.25, 0.5, 0.625, 0.0, 0.25]) == 2 / 2**5
 
@@ -47,7 +47,7 @@ def test_the_example_of_demsar():
     assert wilcoxon_test(a, b) < 0.05
 
 
-def test_what_cannot_be_paired():
+def test_cases_without_pairs_are_refused():
     assert wilcoxon_test([None, 1.0], [1.0, None]) is None
     assert wilcoxon_test([0.5, 0.5], [0.5, 0.5]) == 1.0
     assert wilcoxon_test([0.1 + 0.2, 0.4], [0.3, 0.4]) == 1.0

@@ -62,7 +62,7 @@ def test_a_holdout_keeps_its_share_of_every_finding(n, fraction, seed):
 
 
 @given(n_patients=st.integers(2, 40), seed=st.integers(0, 99))
-def test_no_patient_straddles_a_split(n_patients, seed):
+def test_no_patient_is_on_both_sides_of_a_split(n_patients, seed):
     y, groups = library(n_patients, seed)
     names = np.asarray(groups)
     for split in [halves(y, groups, seed), holdout(y, groups, seed, 0.2)]:
@@ -113,7 +113,7 @@ def test_folds_test_every_case_once(by_patient):
             assert not set(names[split.train]) & set(names[split.test])
 
 
-def test_no_fold_is_empty_even_when_a_finding_sits_with_few_patients():
+def test_no_fold_is_empty_if_a_finding_has_few_patients():
     y = ["a", "a", "a", "b", "c"]
     groups = ["p", "p", "p", "q", "r"]
     for seed in range(20):
@@ -139,12 +139,12 @@ def test_per_finding_refuses_a_finding_with_nothing_left_to_test():
     ("y", "groups", "what"),
     [(["a"], None, r"cases \(1\)"), (["a", "b"], ["p", "p"], r"patients \(1\)"), ([], None, r"cases \(0\)")],
 )
-def test_too_few_to_split_is_said(y, groups, what):
+def test_too_few_cases_to_split_are_refused(y, groups, what):
     with pytest.raises(BadInput, match=what):
         halves(y, groups, 0)
 
 
-def test_a_leak_is_refused():
+def test_leakage_is_refused():
     rows = np.arange(4)
     with pytest.raises(BadInput, match="A case is in the training part and"):
         check_leakage_between(rows[:3], rows[2:], None, 4)
@@ -169,7 +169,7 @@ def test_patients_must_fit_the_cases():
         halves(["a", "b", "b"], ["p", "q"], 0)
 
 
-def test_a_split_is_plain_data():
+def test_splits_are_plain_data():
     split = halves(["a", "b", "a", "b"], None, 7)
     assert isinstance(split, HoldOut)
     assert split.seed == 7

@@ -12,7 +12,12 @@ import pytest
 
 from semblance.core.errors import SemblanceError
 from semblance.core.research import tables
-from semblance.core.research.export import anonymised, export_results, relative_files, repeat_script
+from semblance.core.research.export import (
+    deidentified_document,
+    export_results,
+    relative_files,
+    repeat_script,
+)
 from semblance.core.research.results import document
 from semblance.core.research.run_cells import read_state
 from semblance.core.research.spec import ExperimentSpec
@@ -46,7 +51,7 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_csv_holds_every_number_whole(state):
+def test_csv_has_full_precision(state):
     made = document(state)
     lines = rows(tables.scores_csv(made))
     assert len(lines) == sum(len(row["scores"]) for row in made["results"])
@@ -91,7 +96,7 @@ def test_latex_marks_the_best_and_escapes(state):
     assert "%" not in without_escapes.split("\n", 1)[1].replace("{!}{%", "")
 
 
-def test_latex_says_over_how_many_splits(home, state):
+def test_latex_caption_has_the_number_of_splits(home, state):
     assert "over 2 splits, seed 0" in tables.latex(document(state))
     table = {"table": str(home / "Jane Doe" / "one.csv")}
     folds = ({"protocol": "metricboost", "repeats": 2},)
@@ -103,7 +108,7 @@ def test_latex_says_over_how_many_splits(home, state):
     )
 
 
-def test_latex_and_csv_tell_the_same_numbers(state):
+def test_latex_and_csv_have_the_same_numbers(state):
     """To the printed digits, intervals that are cut at 0 or 1 included."""
     made = document(state)
     told = {
@@ -120,7 +125,7 @@ def test_latex_and_csv_tell_the_same_numbers(state):
         assert cells == [told[row["cases"], row["learner"], name] for name in row["compared"]]
 
 
-def test_nothing_tells_names_or_folders(state, home, tmp_path):
+def test_deidentified_export_has_no_names_or_folders(state, home, tmp_path):
     files = export_results(state, tmp_path / "x")
     assert {file.suffix for file in files} == {".csv", ".json", ".tex", ".sh", ".svg", ".pdf", ".png"}
     for file in files:
@@ -135,7 +140,7 @@ def test_nothing_tells_names_or_folders(state, home, tmp_path):
     assert re.search(r",c\d+,kind", queries)
 
 
-def test_the_description_is_read_again_as_the_same_experiment(state, home, tmp_path):
+def test_specification_round_trip(state, home, tmp_path):
     export_results(state, tmp_path / "x")
     from semblance.core.workflows.research.experiments import read_spec
 
@@ -149,7 +154,7 @@ def named(*files: str) -> list[str]:
     return list(relative_files(ExperimentSpec.from_json(spec_of)).values())
 
 
-def test_a_name_of_several_lines_runs_nothing_and_ends_no_table():
+def test_name_with_line_breaks_is_escaped_in_script_and_table():
     spec_of = {"cases": ["/x/q\ntouch PWNED #\n\nz.csv"], "learners": ["lda"], "protocols": ["bdm"]}
     text = repeat_script(types.SimpleNamespace(spec=ExperimentSpec.from_json(spec_of)))
     assert [line for line in text.splitlines() if "PWNED" in line] == [
@@ -158,7 +163,7 @@ def test_a_name_of_several_lines_runs_nothing_and_ends_no_table():
     assert tables._escaped("a_b\n\nc") == r"a\_b c"
 
 
-def test_files_are_named_with_no_more_folders_than_tell_them_apart(state):
+def test_file_names_have_as_few_folders_as_possible(state):
     assert sorted(relative_files(state.spec).values()) == ["one.csv", "two_%.csv"]
     assert named("/home/jane/a.csv", "/data/tables/b.csv") == ["b.csv", "a.csv"]
     assert named("/home/jane/one/a.csv", "/data/two/a.csv", "/data/b.csv") == [
@@ -169,7 +174,7 @@ def test_files_are_named_with_no_more_folders_than_tell_them_apart(state):
     assert named("a.csv", "x/a.csv") == ["a.csv", "x/a.csv"]
     assert named("builtin:iris") == []
     assert "one.csv" in repeat_script(state)
-    public = anonymised(document(state), state.spec)
+    public = deidentified_document(document(state), state.spec)
     assert public["spec"]["cases"][0] == {"table": "one.csv"}
 
 
@@ -198,7 +203,7 @@ def test_equal_experiments_give_equal_files(state, home, tmp_path):
         assert a.read_bytes() == b.read_bytes(), a.name
 
 
-def test_nothing_measured_nothing_written(tmp_path):
+def test_export_without_finished_cells_is_refused(tmp_path):
     table = str(write_table(tmp_path / "t.csv"))
     store = ExperimentStore.create(tmp_path / "e", spec({"table": table}))
     with pytest.raises(SemblanceError, match="No cell of the experiment is finished"):
@@ -206,7 +211,7 @@ def test_nothing_measured_nothing_written(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-def test_json_is_whole(state, tmp_path):
+def test_json_is_complete(state, tmp_path):
     export_results(state, tmp_path / "x")
     made = json.loads((tmp_path / "x" / "results.json").read_text())
     assert made["complete"]

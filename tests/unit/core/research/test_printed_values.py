@@ -48,7 +48,7 @@ def test_values_are_fractions_with_their_deviation_row_and_source():
         ("ccml", "lmnn", {}, "knn_error", 0.0259),
     ],
 )  # fmt: skip
-def test_the_form_of_a_learner_chooses_its_row(protocol, learner, params, score, value):
+def test_parameters_of_a_learner_select_the_printed_row(protocol, learner, params, score, value):
     assert printed(protocol, learner, **params)[score].value == value
 
 
@@ -67,7 +67,7 @@ def test_the_form_of_a_learner_chooses_its_row(protocol, learner, params, score,
         ("ccml", "metricboost", {}),
     ],
 )
-def test_what_no_paper_prints_has_no_value(protocol, learner, params):
+def test_values_that_no_paper_prints(protocol, learner, params):
     assert printed(protocol, learner, **params) == {}
 
 

@@ -39,7 +39,7 @@ def without_seconds(made: dict) -> dict:
 
 
 @pytest.mark.parametrize("protocol", ["bdm", "metricboost", "ccml", "online"])
-def test_its_numbers_are_those_of_evaluate(tmp_path, table, protocol):
+def test_experiment_numbers_equal_those_of_evaluate(tmp_path, table, protocol):
     settings = ("metricboost.rounds=3",)
     chosen = spec(
         {"table": table},
@@ -113,7 +113,7 @@ def test_versions_are_those_the_cells_were_measured_with(tmp_path, table):
     assert f"several versions (numpy 0.9, {versions()['numpy']})" in after["notes"][0]
 
 
-def test_a_damaged_cell_is_told_and_measured_again(tmp_path, table):
+def test_damaged_cell_is_reported_and_measured_again(tmp_path, table):
     before = measure(tmp_path / "e", spec({"table": table}))
     files = sorted((tmp_path / "e" / "cells").iterdir())
     content = files[0].read_bytes()
@@ -126,7 +126,7 @@ def test_a_damaged_cell_is_told_and_measured_again(tmp_path, table):
     assert without_seconds(document(after)) == without_seconds({**document(before), "notes": after.notes})
 
 
-def test_a_learner_that_fails_is_told_and_the_others_go_on(tmp_path, table):
+def test_failing_learner_is_reported_and_the_others_continue(tmp_path, table):
     chosen = spec({"table": table}, {"table": "builtin:iris"}, learners=("euclidean", "conv_ccml"))
     state = measure(tmp_path / "e", chosen)
     made = document(state)
@@ -151,7 +151,7 @@ def test_a_worker_that_is_killed_does_not_end_the_experiment(tmp_path, table):
     assert document(state)["cells"]["failed"] == 4
 
 
-def test_cases_that_cannot_be_used_are_told_and_the_others_measured(tmp_path, table):
+def test_unusable_cases_are_reported_and_the_others_measured(tmp_path, table):
     (tmp_path / "bad.csv").write_text("a,label\n1,x\n2,x\n")
     made = document(measure(tmp_path / "e", spec({"table": table}, {"table": str(tmp_path / "bad.csv")})))
     assert "only the finding" in made["cases"][1]["problem"]
@@ -162,14 +162,14 @@ def test_cases_that_cannot_be_used_are_told_and_the_others_measured(tmp_path, ta
 
 def test_partial_results_grow(tmp_path, table):
     heard = []
-    measure(tmp_path / "e", spec({"table": table}), tell=lambda state: heard.append(live_table(state)))
+    measure(tmp_path / "e", spec({"table": table}), on_results=lambda state: heard.append(live_table(state)))
     assert heard[0]["cells"]["done"] == 0
     assert heard[-1]["complete"]
     json.dumps(heard[-1], allow_nan=False)
     assert heard[-1]["results"][0]["scores"]["auc"]["mean"] > 0.5
 
 
-def test_nothing_of_the_cases_stays_behind_but_what_was_measured(tmp_path, table):
+def test_folder_keeps_no_case_data(tmp_path, table):
     measure(tmp_path / "e", spec({"table": table}))
     (tmp_path / "e" / ".work-999999999").mkdir()
     measure(tmp_path / "e", spec({"table": table}))
@@ -180,7 +180,7 @@ def test_nothing_of_the_cases_stays_behind_but_what_was_measured(tmp_path, table
     assert not any(patients in file.read_bytes() for file in (tmp_path / "e").rglob("*.json"))
 
 
-def test_a_folder_of_other_things_is_left_alone(tmp_path, table):
+def test_folder_with_other_files_is_refused(tmp_path, table):
     with pytest.raises(SemblanceError, match="holds other files"):
         ExperimentStore.create(tmp_path, spec({"table": table}))
     with pytest.raises(BadInput, match="holds no experiment"):
@@ -209,7 +209,7 @@ def test_worst_queries_name_cases_and_findings(tmp_path, table):
     assert [one["finding"] for one in findings] in (["kind 0", "kind 1"], ["kind 1", "kind 0"])
 
 
-def test_several_steps_are_rows_of_their_own_and_ranked_apart(tmp_path, table):
+def test_several_steps_are_separate_rows_and_ranks(tmp_path, table):
     other = str(write_table(tmp_path / "u.csv", n=60, seed=5))
     chosen = spec({"table": table}, {"table": other}, steps=["", "standardise", "none"], learners=("lda",))
     made = document(measure(tmp_path / "e", chosen))

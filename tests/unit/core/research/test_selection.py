@@ -41,7 +41,7 @@ def chosen(cases, train, **more):
 
 
 @pytest.mark.parametrize("criterion", ["knn_accuracy@3", "retrieval_accuracy@5"])
-def test_what_is_tested_has_no_say(criterion):
+def test_test_part_does_not_affect_the_choice(criterion):
     cases = data()
     split = halves(cases.y.tolist(), cases.groups, 2)
     first = chosen(cases, split.train, criterion=criterion)
@@ -73,7 +73,7 @@ def test_no_patient_is_in_two_inner_folds(monkeypatch):
         assert not set(part.groups[split.train]) & set(part.groups[split.test])
 
 
-def test_a_combination_that_fails_is_out_and_all_of_them_an_error():
+def test_failing_combinations_are_excluded_and_all_failing_is_an_error():
     cases = data()
     train = np.arange(40)
     best, means = choose(
@@ -96,7 +96,7 @@ def test_a_combination_that_fails_is_out_and_all_of_them_an_error():
         )  # fmt: skip
 
 
-def test_the_experiment_tells_what_was_chosen_and_what_each_gives(tmp_path):
+def test_results_list_chosen_parameters(tmp_path):
     table = {"table": str(write_table(tmp_path / "t.csv", n=60))}
     grid = {"learner": "bdm", "grid": {"rounds": [1, 6]}}
     nested = document(measure(tmp_path / "n", spec(table, learners=(grid,))))["results"]

@@ -15,17 +15,17 @@ from semblance.core.research.titles import cases_title, learner_title, protocol_
         ("something_new@3", "something_new@3"),
     ],
 )
-def test_scores_are_called_in_words(name, title):
+def test_score_titles(name, title):
     assert score_title(name) == title
 
 
-def test_every_score_learners_are_compared_by_has_a_name_in_words():
+def test_every_compared_score_has_a_title():
     for protocol in protocols():
         for name in protocol.compared:
             assert score_title(name) != name, f"{protocol.name}: {name}"
 
 
-def test_learners_protocols_and_cases_keep_what_tells_them_apart():
+def test_titles_keep_parameters():
     assert learner_title("bdm_v (rounds=50|100), standardise") == "BDM+V (rounds=50|100), standardise"
     assert learner_title("votes of all") == "votes of all"
     assert protocol_title("full (split=folds)") == "All scores (split=folds)"

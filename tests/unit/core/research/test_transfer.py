@@ -11,7 +11,7 @@ from PIL import Image
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.splits import check_leakage_between
 from semblance.core.research import tables
-from semblance.core.research.cases import Cases
+from semblance.core.research.cases import ExperimentCases
 from semblance.core.research.read_cases import read_cases
 from semblance.core.research.results import live_table
 from semblance.core.research.spec import CasesSpec
@@ -54,7 +54,7 @@ def both(a, b, **more) -> dict:
     return {"table": str(a), "test": {"table": str(b)}, **more}
 
 
-def read(a, b, **more) -> Cases:
+def read(a, b, **more) -> ExperimentCases:
     return read_cases(CasesSpec.from_json(both(a, b, **more)), (), 0)
 
 
@@ -69,7 +69,7 @@ def test_all_of_one_is_trained_on_and_all_of_the_other_tested(tmp_path, a, b):
     assert made["worst_queries"][0]["queries"][0]["case_id"].startswith("test c")
 
 
-def test_repeats_of_one_split_have_no_interval_and_prove_no_difference(tmp_path, a, b):
+def test_repeats_of_one_split_have_no_interval_or_comparison(tmp_path, a, b):
     """The same cases are tested again: only the learner's chance is drawn anew."""
     chosen = spec(
         both(a, b), learners=("euclidean", "lda", "nca"), protocols=({"protocol": "bdm", "repeats": 3},)
@@ -84,7 +84,7 @@ def test_repeats_of_one_split_have_no_interval_and_prove_no_difference(tmp_path,
             assert len(score["values"]) == 3
 
 
-def test_features_of_another_unit_are_told_of(a, b, tmp_path):
+def test_features_of_another_unit_are_noted(a, b, tmp_path):
     column = read(a, b).data.feature_names[0]
     assert not any("scale" in note for note in read(a, b).notes)
     metres = renamed(b, tmp_path / "mm.csv", **{column: lambda value: str(1000 * float(value))})
@@ -92,7 +92,7 @@ def test_features_of_another_unit_are_told_of(a, b, tmp_path):
     assert note.startswith("1 features of") and column in note and "same unit" in note
 
 
-def test_a_patient_on_both_sides_is_refused_unless_they_are_others(a, tmp_path):
+def test_patient_on_both_sides_is_refused_unless_unrelated(a, tmp_path):
     b = write_table(tmp_path / "raw.csv", n=40, seed=2)
     with pytest.raises(BadInput, match="20 of the patients have cases in the training part"):
         read(a, b)
@@ -137,14 +137,14 @@ def test_from_a_library_to_a_table(tmp_path, b):
     assert (len(cases.train), len(cases.test)) == (60, 40)
 
 
-def test_what_needs_a_third_part_says_so(tmp_path, a, b):
+def test_protocol_with_validation_part_is_refused(tmp_path, a, b):
     made = document(measure(tmp_path / "e", spec(both(a, b), protocols=("boostmetric",))))
     assert all("cannot train on one table and test on another" in row["failed"] for row in made["results"])
 
 
-def test_cases_come_back_from_bytes_as_they_were(a, b):
+def test_cases_round_trip_through_bytes(a, b):
     cases = read(a, b)
-    again = Cases.from_bytes(cases.to_bytes())
+    again = ExperimentCases.from_bytes(cases.to_bytes())
     assert again.fingerprint == cases.fingerprint
     assert again.data.groups.tolist() == cases.data.groups.tolist()
     assert again.data.case_ids.tolist() == cases.data.case_ids.tolist()
@@ -167,7 +167,7 @@ def test_images_of_both_libraries_are_left_out_of_training(tmp_path):
     assert any("3 cases of" in note and "left out of training" in note for note in cases.notes)
 
 
-def test_a_copy_of_the_table_is_no_other_table(tmp_path):
+def test_copy_of_the_table_is_the_same_table(tmp_path):
     a = write_table(tmp_path / "a.csv", n=60, patients=False)
     copy = tmp_path / "b.csv"
     copy.write_bytes(a.read_bytes())
@@ -213,14 +213,14 @@ def test_copies_stay_together_in_every_cell(tmp_path):
     import_source(folder, tmp_path / "p.semblance")
     extract_features(tmp_path / "p.semblance", "colour_edge_texture")
     cases = read_cases(CasesSpec(library=str(tmp_path / "p.semblance")), (), 0)
-    again = Cases.from_bytes(cases.to_bytes())
+    again = ExperimentCases.from_bytes(cases.to_bytes())
     assert again.data.units.tolist() == cases.data.units.tolist()
     assert len(set(again.data.units)) == 16
     assert again.fingerprint == cases.fingerprint
     assert again.data.groups is None
 
 
-def test_features_made_otherwise_are_refused(tmp_path):
+def test_features_with_other_settings_are_refused(tmp_path):
     """Columns called alike are not enough: another version or encoder gives other numbers."""
     sides = []
     for name, seed in (("a", 1), ("b", 2)):
@@ -236,7 +236,7 @@ def test_features_made_otherwise_are_refused(tmp_path):
         read_cases(CasesSpec.from_json(values), (), 0)
 
 
-def test_images_saved_anew_are_told_of_where_patients_are_unknown(tmp_path):
+def test_near_duplicates_are_noted_if_patients_are_unknown(tmp_path):
     notes = []
     for patients in (False, True):
         folder = striped_folder(tmp_path / f"p{patients}", n=12, patients=patients)

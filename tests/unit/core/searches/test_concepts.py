@@ -44,7 +44,7 @@ def test_the_direction_is_that_of_ridge_regression(n: int, m: int) -> None:
     assert direction(points, has) == pytest.approx(ridge_by_hand(points, has), abs=1e-10)
 
 
-def test_the_direction_finds_what_tells_the_sides_apart() -> None:
+def test_direction_separates_the_sides() -> None:
     points, has = made_up(60, 2.0)
     along = direction(points, has)
     assert along[0] > 0.9
@@ -52,13 +52,13 @@ def test_the_direction_finds_what_tells_the_sides_apart() -> None:
     assert direction(points, ~has) == pytest.approx(-along)
 
 
-def test_a_case_more_on_one_side_does_not_tilt_the_middle() -> None:
+def test_unequal_sides_do_not_move_the_centre() -> None:
     points, has = made_up(20, 1.0)
     twice = np.concatenate([points, points[has]]), np.concatenate([has, has[has]])
     assert direction(*twice) @ direction(points, has) > 0.99
 
 
-def test_sides_at_one_place_have_no_direction() -> None:
+def test_equal_positions_have_no_direction() -> None:
     assert direction(np.ones((6, 3)), np.arange(6) < 3) is None
 
 
@@ -91,13 +91,13 @@ def test_strength_leaves_out_every_pair_with_its_patients(groups: np.ndarray) ->
     assert (found.low, found.high) == newcombe(found.auc, *sides)
 
 
-def test_of_noise_it_is_chance_on_average() -> None:
+def test_strength_of_noise_is_chance() -> None:
     """Leaving out single cases would give far less than a half."""
     found = [strength(*made_up(10, 0.0, seed=seed, m=20), alone(10)).auc for seed in range(60)]
     assert np.mean(found) == pytest.approx(0.5, abs=0.06)
 
 
-def test_many_marks_are_left_out_in_parts() -> None:
+def test_many_marks_are_cross_validated_in_folds() -> None:
     fresh, marked = made_up(2000, 0.35, seed=100)
     measured, truth = [], []
     for seed in range(12):
@@ -110,7 +110,7 @@ def test_many_marks_are_left_out_in_parts() -> None:
     assert np.mean(measured) == pytest.approx(np.mean(truth), abs=0.04)
 
 
-def test_a_patient_with_and_without_is_never_learnt_from() -> None:
+def test_patient_with_both_marks_is_left_out_whole() -> None:
     """Two cases a patient that are nearly one point: with the patient left in, all would be told."""
     rng = np.random.default_rng(0)
     base = rng.normal(size=(12, 60))

@@ -20,7 +20,7 @@ def found(*judgements, patients: dict | None = None) -> list[Contradiction]:
     return contradictions(ledger.in_force, (patients or {}).get)
 
 
-def test_agreeing_clicks_contradict_nothing() -> None:
+def test_agreeing_judgements_have_no_contradictions() -> None:
     assert found() == []
     agreeing = [
         like("q", "a"),
@@ -42,19 +42,19 @@ def test_the_same_pair_both_ways() -> None:
     assert found(like("q", "a"), unlike("a", "q")) == [Contradiction(ContradictionReason.BOTH_WAYS, (1, 2))]
 
 
-def test_comparisons_in_a_circle() -> None:
+def test_cycle_of_comparisons() -> None:
     circle = [closer("q", "a", "b"), closer("q", "b", "c"), closer("q", "c", "a")]
     assert found(*circle) == [Contradiction(ContradictionReason.CIRCLE, (1, 2, 3))]
     assert found(*circle[:2]) == []
 
 
-def test_a_circle_through_three_queries() -> None:
+def test_cycle_through_three_queries() -> None:
     """d(1, 2) < d(1, 3) < d(2, 3) < d(1, 2)."""
     circle = [closer("1", "2", "3"), closer("3", "1", "2"), closer("2", "3", "1")]
     assert found(*circle) == [Contradiction(ContradictionReason.CIRCLE, (1, 2, 3))]
 
 
-def test_thumbs_against_a_comparison() -> None:
+def test_marks_that_contradict_a_comparison() -> None:
     assert found(like("q", "a"), unlike("q", "b"), closer("q", "b", "a")) == [
         Contradiction(ContradictionReason.CIRCLE, (1, 2, 3))
     ]
@@ -74,7 +74,7 @@ def test_patients() -> None:
     assert found(like("q", "a"), like("q", "b"), patients=patients) == []
 
 
-def test_a_thousand_contradictory_clicks_are_told_in_bounds() -> None:
+def test_number_of_contradictions_is_limited() -> None:
     rng = np.random.default_rng(0)
     made = []
     for _ in range(500):
@@ -85,7 +85,7 @@ def test_a_thousand_contradictory_clicks_are_told_in_bounds() -> None:
     assert all(one.reason in (ContradictionReason.BOTH_WAYS, ContradictionReason.CIRCLE) for one in told)
 
 
-def test_what_is_undone_contradicts_nothing() -> None:
+def test_undone_judgements_have_no_contradictions() -> None:
     ledger = Ledger()
     ids = ledger.add([like("q", "a"), unlike("q", "a")])
     ledger.undo(ids[:1])

@@ -33,7 +33,7 @@ def thumbs(queries: int, each: int) -> list[Judgement]:
 
 
 @pytest.mark.parametrize(("queries", "each"), [(1, 40), (6, 14), (30, 5)])
-def test_one_step_comes_close_to_learning_anew(queries: int, each: int) -> None:
+def test_one_newton_step_is_close_to_learning_again(queries: int, each: int) -> None:
     said = [*thumbs(queries, each), closer("3", "150", "151"), like("0", "999")]
     judged = feedback_triplets(said, coordinates)
     assert judged is not None
@@ -52,7 +52,7 @@ def test_one_step_comes_close_to_learning_anew(queries: int, each: int) -> None:
 
 
 @pytest.mark.parametrize("said", [thumbs(2, 6), [closer("0", "1", "2")], [like("0", "1")], []])
-def test_few_are_learnt_anew_exactly(said: list[Judgement]) -> None:
+def test_few_judgements_are_learnt_exactly(said: list[Judgement]) -> None:
     forms = list(LeaveOneOut(said, coordinates, 6).forms())
     assert len(forms) == len(said)
     for place, form in enumerate(forms):
@@ -60,7 +60,7 @@ def test_few_are_learnt_anew_exactly(said: list[Judgement]) -> None:
         np.testing.assert_array_equal(form.dense(), anew.dense())
 
 
-def test_in_many_coordinates_it_comes_nearly_as_close(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leave_one_out_in_many_coordinates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leave_one_out, "MAX_COORDINATES", 10)
     wide = np.random.default_rng(2).normal(size=(60, 20)) * np.geomspace(1.0, 0.1, 20)
     said = [
@@ -77,7 +77,7 @@ def test_in_many_coordinates_it_comes_nearly_as_close(monkeypatch: pytest.Monkey
             assert np.linalg.norm(form.dense() - anew) < 0.25 * np.linalg.norm(full - anew)
 
 
-def test_the_curvature_of_many_judgements_takes_little_more_memory_than_its_squares() -> None:
+def test_memory_of_the_curvature() -> None:
     n, m = 3000, leave_one_out.MAX_COORDINATES
     points = np.random.default_rng(3).normal(size=(n + 1, m))
     case = np.arange(n - 1)

@@ -39,12 +39,12 @@ def cases_in_force(ledger: Ledger) -> list[str]:
         (lambda: Judgement(JudgementKind.ALIKE, "a", "b", "c"), "a mark judges one"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(make, text: str) -> None:
+def test_invalid_judgements_are_refused(make, text: str) -> None:
     with pytest.raises(BadInput, match=text):
         make()
 
 
-def test_clicks_are_undone_and_made_again_in_any_order() -> None:
+def test_judgements_are_undone_and_redone_in_any_order() -> None:
     ledger = Ledger()
     ids = ledger.add([like("q", case) for case in "abcd"])
     assert ledger.undo([ids[1], ids[3], ids[1]]) == [ids[1], ids[3]]
@@ -59,7 +59,7 @@ def test_clicks_are_undone_and_made_again_in_any_order() -> None:
         ledger.undo([99])
 
 
-def test_the_same_click_a_hundred_times_counts_once() -> None:
+def test_repeated_judgement_counts_once() -> None:
     ledger = Ledger()
     ids = [ledger.add([like("q", "a", author=f"person {n}")])[0] for n in range(100)]
     assert len(set(ids)) == 1
@@ -70,13 +70,13 @@ def test_the_same_click_a_hundred_times_counts_once() -> None:
     assert cases_in_force(ledger) == ["a", "b"]
 
 
-def test_regions_of_one_case_are_asked_separately() -> None:
+def test_regions_of_one_case_are_separate_queries() -> None:
     ledger = Ledger()
     ledger.add([like("q", "a"), like("q", "a", region={"x": 1}), like("q", "a", region={"x": 2})])
     assert len(ledger.in_force) == 3
 
 
-def test_a_kept_ledger_opens_as_it_was(tmp_path) -> None:
+def test_saved_ledger_is_restored(tmp_path) -> None:
     path = make_library(tmp_path / "lib")
     made = [
         like(
@@ -99,7 +99,7 @@ def test_a_kept_ledger_opens_as_it_was(tmp_path) -> None:
         assert ledgers(library.catalogue) == ["first", "second"]
 
 
-def test_an_unknown_kind_is_told_not_dropped(tmp_path) -> None:
+def test_unknown_kind_of_judgement_is_refused(tmp_path) -> None:
     path = make_library(tmp_path / "lib")
     with Library.open(path) as library:
         Ledger(library.judgements("l")).add([like("a", "b")])
@@ -109,7 +109,7 @@ def test_an_unknown_kind_is_told_not_dropped(tmp_path) -> None:
         Ledger(library.judgements("l"))
 
 
-def test_ten_thousand_are_undone_whole_and_kept(tmp_path) -> None:
+def test_ten_thousand_judgements_are_undone_and_saved(tmp_path) -> None:
     path = make_library(tmp_path / "lib")
     with Library.open(path) as library:
         ledger = Ledger(library.judgements("l"))
@@ -120,7 +120,7 @@ def test_ten_thousand_are_undone_whole_and_kept(tmp_path) -> None:
         assert Ledger(library.judgements("l")).redo_last() == order[-1:]
 
 
-def test_entries_without_shown_leave_out_the_cases_on_screen() -> None:
+def test_entries_without_visible_cases() -> None:
     ledger = Ledger()
     first, second = ledger.add([Judgement(JudgementKind.ALIKE, "q", "a", shown=("a", "b")), like("q", "b")])
     assert [entry.judgement.shown for entry in ledger.entries_without_visible] == [(), ()]

@@ -45,7 +45,7 @@ def test_likeness_never_grows_with_distance() -> None:
     assert LikenessModel.of(SHARES, SHARES > 0.5).fall == 0.0
 
 
-def test_near_cases_are_asked_about_where_few_are_alike() -> None:
+def test_near_cases_are_asked_about_if_few_are_alike() -> None:
     rare = LikenessModel.of(SHARES, SHARES < 0.01)
     near = nearer(Z, Z[7], Z, START)
     for seed in range(10):
@@ -53,7 +53,7 @@ def test_near_cases_are_asked_about_where_few_are_alike() -> None:
         assert max(near[[one.first, one.second]]) < 0.1
 
 
-def test_any_case_is_asked_about_where_half_are_alike() -> None:
+def test_any_case_is_asked_about_if_half_are_alike() -> None:
     even = LikenessModel(0.0, 0.0)
     near = nearer(Z, Z[7], Z, START)
     asked = [choose_question(Z, START, 7, even, [], np.random.default_rng(seed)) for seed in range(60)]
@@ -62,7 +62,7 @@ def test_any_case_is_asked_about_where_half_are_alike() -> None:
     assert shares.max() > 0.8
 
 
-def test_the_metric_so_far_decides_what_is_near() -> None:
+def test_nearness_is_by_the_refined_metric() -> None:
     forgets = FeedbackForm(np.array([[1.0, 0.0, 0.0, 0.0]]), np.array([-1.0]))
     flat = nearer(Z, Z[0], Z, forgets)
     moved = Z.copy()
@@ -70,7 +70,7 @@ def test_the_metric_so_far_decides_what_is_near() -> None:
     np.testing.assert_array_equal(flat, nearer(moved, moved[0], moved, START))
 
 
-def test_a_sample_stands_for_many_cases() -> None:
+def test_nearness_by_a_sample() -> None:
     many = np.random.default_rng(0).normal(size=(30_000, 4))
     sample = nearness_sample(many)
     assert 900 <= len(sample) <= 1100
@@ -78,7 +78,7 @@ def test_a_sample_stands_for_many_cases() -> None:
     np.testing.assert_allclose(nearer(many, np.zeros(4), sample, START), exact, atol=0.06)
 
 
-def test_nothing_is_asked_twice_until_nothing_is_left() -> None:
+def test_questions_do_not_repeat_and_end() -> None:
     judged, random = [], rng()
     while (one := choose_question(Z, START, 7, LikenessModel(), judged, random)) is not None:
         assert one.query == 7
@@ -138,7 +138,7 @@ def test_an_answer_is_two_judgements(answer: Answer, kinds: tuple) -> None:
 
 
 @pytest.mark.parametrize(("near", "far"), [(0.95, 0.4), (0.7, 0.6)])
-def test_a_metric_that_scored_tells_how_far_likeness_reaches(near, far):
+def test_prior_of_likeness_from_the_accuracy_curve(near, far):
     curve = [near] * 10 + [(near * 10 + far * (k - 10)) / k for k in range(11, 21)]
     found = LikenessModel.from_accuracy(curve, 200)
     told = found.probability(np.array([5 / 200, 15 / 200]))
@@ -156,11 +156,11 @@ def test_a_metric_that_scored_tells_how_far_likeness_reaches(near, far):
     ],
     ids=["short", "all of them", "rising", "undefined", "none"],
 )
-def test_a_score_that_tells_nothing_leaves_the_usual_start(curve, n):
+def test_uninformative_accuracy_gives_the_default_prior(curve, n):
     assert LikenessModel.from_accuracy(curve, n) == LikenessModel()
 
 
-def test_answers_move_on_from_what_was_known():
+def test_answers_update_the_prior():
     known = LikenessModel(-3.0, 1.5)
     assert LikenessModel.of(np.array([0.5]), [False], known).level < 0.0
     many = np.linspace(0.01, 0.99, 400)

@@ -43,17 +43,17 @@ def test_a_comparison_is_a_triplet() -> None:
     assert named([closer("0", "1", "2")]) == {points(0, 1, 2)}
 
 
-def test_what_is_like_a_query_is_alike_among_itself() -> None:
+def test_cases_like_a_query_are_like_each_other() -> None:
     said = [like("0", "1"), like("0", "2"), unlike("0", "3")]
     assert named(said) == {points(a, b, 3) for a in (0, 1, 2) for b in (0, 1, 2) if a != b}
 
 
-def test_queries_teach_each_for_itself() -> None:
+def test_queries_are_learnt_separately() -> None:
     said = [like("0", "1"), unlike("0", "2"), like("5", "6"), unlike("5", "7")]
     assert named(said) == {points(0, 1, 2), points(1, 0, 2), points(5, 6, 7), points(6, 5, 7)}
 
 
-def test_a_lone_answer_is_compared_with_the_mean_of_what_was_shown() -> None:
+def test_single_judgement_is_compared_with_the_mean_of_visible_cases() -> None:
     shown = ("1", "2", "3")
     mean = tuple(Z[[2, 3]].mean(axis=0))
     assert named([unlike("0", "1", shown=shown)]) == {(tuple(Z[0]), mean, tuple(Z[1]))}
@@ -72,11 +72,11 @@ def test_an_anchor_is_compared_with_the_nearest_and_in_bounds() -> None:
 @pytest.mark.parametrize(
     "said", [[], [like("0", "1")], [like("99", "1"), unlike("99", "2")], [closer("0", "99", "2")]]
 )
-def test_where_nothing_can_be_learnt_the_start_stays(said: list) -> None:
+def test_initial_form_without_usable_judgements(said: list) -> None:
     assert len(learn(said, coordinates, 5).gains) == 0
 
 
-def test_a_case_called_both_is_left_out_of_its_own_triplets() -> None:
+def test_case_marked_both_ways_is_not_in_its_own_triplets() -> None:
     form = learn([like("0", "1"), unlike("0", "1")], coordinates, 5)
     assert np.isfinite(form.dense()).all()
 
@@ -89,7 +89,7 @@ def test_order_and_repetition_do_not_matter() -> None:
 
 @pytest.mark.parametrize("rank", [1, 3, 12])
 @pytest.mark.parametrize("alike", [True, False])
-def test_one_thumb_moves_its_case_first_of_all_and_the_rest_hardly(rank: int, alike: bool) -> None:
+def test_one_mark_moves_mainly_its_own_case(rank: int, alike: bool) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 12))
     space = FeedbackSpace.of(LinearDistance(12, rng.normal(size=(rank, 12))), X)
@@ -109,7 +109,7 @@ def test_one_thumb_moves_its_case_first_of_all_and_the_rest_hardly(rank: int, al
     assert np.mean(np.abs(others)) < 1.0
 
 
-def test_strength_and_trust_hold_the_clicks_back() -> None:
+def test_strength_and_trust_reduce_the_effect() -> None:
     said = [like("0", "1"), unlike("0", "2")]
     full = learn(said, coordinates, 5).dense() - np.eye(5)
     np.testing.assert_allclose(learn(said, coordinates, 5, 0.5).dense() - np.eye(5), full / 2, atol=1e-12)
@@ -141,7 +141,7 @@ def thumbs_by_first_coordinate(n: int, wrong: int = 0) -> list:
     return said
 
 
-def test_what_tells_likes_from_dislikes_is_stretched() -> None:
+def test_form_is_stretched_along_the_separating_direction() -> None:
     change = learn(thumbs_by_first_coordinate(50), coordinates, 5).dense() - np.eye(5)
     values, vectors = np.linalg.eigh(change)
     assert values[-1] > 10.0
@@ -158,7 +158,7 @@ def about_others(each: int, queries: range) -> list:
     ]
 
 
-def test_what_one_query_says_counts_less_among_many_others() -> None:
+def test_one_query_among_many_has_less_weight() -> None:
     alone = gather_feedback(thumbs_by_first_coordinate(50), coordinates).directions(5)
     among = gather_feedback(
         [*thumbs_by_first_coordinate(50), *about_others(7, range(50, 57))], coordinates
@@ -167,7 +167,7 @@ def test_what_one_query_says_counts_less_among_many_others() -> None:
     np.testing.assert_allclose(among, alone * np.sqrt(49 / 98), rtol=1e-9)
 
 
-def test_many_queries_that_agree_stretch_no_farther_than_one() -> None:
+def test_agreeing_queries_do_not_stretch_more_than_one() -> None:
     said = [
         (like if (Z[row, 0] > 0.0) == (Z[query, 0] > 0.0) else unlike)(str(query), str(row))
         for query in range(12)
@@ -188,7 +188,7 @@ def test_a_few_wrong_answers_change_little() -> None:
     assert abs(ends[0] @ ends[1]) > 0.9
 
 
-def test_many_triplets_weigh_no_more_than_the_judgements_warrant() -> None:
+def test_weight_of_triplets_is_limited_by_judgements() -> None:
     judged = feedback_triplets(thumbs_by_first_coordinate(50), coordinates)
     assert len(judged.triplets) > 500
     assert judged.weights.sum() == pytest.approx(WEIGHT + 49 * WEIGHT_PER_JUDGEMENT)
@@ -196,7 +196,7 @@ def test_many_triplets_weigh_no_more_than_the_judgements_warrant() -> None:
     assert few.weights.sum() == pytest.approx(min(len(few.triplets), WEIGHT + 4 * WEIGHT_PER_JUDGEMENT))
 
 
-def test_what_is_taught_by_many_threads_is_taught_the_same() -> None:
+def test_learning_in_threads_gives_the_same_form() -> None:
     from threadpoolctl import ThreadpoolController, threadpool_limits
 
     said = [like("0", "1"), unlike("0", "2"), like("3", "4"), unlike("3", "5"), closer("6", "7", "8")]

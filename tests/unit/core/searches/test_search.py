@@ -26,11 +26,11 @@ FULL = Search(
 
 
 @pytest.mark.parametrize("search", [FULL, Search("plain", Query(case="c0"))])
-def test_it_comes_back_from_json_as_it_was(search):
+def test_round_trip_through_json(search):
     assert Search.from_json(json.loads(json.dumps(search.to_json()))) == search
 
 
-def test_what_an_older_version_kept_is_read():
+def test_scores_of_an_older_version_are_read():
     old = {"query": {"case_id": "c0"}, "metric": "m", "hide_same_patient": False, "fold_alike": False}
     kept = Search.from_json(old)
     assert kept == Search("m", Query(case="c0"), hide_same_patient=False, group_duplicates=False)
@@ -44,7 +44,7 @@ def test_what_an_older_version_kept_is_read():
         (Search("m", Query(case="c0"), unlike=(Query(case="c1"),)), True),
     ],
 )
-def test_examples_and_concepts_move_what_is_asked(search, moved):
+def test_examples_and_concepts_shift_the_query(search, moved):
     assert search.is_shifted is moved
 
 

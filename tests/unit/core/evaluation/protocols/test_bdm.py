@@ -69,7 +69,7 @@ def masses(benign, malignant, patients=False):
     return EvaluationData(X, y, groups, source="masses", masses=True)
 
 
-def test_the_json_is_the_promised_one():
+def test_json_is_that_of_the_contract():
     document = run(builtin_table("iris"), "euclidean", "recording", seed=5).to_json()
     document = json.loads(json.dumps(document, allow_nan=False))
     assert document["protocol"] == "bdm"
@@ -140,7 +140,7 @@ def test_scores_equal_loops_over_cases():
     assert result.results[0].scores["auc:a"].mean == pytest.approx(np.mean(pairs))
 
 
-def test_every_learner_sees_the_same_training_rows_and_only_those():
+def test_every_learner_gets_the_same_training_rows_only():
     data = builtin_table("wine")
     run(data, "recording", repeats=3, seed=1)
     first = [fit[0] for fit in Recording.fits]
@@ -160,7 +160,7 @@ def test_the_papers_training_part_for_masses():
         assert (y == "benign").sum() == (y == "malignant").sum() == 300
 
 
-def test_too_few_masses_are_halved():
+def test_few_masses_use_random_halves():
     assert run(masses(350, 500), "euclidean", repeats=1).split.rule == "random halves"
     assert run(builtin_table("breast_cancer"), "euclidean", repeats=1).split.rule == "random halves"
 
@@ -176,7 +176,7 @@ def test_patients_are_known_and_kept_apart():
         assert (counts == 2).all(), names
 
 
-def test_a_learner_that_fails_is_listed_and_the_others_go_on():
+def test_failing_learner_is_listed_and_the_others_continue():
     result = run(builtin_table("iris"), "failing", "euclidean")
     assert [one.learner for one in result.results] == ["euclidean"]
     assert result.results[0].scores["auc"].values.count(None) == 0
@@ -194,12 +194,12 @@ def test_a_learner_that_fails_is_listed_and_the_others_go_on():
         (MemoryError(), "not enough memory"),
     ],
 )
-def test_arithmetic_that_fails_is_told_in_words(monkeypatch, problem, words):
+def test_numerical_failure_has_a_message(monkeypatch, problem, words):
     monkeypatch.setattr(Failing, "problem", problem)
     assert words in run(builtin_table("iris"), "failing").failed[0].reason
 
 
-def test_a_mistake_in_a_learner_is_not_hidden(monkeypatch):
+def test_programming_error_in_a_learner_is_raised(monkeypatch):
     monkeypatch.setattr(Failing, "problem", AttributeError("typo"))
     with pytest.raises(AttributeError):
         run(builtin_table("iris"), "failing")
@@ -254,7 +254,7 @@ def test_one_repeat_has_no_interval_and_no_comparison():
     assert document["comparisons"] == []
 
 
-def test_a_seed_gives_the_same_scores_and_more_repeats_begin_alike():
+def test_seed_gives_the_same_first_repeats():
     data = builtin_table("wine")
 
     def values(repeats, seed):

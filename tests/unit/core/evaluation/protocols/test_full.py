@@ -66,7 +66,7 @@ def test_scores_against_plain_definitions(data):
         assert found.scores[f"sensitivity@0.9:{name}"] == pytest.approx(tpr[fpr <= 0.1 + 1e-9].max())
 
 
-def test_intervals_hold_the_score_and_both_methods_stand_beside_each_other(data):
+def test_intervals_of_both_methods_contain_the_score(data):
     found, _ = measured(data)
     for name in "012":
         methods = found.intervals[f"auc:{name}"]
@@ -98,12 +98,12 @@ def test_means_over_cases_have_intervals_that_draw_patients_whole(data):
     assert (low, high) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=0.01)
 
 
-def test_nothing_drawn_gives_no_interval_over_cases(data):
+def test_no_draws_give_no_interval(data):
     found, _ = measured(data, draws=0)
     assert "retrieval_accuracy@10" not in found.intervals
 
 
-def test_what_is_tested_can_be_chosen(data):
+def test_share_of_test_cases_is_a_setting(data):
     _, half = measured(data)
     _, third = measured(data, held_out=0.3)
     plan = get_protocol("full", split="folds").plan(data, 2, 0)

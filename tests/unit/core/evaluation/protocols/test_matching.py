@@ -162,7 +162,7 @@ def test_learners_are_given_triplets_or_identities(monkeypatch):
     assert (counts == 2).sum() == 8 * 2
 
 
-def test_what_is_learnt_beats_what_is_not():
+def test_learnt_metric_is_better_than_euclidean():
     data = candidates(patients=40, noise=0.15, nuisance=8)
     result = run(data, "metricboost", "euclidean", "geodesic")
     assert not result.failed
@@ -178,7 +178,7 @@ def test_what_is_learnt_beats_what_is_not():
     assert ("metricboost", "geodesic", "hit_rate@1") in compared
 
 
-def test_geodesic_ranks_by_the_place_alone():
+def test_geodesic_ranks_by_position_only():
     data = candidates(patients=10)
     shuffled = EvaluationData(
         np.random.default_rng(1).normal(size=data.X.shape), data.y, data.groups, attributes=data.attributes
@@ -192,7 +192,7 @@ def test_mrmr_keeps_the_columns_that_stay_the_same_between_views():
     assert scores(result, "euclidean")["hit_rate@1"] > 0.8
 
 
-def test_the_same_seed_gives_the_same_document_and_the_findings_are_told():
+def test_same_seed_gives_the_same_document():
     data = candidates()
     documents = [run(data, "euclidean", "geodesic", seed=4).to_json() for _ in range(2)]
     for document in documents:
@@ -229,14 +229,14 @@ def test_partial_results_and_cancelling():
         ({"groups": None}, "does not tell the patient"),
     ],
 )
-def test_what_is_missing_is_told(change, message):
+def test_missing_findings_are_reported(change, message):
     data = candidates()
     given = {"attributes": data.attributes, "groups": data.groups} | change
     with pytest.raises(BadInput, match=message):
         run(EvaluationData(data.X, data.y, given["groups"], attributes=given["attributes"]), "euclidean")
 
 
-def test_without_a_match_or_a_place_it_is_told():
+def test_missing_matches_or_positions_are_refused():
     data = candidates()
     alone = np.where(data.y == FALSE, FALSE, np.char.add(data.y, data.attributes["view"]))
     with pytest.raises(BadInput, match="no polyp that two views"):
@@ -246,7 +246,7 @@ def test_without_a_match_or_a_place_it_is_told():
         run(EvaluationData(data.X, data.y, data.groups, attributes=only_view), "geodesic")
 
 
-def test_ties_count_as_likely_as_they_are():
+def test_ties_count_in_expectation():
     rng = np.random.default_rng(0)
     for _ in range(20):
         n = int(rng.integers(2, 7))

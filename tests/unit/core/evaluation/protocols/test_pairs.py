@@ -86,7 +86,7 @@ def expected(data, seed, asking):
 def test_every_score_is_that_of_loops(monkeypatch, patients, asking):
     data = blobs(n=96, patients=patients)
     monkeypatch.setattr(choose_k, "_MAX_QUERIES", 48 // asking)
-    monkeypatch.setattr(pairs, "PAIRS", 150)
+    monkeypatch.setattr(pairs, "MAX_PAIRS", 150)
     result = run_protocol("pairs", data, "euclidean", seed=2)
     scores = {name: summary.mean for name, summary in result.results[0].scores.items()}
     assert scores == pytest.approx(expected(data, 2, asking))
@@ -133,7 +133,7 @@ def test_every_pair_is_found_where_there_are_few_and_a_seed_gives_the_same():
     assert again.i[again.same].max() > 15
 
 
-def test_the_smallest_k_is_taken_where_pairs_tell_nothing():
+def test_smallest_k_is_chosen_without_informative_pairs():
     few, fewer, one = (SimpleNamespace(findings=np.zeros(n)) for n in (9, 3, 1))
     i, j = np.array([0]), np.array([1])
     for same in (True, False):
@@ -142,7 +142,7 @@ def test_the_smallest_k_is_taken_where_pairs_tell_nothing():
     assert _best_k(None, one, PairSet(i, j, np.array([True])), 2) == 1
 
 
-def test_the_threshold_makes_the_fewest_mistakes():
+def test_threshold_has_the_fewest_errors():
     rng = np.random.default_rng(0)
     for _ in range(20):
         scores, same = rng.integers(0, 6, 12).astype(float), rng.random(12) < 0.5
@@ -162,7 +162,7 @@ def test_distances_of_pairs_are_those_of_the_metric(learner):
     assert _distances(metric, data.X, rows) == pytest.approx(every[rows.i, rows.j])
 
 
-def test_pairs_that_are_equal_but_for_rounding_tie():
+def test_pairs_equal_up_to_rounding_tie():
     shares = np.round(np.array([[2, 1, 0], [2, 0, 1], [1, 2, 0]]) / 3, 12)
     one, other = _marginal(shares, PairSet(np.array([0, 0]), np.array([1, 2]), np.array([True, False])))
     assert one == other

@@ -80,7 +80,7 @@ def test_no_patient_is_in_two_parts(name, settings, patients):
 
 
 @each
-def test_learners_and_steps_see_the_training_part_only(name, settings, monkeypatch):
+def test_learners_and_steps_get_only_the_training_part(name, settings, monkeypatch):
     monkeypatch.setattr(registry, "_LEARNERS", (*registry.learners(), Watching))
     monkeypatch.setattr(Watching, "fitted", [])
     data = blobs(patients=3)
@@ -94,7 +94,7 @@ def test_learners_and_steps_see_the_training_part_only(name, settings, monkeypat
 
 
 @each
-def test_the_json_is_the_promised_one(name, settings):
+def test_json_is_that_of_the_contract(name, settings):
     result = run(name, settings, blobs(patients=2), "euclidean", "l1", "bdm", repeats=2)
     document = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert document["protocol"] == name
@@ -112,7 +112,7 @@ def test_the_json_is_the_promised_one(name, settings):
 
 
 @each
-def test_the_same_seed_gives_the_same_scores_and_more_repeats_begin_alike(name, settings):
+def test_seed_gives_the_same_first_repeats(name, settings):
     data = builtin_table("iris")
     a, more, other = (
         run(name, settings, data, "euclidean", repeats=repeats, seed=seed).results[0].scores

@@ -51,13 +51,9 @@ def only_dense(monkeypatch):
     return lambda: monkeypatch.setattr(bdm_boosting, "cheaper_form", one_matrix)
 
 
-@pytest.mark.parametrize("stored", [10_000, 20], ids=["kept", "made when needed"])
 @pytest.mark.parametrize("situation", SITUATIONS)
 @pytest.mark.parametrize(("name", "step"), [("bdm", "paper"), ("bdm", "exact"), ("bdm_v", "paper")])
-def test_cells_give_what_the_dense_form_gives(
-    name, step, situation, stored, only_cells, only_dense, monkeypatch
-):
-    monkeypatch.setattr(bdm_cells, "STORED_CELLS", stored)
+def test_cells_give_what_the_dense_form_gives(name, step, situation, only_cells, only_dense, monkeypatch):
     X, y = naive.problem(n=160, d=6, findings=4, seed=2)
     given = SITUATIONS[situation](y)
     cells = make_learner(name, rounds=25, step=step).fit(X, **given)
@@ -71,9 +67,7 @@ def test_cells_give_what_the_dense_form_gives(
     assert cells.metric().card.constraints == dense.metric().card.constraints
 
 
-@pytest.mark.parametrize("stored", [10_000, 5])
-def test_every_quantity_of_a_round_is_that_of_the_dense_form(stored, monkeypatch):
-    monkeypatch.setattr(bdm_cells, "STORED_CELLS", stored)
+def test_every_quantity_of_a_round_is_that_of_the_dense_form(monkeypatch):
     monkeypatch.setattr(bdm_cells, "_BLOCK", 200)
     rng = np.random.default_rng(1)
     X, y = naive.problem(n=150, d=5, findings=3, seed=1)
@@ -137,11 +131,51 @@ def test_many_cases_need_no_array_of_all_pairs():
     X = rng.normal(size=(n, 4)) + rng.normal(size=(3, 4))[y]
     pairs = np.stack([np.arange(0, n, 50), np.arange(1, n, 50), np.ones(n // 50, dtype=int)], axis=1)
     tracemalloc.start()
-    learner = make_learner("bdm", rounds=6).fit(X, y, pairs=pairs)
+    learner = make_learner("bdm", rounds=6, training_cases=0).fit(X, y, pairs=pairs)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(learner.objectives_) == 7
     assert peak < n * n / 8
+
+
+def test_beyond_a_number_of_cells_their_members_count_as_one_case(only_cells, monkeypatch):
+    X, y = naive.problem(n=400, d=6, findings=4, seed=2)
+    exact = make_learner("bdm", rounds=30).fit(X, y)
+    monkeypatch.setattr(bdm_boosting, "MOST_CELLS", 60)
+    sizes = []
+    grown = CellPairs.add_bit
+    monkeypatch.setattr(
+        CellPairs, "add_bit", lambda self, *bit: (grown(self, *bit), sizes.append(self.cells))
+    )
+    merged = make_learner("bdm", rounds=30).fit(X, y)
+    assert 30 < max(sizes) <= 60
+    assert (np.diff(merged.objectives_) < 0).all()
+    # Until then it is the exact one.
+    same = len(set(sizes)) - 1
+    assert merged.objectives_[:same] == exact.objectives_[:same]
+    note = merged.metric().card.notes[1]
+    assert note.startswith("From round ")
+    assert note.endswith(f"the 400 training cases counted as {max(sizes)} groups of equal bits and finding.")
+    assert not any(text.startswith("From round") for text in exact.metric().card.notes)
+
+
+def test_merged_members_are_pairs_of_the_first_case_of_their_cell():
+    X, y = naive.problem(n=150, d=5, findings=3, seed=1)
+    similarity = from_findings(sparse_findings(y)).with_similar(visual_pairs(X, 3))
+    cells = CellPairs(similarity, X)
+    bits = [(X[:, column] > 0.1, 0.05) for column in range(3)]
+    for bit in bits:
+        cells.add_bit(*bit)
+    first = X.copy()
+    codes = np.column_stack([*(own for own, _ in bits), sparse_findings(y)])
+    for row, code in enumerate(codes):
+        if code[-1]:
+            first[row] = X[(codes == code).all(axis=1).argmax()]
+    assert (cells.merge_members() == first).all()
+    dense = DensePairs(similarity, first, bits)
+    assert cells.objective == pytest.approx(dense.objective, rel=1e-12)
+    scale = np.abs(dense.curvature).max()
+    assert cells.curvature == pytest.approx(dense.curvature, rel=0, abs=1e-12 * scale)
 
 
 def test_work_can_be_cancelled_within_a_round():

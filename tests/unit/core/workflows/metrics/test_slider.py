@@ -86,14 +86,15 @@ class _Impatient(Reporter):
             raise Cancelled
 
 
-def test_of_many_training_cases_some_are_drawn(tmp_path, monkeypatch):
+def test_every_step_is_trained_on_the_same_sample_of_many_cases(tmp_path, monkeypatch):
     library = table_library(tmp_path, n=60)
     monkeypatch.setattr(slider_module, "MOST_TRAINING", 20)
     prepare_slider(library, TrainRequest("", "between", settings={"rounds": 2}))
     with Library.open(library, writable=False) as opened:
-        counts = {len(record.training) for record in opened.metrics()}
-        assert counts == {20}
-        assert opened.metrics()[0].scores["measured_on"] == "held-out patients"
+        cards = [record.card for record in opened.metrics()]
+        assert len({(card["notes"][0], str(card["findings"])) for card in cards}) == 1
+        assert cards[0]["n_cases"] <= 20 < len(opened.metrics()[0].training)
+        assert cards[0]["notes"][0].startswith(f"Trained on {cards[0]['n_cases']} of ")
 
 
 def test_cancelled_it_keeps_nothing(tmp_path):
