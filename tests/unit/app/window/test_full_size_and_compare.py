@@ -116,9 +116,9 @@ def test_the_header_is_that_of_what_is_looked_at(library):
 @pytest.mark.parametrize("page", ["compare", "large"])
 def test_keys_mark_the_case_that_fills_the_window(qtbot, library, page):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         case = window.state.ranking.ranked[1]
-        open_page = window.parts.full.compare if page == "compare" else window.parts.full.look_at_case
+        open_page = window.parts.full.compare if page == "compare" else window.parts.full.view_case
         open_page(case.row)
         settle(window)
         shown = getattr(window.panels, page)
@@ -136,7 +136,7 @@ def test_keys_mark_the_case_that_fills_the_window(qtbot, library, page):
 
 def test_a_case_marked_less_like_the_query_gives_way_to_the_next_in_compare(qtbot, library):
     with open_window(library) as window:
-        asked(window)
+        search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[1].row)
         settle(window)
         qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_D)
@@ -148,8 +148,8 @@ def test_a_case_marked_less_like_the_query_gives_way_to_the_next_in_compare(qtbo
 
 def test_the_query_itself_cannot_be_marked_in_full_size(qtbot, library):
     with open_window(library) as window:
-        asked(window)
-        window.parts.full.look_at_query()
+        search_first_case(window)
+        window.parts.full.view_query()
         settle(window)
         qtbot.keyClick(window.panels.large.view, Qt.Key.Key_U)
         settle(window)
