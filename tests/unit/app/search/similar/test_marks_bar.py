@@ -7,26 +7,26 @@ from semblance.app.search.similar.marks_bar import MarksBar
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.marks import Marks
-from tests.helpers.judging import ask_case, context_on, library_to_judge
-from tests.helpers.showing import on_screen
+from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
+from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return library_to_judge(tmp_path_factory.mktemp("marks"))
+    return library_for_judgements(tmp_path_factory.mktemp("marks"))
 
 
 @pytest.fixture
 def context(jobs, made, tmp_path):
-    return context_on(made, tmp_path / "lib.semblance", jobs)
+    return context_for_copy(made, tmp_path / "lib.semblance", jobs)
 
 
 @pytest.fixture
 def panel(qtbot, context, jobs):
-    panel = on_screen(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
-    ask_case(context, jobs)
+    panel = show_widget(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
+    search_case(context, jobs)
     return panel
 
 
