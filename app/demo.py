@@ -10,7 +10,8 @@ from pathlib import Path
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Reporter
-from semblance.core.workflows.demo import METRIC, demo_query, make_demo
+from semblance.core.workflows.demo import demo_query, make_demo
+from semblance.core.workflows.metrics.current_metric import current_metric
 from semblance.core.workflows.reports.write_reports import write_search_report
 
 
@@ -32,7 +33,7 @@ def run_demo(library: Path | None, *, headless: bool, reporter: Reporter) -> Dem
     files = [path / "report.html", path / "report.pdf"]
     for file in files:
         reporter.progress(files.index(file), len(files), "Writing the report")
-        write_search_report(path, Search(METRIC, query), file, reporter=reporter)
+        write_search_report(path, Search(current_metric(path), query), file, reporter=reporter)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from semblance.app.screenshot import image_of_window
 

@@ -57,17 +57,24 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Import the cases of SOURCE into a library. Importing again adds only new ones."""
+    from semblance.core.workflows.library.import_and_prepare import PreparedImport, import_and_prepare
     from semblance.core.workflows.library.import_source import import_source
-    from semblance.core.workflows.library.prepare_library import prepare_library
 
     with ConsoleReporter() as reporter:
-        result = import_source(source, library, kind=kind, identified=identified, reporter=reporter)
-        usable = result.added or result.unchanged
-        document = result.to_json()
-        if prepare and usable:
-            document["prepared"] = prepare_library(library, reporter=reporter).to_json()
+        if prepare:
+            done = import_and_prepare(source, library, kind=kind, identified=identified, reporter=reporter)
+        else:
+            done = PreparedImport(
+                import_source(source, library, kind=kind, identified=identified, reporter=reporter)
+            )
+    result = done.imported
+    document = result.to_json()
+    if done.prepared is not None:
+        document["prepared"] = done.prepared.to_json()
     print_document(document, as_json, show_import)
-    if not usable:
+    if done.error is not None:
+        raise done.error
+    if not result.added and not result.unchanged:
         raise SemblanceError(
             f"Nothing in {source} could be used: {len(result.failed)} failed, {len(result.ignored)} ignored.",
             "Look at the reasons above, or name the --kind.",

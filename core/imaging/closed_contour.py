@@ -1,4 +1,4 @@
-"""The closed line around a centre that parts a mass from what surrounds it, one radius a direction.
+"""The closed contour around a centre that separates a mass from its surroundings, one radius per direction.
 
 After S. Timp and N. Karssemeijer, "A new 2D segmentation method based on dynamic programming applied to
 computer aided detection in mammography", Medical Physics 31(5), 2004: the image is sampled along rays, and
@@ -70,9 +70,9 @@ def sample_rays(plane: Floats, centre: tuple[float, float], axes: tuple[float, f
 def best_contour(
     rays: Floats, bright: bool, weights: ContourWeights, farthest: Floats | None = None
 ) -> Contour:
-    """The cheapest closed line through ``rays``; ``bright``: the mass is brighter than what surrounds it.
+    """The closed contour of least cost through ``rays``; ``bright``: the mass is brighter than its surroundings.
 
-    ``farthest`` (DIRECTIONS,): radii, as multiples, that the line may not pass.
+    ``farthest`` (DIRECTIONS,): the largest allowed radii, as multiples.
     """
     values = rays if bright else -rays
     scale = float(values.std()) or 1.0
@@ -86,7 +86,7 @@ def best_contour(
     inside, outside = _means(values, np.argmin(np.abs(places - 1.0)) * np.ones(DIRECTIONS, dtype=int))
     chosen = np.zeros(DIRECTIONS, dtype=np.intp)
     for _ in range(_ROUNDS):
-        # What putting the line farther out by one step costs: the ring counts as inside, not outside.
+        # The cost of moving the line outwards by one step: the ring then counts as inside, not outside.
         ring = ((values - inside) ** 2 - (values - outside) ** 2) * places / STEPS
         cost = fixed + weights.grey * np.cumsum(ring, axis=1)
         line = cheapest_closed_path(cost, weights.bend)
@@ -100,13 +100,13 @@ def best_contour(
 
 
 def cheapest_closed_path(cost: Floats, bend: float) -> npt.NDArray[np.intp]:
-    """(n,) for each row of ``cost`` (n, m) the column of the cheapest closed path, which moves by at most one
+    """(n,) for each row of ``cost`` (n, m) the column of the closed path of least cost, which moves by at most one
     column from row to row and from the last row to the first; a move costs ``bend``.
 
-    Exact: all m starting columns are followed side by side.
+    Exact: the paths from all m starting columns are computed together.
     """
     rows, columns = cost.shape
-    # total[s, c]: cheapest way from column s of the first row to column c of this one.
+    # total[s, c]: least cost of a path from column s of the first row to column c of this row.
     total = np.full((columns, columns + 2), np.inf)
     total[:, 1:-1][np.diag_indices(columns)] = cost[0]
     previous = np.zeros((rows, columns, columns), dtype=np.int8)

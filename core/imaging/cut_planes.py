@@ -13,7 +13,7 @@ from semblance.core.imaging.volume import Spacing, Volume
 
 _OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
 _NAMES = {"S": "Axial", "I": "Axial", "A": "Coronal", "P": "Coronal", "L": "Sagittal", "R": "Sagittal"}
-#: As radiologists hold a plane: the letters that lie below and at the right.
+#: The radiological convention: the letters of the sides below and at the right.
 _DISPLAY_DIRECTIONS = {"Axial": ("P", "L"), "Coronal": ("I", "L"), "Sagittal": ("I", "P")}
 _UNNAMED = ("Slice", "Row", "Column")
 
@@ -25,8 +25,8 @@ Edges = tuple[str, str, str, str]
 class CutPlane:
     """Planes across one axis of a volume (0 slices, 1 rows, 2 columns of it).
 
-    ``down`` and ``right`` are the axes that run so in the image, ``from_last`` whether each begins with
-    its last place. ``edges``: the patient's sides at left, top, right and bottom, where known.
+    ``down`` and ``right`` are the axes in these directions of the image, ``from_last`` whether each is reversed.
+    ``edges``: the patient's sides at left, top, right and bottom, where known.
     """
 
     name: str
@@ -80,7 +80,7 @@ class CutPlane:
 
 def cut_planes(directions: tuple[str, str, str] | None) -> tuple[CutPlane, CutPlane, CutPlane]:
     """The planes across slices (as stored), across rows and across columns of a volume whose axes run
-    towards ``directions``; the last two are held as radiologists do where that is known."""
+    towards ``directions``; the last two are displayed by radiological convention where directions are known."""
     own = CutPlane(_name(directions, 0), 0, 1, 2, edges=_edges(directions, 1, 2))
     return own, _cross_plane(directions, 1), _cross_plane(directions, 2)
 

@@ -27,7 +27,7 @@ _TOP_16 = 65535
 
 @dataclass(frozen=True, eq=False)
 class DisplayImage:
-    """What a viewer draws of an image of ``height`` x ``width`` pixels.
+    """An image of ``height`` x ``width`` pixels prepared for a viewer.
 
     ``levels``: grey (h_i, w_i) or colour (h_i, w_i, 3), uint8 or uint16, the finest first; a pixel of
     ``levels[i]`` is the mean of ``factor(i)`` x ``factor(i)`` pixels of the image. Signed pixels are stored
@@ -65,7 +65,7 @@ class DisplayImage:
         return self.levels[0].ndim == 3
 
     def without_pixels(self) -> DisplayImage:
-        """All but the pixels: what other slices of its volume take over, in little to send."""
+        """A small copy without pixels, whose histogram and window other slices of the volume use."""
         return replace(self, levels=(self.levels[0][:1, :1].copy(),))
 
     def factor(self, level: int) -> int:
@@ -73,7 +73,7 @@ class DisplayImage:
         return self.reduced << level
 
     def value(self, stored: float) -> float:
-        """What a stored number means."""
+        """The value of a stored number."""
         return stored * self.slope + self.intercept
 
 

@@ -9,10 +9,10 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.dicom_file import looks_like_dicom
 from semblance.core.language import tr_lazy
 
-#: Bytes that :func:`sniff` and :func:`foreign_format` look at.
+#: Bytes that :func:`sniff` and :func:`foreign_format` use.
 HEAD_BYTES = 136
 
-#: Names that promise an image; what the file is, its first bytes say.
+#: Endings of image files; the format itself is recognised by the first bytes.
 IMAGE_SUFFIXES = frozenset(
     {".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".tif", ".tiff", ".bmp", ".dib", ".gif"}
     | {".pgm", ".ppm", ".pnm", ".pbm"}
@@ -20,7 +20,7 @@ IMAGE_SUFFIXES = frozenset(
 
 READABLE = tr_lazy("PNG, JPEG, TIFF, BMP, PGM/PPM or GIF")
 
-#: What :func:`sniff` calls a DICOM file.
+#: The name of the DICOM format in :func:`sniff`.
 DICOM = "DICOM"
 
 _IMAGES = (
@@ -65,7 +65,7 @@ def sniff(head: bytes) -> str | None:
 
 
 def foreign_format(head: bytes) -> str:
-    """What a file that is no readable image seems to be, in words."""
+    """A description of the format of a file that is not a readable image."""
     for offset, mark, name in _FOREIGN:
         if head.startswith(mark, offset):
             return name
@@ -77,7 +77,7 @@ def foreign_format(head: bytes) -> str:
 
 
 def check_whole(file: BinaryIO, name: str) -> None:
-    """Look over a slice's file without decoding it.
+    """Check that a slice's file is complete, without decoding it.
 
     Raises:
         BadInput: it is empty, or a DICOM file whose pixels are missing or cut off.
@@ -95,5 +95,5 @@ def check_whole(file: BinaryIO, name: str) -> None:
 
 
 def has_image_name(name: str) -> bool:
-    """Whether the ending of ``name`` promises a readable image."""
+    """Whether ``name`` has the ending of a readable image."""
     return PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES

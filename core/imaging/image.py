@@ -25,7 +25,7 @@ class ValueWindow:
 
 @dataclass(frozen=True)
 class ValueScale:
-    """What stored numbers mean, and how they are meant to be seen; the same for all slices of a volume.
+    """The meaning and intended display of stored values; the same for all slices of a volume.
 
     A stored number ``s`` is the value ``s * slope + intercept`` in ``unit`` ("HU", or nothing).
     ``inverse``: high numbers are dark (DICOM's MONOCHROME1).
@@ -47,7 +47,7 @@ class Image:
 
     ``pixels``: (h, w) grey as uint8, uint16, int16 or float32, or (h, w, 3) red-green-blue uint8 or uint16.
     ``white``, ``black``: the stored numbers that :meth:`grey` maps to 1 and 0 (255, 65535, 1.0 and 0 for
-    plain images; a fixed range of Hounsfield units for CT, so that the same tissue is always as grey).
+    plain images; a fixed range of Hounsfield units for CT, so that the same tissue always has the same grey).
     ``name``: what to call it in messages.
     ``spacing_mm``: row and column spacing in mm where the file says so.
     ``values``: what the numbers mean.
@@ -90,14 +90,14 @@ class Image:
         return scaled if self.is_colour else np.repeat(scaled[:, :, None], 3, axis=2)
 
     def physical_values(self) -> npt.NDArray[np.float32]:
-        """(h, w) or (h, w, 3) float32: the values the stored numbers mean, in ``values.unit``."""
+        """(h, w) or (h, w, 3) float32: the physical values of the stored ones, in ``values.unit``."""
         out: npt.NDArray[np.float32] = self.pixels.astype(np.float32)
         out *= np.float32(self.values.slope)
         out += np.float32(self.values.intercept)
         return out
 
     def padding_mask(self) -> npt.NDArray[np.bool_] | None:
-        """(h, w) where the pixels are no image; ``None`` where all of them are."""
+        """(h, w) true where pixels are padding; ``None`` where there is none."""
         if self.values.padding is None or self.is_colour:
             return None
         low, high = self.values.padding
@@ -123,7 +123,7 @@ class Image:
         full = self.pixels.dtype.kind == "u" and self.white >= np.iinfo(self.pixels.dtype).max
         plain = full and self.black == 0.0 and self.values.padding is None and not self.values.inverse
         if not plain:
-            # Infinity is no grey: clipped it would pass for white, and whoever measures must refuse it.
+            # Infinity must be refused by extractors; clipped it would look like white.
             endless = np.isinf(scaled) if self.pixels.dtype.kind == "f" else None
             np.clip(scaled, 0.0, 1.0, out=scaled)
             if endless is not None:

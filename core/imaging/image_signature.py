@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 #: Pixels along each side of the small image that is compared, and of that of its detail.
 SIDE, DETAIL_SIDE = 24, 32
-#: Images are alike whose small forms correlate so much, and whose proportions differ at most so.
+#: Near-duplicates have small versions that correlate at least this much, and proportions that differ at most so.
 DUPLICATE_CORRELATION, MAX_LOG_ASPECT_DIFFERENCE = 0.995, 0.02
-#: Or whose small forms correlate nearly so much and whose detail does: the next frame of one ultrasound, or a
+#: Or small versions that correlate almost as much, and detail that does: the next frame of one ultrasound, or a
 #: copy with callipers. Between BUSI frames of one lesion it is .90 to .99; between mammograms of different
 #: women (MIAS), which are smooth and of one shape, at most .87.
 CANDIDATE_CORRELATION, DETAIL_CORRELATION = 0.97, 0.9
@@ -31,12 +31,12 @@ class ImageSignature:
 
 
 def near_duplicate_pairs(signatures: Sequence[ImageSignature]) -> npt.NDArray[np.bool_]:
-    """(n, n) which of n images are of one, as far as small ones tell."""
+    """(n, n) which of n images are near-duplicates of each other, judged by their small versions."""
     coarse = np.array([one.coarse for one in signatures]).reshape(len(signatures), SIDE * SIDE)
     proportions = np.log([one.proportion for one in signatures])
     correlation = coarse @ coarse.T
     same_proportions: npt.NDArray[np.bool_] = correlation >= DUPLICATE_CORRELATION
-    # Few are nearly alike, and detail is long.
+    # Few pairs are candidates, and detail has many values.
     for one, other in np.argwhere(
         np.triu((correlation >= CANDIDATE_CORRELATION) & ~same_proportions, 1)
     ).tolist():
@@ -47,7 +47,7 @@ def near_duplicate_pairs(signatures: Sequence[ImageSignature]) -> npt.NDArray[np
 
 
 def image_signature(encoded: bytes) -> ImageSignature | None:
-    """Of an encoded image (JPEG or PNG); ``None`` for an even one, which is like every other."""
+    """The signature of an encoded image (JPEG or PNG); ``None`` for a uniform image."""
     from PIL import Image
 
     with Image.open(io.BytesIO(encoded)) as decoded:
@@ -62,7 +62,7 @@ def image_signature(encoded: bytes) -> ImageSignature | None:
 
 
 def _detail(fine: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """What is left of an image without its shading, equally strong everywhere."""
+    """The image without its shading, normalised to equal contrast everywhere."""
     from scipy.ndimage import gaussian_filter
 
     edges = fine - gaussian_filter(fine, _SHADING)

@@ -10,7 +10,7 @@ MAX_PIXELS = 200_000_000
 #: Bytes of one image file, table or zip entry, unpacked.
 MAX_FILE_BYTES = 1 << 30
 
-#: Bytes of one DICOM object, which is never held whole but read from end to end once.
+#: Bytes of one DICOM object, which is read once from end to end and never completely in memory.
 MAX_OBJECT_BYTES = 32 << 30
 
 #: Bytes of one table: as text in memory it takes ten times that.
@@ -26,7 +26,7 @@ RATIO_CHECKED_FROM = 128 << 20
 
 
 def size_text(count: int) -> str:
-    """``count`` bytes as people write it."""
+    """``count`` bytes as text with a unit."""
     value = float(count)
     for unit in ("bytes", "kB", "MB", "GB"):
         if value < 1000:

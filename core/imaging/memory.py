@@ -44,8 +44,8 @@ def check_fits(size: int, name: str) -> None:
 
 
 def return_freed_blocks() -> None:
-    """Let this process return large blocks at once; slices that come and go would else leave holes of some
-    100 MB. For processes that show images: one that computes is faster when it keeps them."""
+    """Return large freed blocks to the system at once; otherwise freed slices keep some 100 MB. For processes that
+    show images: a process that computes is faster when it keeps them."""
     import ctypes
 
     if sys.platform != "linux":

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 
-#: Corners of a polygon, and runs of a mask, beyond which a stored one is taken for damaged.
+#: Corners of a polygon, and runs of a mask, at most; stored outlines with more are treated as damaged.
 MAX_POINTS = 100_000
 MAX_RUNS = 4_000_000
 
 
 class Outline(abc.ABC):
-    """The part of a rectangle of some width and height that is meant."""
+    """The shape of a region within its rectangle."""
 
     @abc.abstractmethod
     def mask(self, height: int, width: int) -> npt.NDArray[np.bool_]:
@@ -48,7 +48,7 @@ class Ellipse(Outline):
 
     @staticmethod
     def filling(width: float, height: float) -> Ellipse:
-        """The one that touches all four sides."""
+        """The ellipse that touches all four sides."""
         return Ellipse((width / 2, height / 2), (width / 2, height / 2))
 
     def mask(self, height: int, width: int) -> npt.NDArray[np.bool_]:
@@ -115,7 +115,7 @@ class MaskOutline(Outline):
 
     @staticmethod
     def of(mask: npt.NDArray[np.bool_]) -> MaskOutline:
-        """Of (h, w) or (depth, h, w)."""
+        """The outline of a mask (h, w) or (depth, h, w)."""
         block = mask[None] if mask.ndim == 2 else mask
         flat = np.concatenate([[False], block.ravel(), [not block.ravel()[-1]]])
         changes = np.flatnonzero(flat[1:] != flat[:-1])

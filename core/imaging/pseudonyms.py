@@ -20,9 +20,9 @@ _IDENTIFYING = re.compile(
 
 
 class Pseudonyms:
-    """Replaces ids, UIDs and dates; the same every time for one key, and nobody's guess without it.
+    """Replaces ids, UIDs and dates, always in the same way for one key.
 
-    Keyed BLAKE2b (RFC 7693): whoever has no key cannot try ids out either.
+    Keyed BLAKE2b (RFC 7693): without the key, ids cannot be found by trying either.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -42,11 +42,11 @@ class Pseudonyms:
         return self._digest("case", key, 8).hex()
 
     def reference(self, name: str) -> str:
-        """32 hexadecimal digits by which whoever has the key finds ``name`` again."""
+        """32 hexadecimal digits with which ``name`` can be found again by those who have the key."""
         return self._digest("reference", name, 16).hex()
 
     def issuer(self, issuer: str) -> str:
-        """16 hexadecimal digits for who gave out a patient's id."""
+        """16 hexadecimal digits for the issuer of a patient's id."""
         return self._digest("issuer", issuer, 8).hex()
 
     def accession(self, accession: str) -> str:
@@ -70,5 +70,5 @@ class Pseudonyms:
 
 
 def is_identifying(column: str) -> bool:
-    """Whether a column called so tells who or where a patient is (a name, an address, a birth date)."""
+    """Whether a column of this name may identify a patient (a name, an address, a birth date)."""
     return _IDENTIFYING.search(column.strip()) is not None

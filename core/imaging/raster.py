@@ -75,7 +75,7 @@ def decode(data: bytes, name: str, *, frame: int | None = None, max_pixels: int 
 
 
 def size_of(data: bytes, name: str) -> tuple[str, int, int]:
-    """(format, width, height) as the file's header says, nothing decoded, orientation ignored.
+    """(format, width, height) from the file's header; nothing is decoded, and the orientation is ignored.
 
     Raises:
         BadInput: the header cannot be read or claims more than the limit.
@@ -127,7 +127,7 @@ def load(
 
 
 class _decoder_errors:  # noqa: N801 - used as a with-statement's verb
-    """Turns whatever a decoder raises on a damaged file into BadInput about ``name``."""
+    """Turns any error of a decoder about a damaged file into BadInput about ``name``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -158,15 +158,15 @@ class _decoder_errors:  # noqa: N801 - used as a with-statement's verb
 
 
 def _silence_decoder() -> None:
-    """Pillow warns about harmless oddities of metadata; whether the pixels are there, decoding tells."""
+    """Suppress Pillow's warnings about unusual metadata; damage appears on decoding."""
     warning_filter = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
     if warning_filter not in warnings.filters:
         warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
 def _open_image(data: bytes, name: str) -> ImageFile.ImageFile:
-    """Header read. The plug-ins are called directly: ``PIL.Image.open`` would try a dozen formats more
-    and warn by its own limit of size."""
+    """Open the image and read its header. The plug-ins are called directly, because ``PIL.Image.open`` would try a
+    dozen more formats and warn by its own size limit."""
     from PIL import (
         BmpImagePlugin,
         GifImagePlugin,
@@ -335,7 +335,7 @@ def _deep_pixels(
 
 
 def unit_range(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
-    """Any numbers as float32 in 0..1, by the rule told at the top of this file.
+    """Any numbers as float32 in 0..1, by the rule at the top of this file.
 
     Raises:
         BadInput: no pixel is a finite number.

@@ -17,8 +17,8 @@ from semblance.core.language import tr_lazy
 class Region:
     """A rectangle: left ``x``, top ``y``, ``width`` and ``height`` in pixels (x right, y down).
 
-    ``outline``: the part of the rectangle that is meant (``None``: all of it).
-    ``z``, ``depth``: in a volume the first slice and how many (``None``: no slice is meant).
+    ``outline``: the shape within the rectangle (``None``: all of it).
+    ``z``, ``depth``: in a volume the first slice and the number of slices (``None``: not on a certain slice).
     """
 
     x: int
@@ -31,7 +31,7 @@ class Region:
 
     @property
     def middle_slice(self) -> int | None:
-        """The slice to show; ``None`` where no slice is meant."""
+        """The slice to show; ``None`` without ``z``."""
         return None if self.z is None else self.z + self.depth // 2
 
     def on_slice(self, place: int) -> Region | None:
@@ -78,7 +78,7 @@ class Region:
         return replace(self, x=left, y=top, width=right - left, height=bottom - top, outline=outline)
 
     def mask(self, height: int, width: int) -> npt.NDArray[np.bool_]:
-        """(height, width) the pixels that are meant, of an image of that size.
+        """(height, width) the pixels of the region in an image of that size.
 
         Raises:
             BadInput: nothing of the region lies inside.

@@ -92,7 +92,7 @@ def segment_at(
 
     ``radius``: its expected radius in pixels; ``None`` tries six and keeps the clearest line: small ones
     where wide black margins tell of a whole mammogram, larger ones elsewhere.
-    ``polarity``: whether the mass is brighter or darker than what surrounds it; ``auto`` tries both.
+    ``polarity``: whether the mass is brighter or darker than its surroundings; ``auto`` tries both.
     ``method``: ``radial``, a smooth closed line that every ray from the click meets once
     (:mod:`semblance.core.imaging.closed_contour`), or ``walker``, the random walker of L. Grady, IEEE PAMI
     28(11), 2006, started from that line, which can take any shape.
@@ -134,7 +134,7 @@ def segment_in(
 ) -> Region:
     """The mass that the rectangle of ``region`` was drawn around; no part of it lies outside that.
 
-    Other words as for :func:`segment_at`.
+    Other arguments as for :func:`segment_at`.
 
     Raises:
         BadInput: the region lies outside the image.
@@ -211,7 +211,7 @@ def _blocks(middle: float, far: float, block: int) -> tuple[int, int]:
 
 
 def _to_region(image: Image, found: _FoundContour, method: Method, within: Region | None) -> Region:
-    """The line, or what the random walker makes of it, as a region inside ``within`` and the image."""
+    """The line, or the random walker's result from it, as a region inside ``within`` and the image."""
     corners = found.corners()
     if method == "walker":
         mask = _random_walk(image, found)

@@ -15,16 +15,16 @@ from semblance.core.imaging.raster import unit_range
 from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume
 from semblance.core.language import tr_lazy
 
-#: The array beside volumes that tells mm along slices, rows and columns.
+#: The array in the file of a volume with the mm along slices, rows and columns.
 SPACING = "spacing"
 
 _COLOURS = (1, 3)
 
 
 class FileStack(Stack):
-    """Slices in files of their own, in the order of their addresses.
+    """Slices in separate files, in the order of their addresses.
 
-    The geometry is that of the first slice; what lies between slices only DICOM tells.
+    The geometry is that of the first slice; the slice distance is known for DICOM only.
     """
 
     def __init__(self, address: ImageAddress, opened: Callable[[ImageAddress], Image]) -> None:
@@ -75,17 +75,17 @@ def checked_slice(stack: Stack, index: int) -> int:
 
 
 def is_volume_shape(shape: tuple[int, ...]) -> bool:
-    """Whether an array of ``shape`` is slices one behind the other: (depth, h, w), also with one channel at
-    the end; (h, w, 1) and (h, w, 3) are images."""
+    """Whether an array of ``shape`` is a volume: (depth, h, w), also with one channel at the end; (h, w, 1) and
+    (h, w, 3) are images."""
     if len(shape) == 4:
         return shape[3] == 1
     return len(shape) == 3 and shape[2] not in _COLOURS
 
 
 def stored_spacing(spacing: npt.NDArray[Any], row: int | None) -> Spacing | None:
-    """What the array ``SPACING`` says of the volumes beside it, or of one ``row`` of them.
+    """The spacing in mm from the array ``SPACING`` of the same file, for all volumes or for one ``row``.
 
-    ``spacing``: (3,) of all or (n, 3) of each; ``None`` where it says nothing that can be.
+    ``spacing``: (3,) of all or (n, 3) of each. ``None`` where its values are not possible.
     """
     if spacing.dtype.kind not in "iuf":
         return None
@@ -122,7 +122,7 @@ def array_stack(values: npt.NDArray[Any], name: str, spacing_mm: Spacing | None 
     if voxels.dtype == np.uint8:
         return ArrayStack(Volume(np.ascontiguousarray(voxels), spacing_mm=spacing_mm, name=name))
     if voxels.dtype.kind == "f" and not np.isfinite(voxels).all():
-        # Without finite numbers it says so; else what is no number becomes the least one.
+        # Refuses an array without finite numbers; otherwise NaN becomes the lowest value.
         unit_range(voxels.ravel(), name)
         voxels = np.where(np.isfinite(voxels), voxels, voxels[np.isfinite(voxels)].min())
     low, high = float(voxels.min()), float(voxels.max())

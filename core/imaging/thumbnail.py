@@ -1,4 +1,4 @@
-"""Small images for grids, and the facts of a file found out on the way.
+"""Thumbnails of images, and the properties of an image file.
 
 Thumbnails show the whole image, fitted and never enlarged. More than 8 bits are windowed as the file says,
 else between the 0.5th and 99.5th percentile, since 12 bits shown on a 16-bit scale are black; 8-bit images
@@ -30,7 +30,7 @@ _MIN_RANGE = 1e-30
 
 @dataclass(frozen=True)
 class ImageFacts:
-    """What the catalogue keeps of an image: upright size in pixels, 1 or 3 channels, 8, 16 or 32 bits a
+    """The properties of an image for the catalogue: upright size in pixels, 1 or 3 channels, 8, 16 or 32 bits per
     channel, and a JPEG thumbnail with its longest side at most :data:`LONGEST`."""
 
     width: int
@@ -53,7 +53,7 @@ def thumbnail(image: Image, longest: int = LONGEST) -> bytes:
 
 
 def inspect_image(image: Image, longest: int = LONGEST) -> ImageFacts:
-    """The facts of a decoded image."""
+    """The properties of a decoded image."""
     return ImageFacts(
         image.width,
         image.height,
@@ -71,7 +71,7 @@ def inspect(
     frame: int | None = None,
     max_pixels: int = MAX_PIXELS,
 ) -> ImageFacts:
-    """The facts of an image file's bytes. All of it is decoded, so damage is found here.
+    """The properties of an image file's bytes. The whole file is decoded, so damage is found here.
 
     Raises:
         BadInput: as :func:`semblance.core.imaging.raster.decode`.
@@ -100,8 +100,8 @@ def _jpeg_bytes(image: PILImage.Image, longest: int) -> bytes:
 
 
 def _window(image: Image) -> tuple[float, float]:
-    """The stored numbers shown black and white: the file's first window, else by percentiles of what is no
-    padding; of bytes all of their scale."""
+    """The stored values shown black and white: the file's first window, else percentiles without padding; for bytes
+    their full range."""
     values, pixels = image.values, image.pixels
     if values.windows and not image.is_colour and values.slope > 0:
         first = values.windows[0]

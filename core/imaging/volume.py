@@ -1,4 +1,4 @@
-"""Slices one behind the other: what a CT series, a multi-frame object or a 3-D array is.
+"""Volumes: the slices of a CT series, a multi-frame object or a 3-D array.
 
 A :class:`Stack` reads slices when they are asked for; a :class:`Volume` holds voxels in memory.
 """
@@ -27,7 +27,7 @@ class Volume:
     """Voxels (depth, height, width) of stored numbers, first slice first.
 
     ``spacing_mm``: from slice to slice, row to row, column to column (``None``: unknown).
-    ``values``: what the numbers mean. ``origin``: (z, y, x) of the first voxel in the stack it was cut from.
+    ``values``: their meaning. ``origin``: (z, y, x) of the first voxel in the stack it was cut from.
     ``white``, ``black``: as in :class:`Image`.
     """
 
@@ -40,7 +40,7 @@ class Volume:
     black: float = 0.0
 
     def physical_values(self) -> npt.NDArray[np.float32]:
-        """(depth, height, width) float32: the values the stored numbers mean."""
+        """(depth, height, width) float32: the physical values of the stored ones."""
         out: npt.NDArray[np.float32] = self.voxels.astype(np.float32)
         out *= np.float32(self.values.slope)
         out += np.float32(self.values.intercept)
@@ -82,7 +82,7 @@ class Stack(abc.ABC):
         """
 
     def close(self) -> None:  # noqa: B027 - a stack in memory has no files
-        """Let go of its files."""
+        """Close its files."""
 
     def __enter__(self) -> Self:
         return self
@@ -100,7 +100,7 @@ class Stack(abc.ABC):
     ) -> Volume:
         """The voxels inside ``box`` (its slices and rectangle, clipped; ``None``: all of them).
 
-        ``tell(slices)`` is called after every slice with how many are read.
+        ``on_slice_read(n)`` is called after every slice with the number of slices read so far.
 
         Raises:
             BadInput: nothing of the box lies inside, it is too large for memory, or a slice cannot be read.
@@ -138,7 +138,7 @@ class Stack(abc.ABC):
                 )
             clipped = one.pixels[top:bottom, left:right]
             if (one.values.slope, one.values.intercept) != (values.slope, values.intercept):
-                # PET scales every slice anew: numbers are brought to the first slice's scale.
+                # In PET every slice has its own scale: values are converted to the first slice's scale.
                 out = out.astype(np.float32, copy=False)
                 clipped = (one.physical_values()[top:bottom, left:right] - values.intercept) / values.slope
             out[index - first] = clipped

@@ -1,4 +1,4 @@
-"""Zip archives from strangers: entries with unsafe names refused, every read bounded.
+"""Zip archives: entries with unsafe names are refused, and the size of every read is limited.
 
 Python's ``zipfile`` reads the table of contents; the entries are unpacked here, because it lets a few bytes
 of bzip2 unpack to gigabytes before the declared size is looked at.
@@ -194,14 +194,14 @@ class ZipArchive:
 
 
 def open_regular_file(path: Path, name: str) -> io.BufferedReader:
-    """A plain file open for reading; pipes and devices, which could wait for ever, are refused.
+    """A regular file opened for reading; pipes and devices, which could block, are refused.
 
     Raises:
-        BadInput: missing, not readable, or not a plain file.
+        BadInput: missing, not readable, or not a regular file.
     """
     try:
         _check_regular_file(path.stat(), name)
-        # What was a file a moment ago may be a pipe by now: opened so, it does not wait for a writer.
+        # The file may have been replaced by a pipe: opened in this way, it does not wait for a writer.
         file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115 - the caller closes it
         try:
             _check_regular_file(os.fstat(file.fileno()), name)
@@ -232,10 +232,10 @@ def _check_regular_file(status: os.stat_result, name: str) -> None:
 
 
 def read_file(path: Path, name: str) -> bytes:
-    """All bytes of a plain file.
+    """All bytes of a regular file.
 
     Raises:
-        BadInput: as :func:`open_plainly`, or above the limit of size.
+        BadInput: as :func:`open_regular_file`, or above the size limit.
     """
     with open_regular_file(path, name) as file:
         try:
@@ -271,7 +271,7 @@ def unsafe_name(name: str) -> str | None:
 
 
 def modified_ns(info: zipfile.ZipInfo) -> int:
-    """Time of change in ns as the zip says (it knows no time zone); 0 where it says nothing sensible."""
+    """Time of change in ns from the zip (without a time zone); 0 where it is not valid."""
     try:
         return calendar.timegm((*info.date_time, 0, 0, 0)) * 1_000_000_000
     except (ValueError, OverflowError):
@@ -304,10 +304,10 @@ def _reasons_against(info: zipfile.ZipInfo) -> str | None:
 
 
 def _lzma(compressed: bytes, unpacked_size: int) -> tuple[_Decompressor, bytes]:
-    """The decompressor for a zip's LZMA entry, and the packed bytes behind its properties."""
+    """The decompressor for a zip's LZMA entry, and the compressed bytes after its properties."""
     length = struct.unpack("<H", compressed[2:4])[0]
     flags, dictionary = struct.unpack("<BI", compressed[4 : 4 + length])
-    # A match never reaches back further than the output is long: no need to trust a claim of 4 GB.
+    # A match never reaches back further than the length of the output, so a declared 4 GB is not needed.
     lzma_filter = {
         "id": lzma.FILTER_LZMA1,
         "dict_size": min(dictionary, max(unpacked_size, 4096)),

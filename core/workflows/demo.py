@@ -1,4 +1,4 @@
-"""The demo library: drawn, imported, extracted and trained once; opened ever after."""
+"""The demo library: drawn, imported and prepared once; opened ever after."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from semblance.core.library.open_library import open_library, open_or_create_lib
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.prepare_library import prepare_library
+from semblance.core.workflows.metrics.current_metric import current_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 
-EXTRACTOR = "gabor"
-METRIC = "BDM+V"
-#: Learner and name of the demo's metrics; the last one is what is looked into.
-METRICS = (("euclidean", "Euclidean"), ("bdm_v", METRIC))
+#: A metric that every demo library has, chosen or not.
+LEARNER, METRIC = "bdm_v", "encoder + BDM+V"
 #: Radiographs of each body part: enough that ten of its kind are among the held-out ones.
 PER_CATEGORY = 42
 #: The finding of the first query shown.
-ASKED = "malignant"
+QUERY_FINDING = "malignant"
 
 
 def usual_folder() -> Path:
@@ -55,24 +54,25 @@ def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Pa
         images = generate(path / "pictures", per_category=PER_CATEGORY, executor=engine, reporter=reporter)
     for source in (images.masses, images.radiographs):
         import_source(source, path, kind="folder", reporter=reporter)
-    extract_features(path, EXTRACTOR, reporter=reporter)
-    with open_library(path) as opened:
-        done = {record.name for record in opened.metrics()}
-    for learner, name in METRICS:
-        if name not in done:
-            train_metric(path, TrainRequest(learner, name, EXTRACTOR), reporter=reporter)
+    prepared = prepare_library(path, reporter=reporter)
+    if METRIC not in [metric.name for metric in prepared.metrics]:
+        train_metric(path, TrainRequest(LEARNER, METRIC, prepared.feature_set), reporter=reporter)
     return path
 
 
 def demo_query(library: Path) -> str:
     """The id of a typical held-out malignant mass: as many of its ten nearest are malignant as for the
-    median of them. The same at every call."""
+    median of them, by the current metric. The same at every call."""
+    metric = current_metric(library)
     with open_library(library) as opened:
-        trained = opened.metric(METRIC).training
+        trained = opened.metric(metric).training
         rows = opened.catalogue.all_cases()
-    held_out = sorted(r.case_id for r in rows if r.finding == ASKED and not np.isin(r.id, trained))
+    held_out = sorted(r.case_id for r in rows if r.finding == QUERY_FINDING and not np.isin(r.id, trained))
     if not held_out:
         return str(rows[0].case_id)
-    alike = [nearest_cases(library, METRIC, Query(case), k=VOTERS).counts.get(ASKED, 0) for case in held_out]
-    middle = sorted(alike)[len(alike) // 2]
-    return str(held_out[alike.index(middle)])
+    counts = [
+        nearest_cases(library, metric, Query(case), k=VOTERS).counts.get(QUERY_FINDING, 0)
+        for case in held_out
+    ]
+    middle = sorted(counts)[len(counts) // 2]
+    return str(held_out[counts.index(middle)])

@@ -54,12 +54,12 @@ class Logging(Reporter):
 
 def work(phase: str, library: Path, source: Path, log: Path) -> None:
     """One phase, as the command line does it, but in smaller portions."""
-    from semblance.core.workflows.features import extract_features
+    from semblance.core.workflows.features import extract_features, measuring_order
     from semblance.core.workflows.library import import_source
     from semblance.core.workflows.metrics.train_metric import train_metric
     from semblance.core.workflows.metrics.train_request import TrainRequest
 
-    import_source.BATCH, extract_features.CHUNK, extract_features.STEP = BATCH, CHUNK, CHUNK
+    import_source.BATCH, measuring_order.CHUNK, measuring_order.STEP = BATCH, CHUNK, CHUNK
     reporter = Logging(log, phase)
     if phase in ("import", "again"):
         import_source.import_source(source, library, reporter=reporter)

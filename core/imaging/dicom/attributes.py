@@ -22,7 +22,7 @@ def tag_of(keyword: str) -> BaseTag:
     """The tag called ``keyword`` in the standard.
 
     Raises:
-        KeyError: none is.
+        KeyError: there is no such tag.
     """
     from pydicom.datadict import keyword_dict
     from pydicom.tag import Tag
@@ -33,7 +33,7 @@ def tag_of(keyword: str) -> BaseTag:
 def value(dataset: Dataset, keyword: str) -> Any:
     """The value, or ``None`` where it is absent, empty or cannot be read."""
     tag = tag_of(keyword)
-    # Looked for by number: by name it takes ten times as long, and most are absent.
+    # Look up by number: by name it takes ten times as long, and most tags are absent.
     if tag not in dataset.keys():  # noqa: SIM118 - the dataset's own test converts the tag first
         return None
     try:
@@ -44,7 +44,7 @@ def value(dataset: Dataset, keyword: str) -> Any:
 
 
 def text(dataset: Dataset, keyword: str) -> str:
-    """The value as one line of text, "" where there is none; several values parted by a backslash."""
+    """The value as one line of text, "" where there is none; several values are separated by a backslash."""
     found = value(dataset, keyword)
     if found is None:
         return ""

@@ -20,8 +20,8 @@ _SCREENS = ("SCREEN", "CAPTURE", "REPORT")
 
 
 def burnt_in_text(dataset: Dataset) -> str:
-    """ "yes" where the file says so, "possible" for ultrasound, secondary capture, scans and screens that do
-    not say there is none, else ""."""
+    """ "yes" where the file states it, "possible" for ultrasound, secondary capture, scans and screens that do
+    not state that there is none, else ""."""
     stated = text(dataset, "BurnedInAnnotation").upper()
     if stated == "YES":
         return "yes"

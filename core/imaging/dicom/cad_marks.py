@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SOP_CLASSES = frozenset(f"1.2.840.10008.5.1.4.1.1.88.{end}" for end in (50, 65, 69))
 
-#: Side in pixels of the square that stands for a mark of which only the centre is told.
+#: Side in pixels of the square for a mark with a centre only.
 POINT_SIDE = 64
 
 MAX_MARKS = 10_000
@@ -27,7 +27,7 @@ _CENTRE = "111010"
 
 @dataclass(frozen=True)
 class CadMark:
-    """A mark on the image ``instance`` (its UID; ``frame`` from 0 where told), in its pixels."""
+    """A mark on the image ``instance`` (its UID; ``frame`` from 0 where given), in its pixels."""
 
     instance: str
     frame: int | None
@@ -38,7 +38,7 @@ class CadMark:
 def cad_marks(dataset: Dataset) -> list[CadMark]:
     """Every mark with its kind (the coded finding it belongs to), outlines before centres.
 
-    Of a finding that has both on one image only the outline is given.
+    If a finding has both on one image, only the outline is given.
     """
     found: list[tuple[int, bool, CadMark]] = []
     for number, (parent, graphic_item) in enumerate(_graphic_items(dataset, dataset, 0)):
@@ -55,7 +55,7 @@ def cad_marks(dataset: Dataset) -> list[CadMark]:
 
 
 def _graphic_items(content: Dataset, root: Dataset, depth: int) -> Iterator[tuple[Dataset, Dataset]]:
-    """(finding, spatial coordinates) all through the tree."""
+    """(finding, spatial coordinates) of all levels of the tree."""
     if depth > MAX_DEPTH:
         return
     for child in items(content, "ContentSequence"):
@@ -71,7 +71,7 @@ def _kind(finding: Dataset) -> str:
 
 
 def _target(graphic_item: Dataset, root: Dataset) -> tuple[str, int | None] | None:
-    """The image coordinates are on: named in them, or by its place in the tree."""
+    """The image of the coordinates: named in them, or referred to by its place in the tree."""
     for child in items(graphic_item, "ContentSequence"):
         place = numbers(child, "ReferencedContentItemIdentifier")
         meant = _item_at(root, [int(part) for part in place]) if place else child

@@ -33,7 +33,7 @@ _LOSSLESS = b"\xc3"
 #: Lossless frame, Huffman tables, restart interval, quantisation (which lossless data may carry idly).
 _NEEDED_MARKERS = frozenset((_LOSSLESS, b"\xc4", b"\xdd", b"\xdb"))
 _END_OF_IMAGE = b"\xff\xd9"
-#: Bytes at the end of a frame where its end mark is looked for; writers pad.
+#: Bytes at the end of a frame in which its end marker is searched, because writers add padding.
 _TAIL = 64
 _JP2 = b"\x00\x00\x00\x0cjP  "
 
@@ -41,15 +41,15 @@ _JP2 = b"\x00\x00\x00\x0cjP  "
 def check_codestream(
     data: bytes, syntax: str, layout: PixelLayout, name: str, *, deep_jpeg: bool = False
 ) -> None:
-    """``deep_jpeg``: a decoder of 12-bit JPEG is at hand.
+    """Check the size and depth of a frame; ``deep_jpeg``: a decoder of 12-bit JPEG is installed.
 
     Raises:
-        BadInput: the frame is of another size or depth than the header says, or no such packing at all.
+        BadInput: the frame has another size, depth or compression than the header states.
     """
     if syntax in (RLE, DEFLATED_FRAMES):
         return
     if syntax in JPEG_LS and _END_OF_IMAGE not in data[-_TAIL:]:
-        # CharLS spends seconds on what is missing.
+        # CharLS takes seconds for a truncated frame.
         raise BadInput(tr_lazy("The compressed pixels of '{name}' end early.", name=name), COPY_AGAIN)
     found = _jpeg2000(data) or _jpeg(data)
     if found is None:
@@ -88,8 +88,8 @@ def check_codestream(
 
 
 def strip_lossless_jpeg(data: bytes, name: str) -> bytes:
-    """A lossless JPEG frame with nothing before its scan but what decoding needs, without what applications
-    noted in it: on an unknown note gdcm ends the process, and DICOM's header tells the colours anyway.
+    """A lossless JPEG frame with only the markers that decoding needs before its scan. An unknown application
+    marker makes gdcm end the process, and the colours are in the DICOM header.
 
     Raises:
         BadInput: the frame is no lossless JPEG, or damaged before its scan.
@@ -167,7 +167,7 @@ def decode_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> tuple[np
 
 
 def frame_bytes(opened: DicomFile, frames: int, frame: int) -> bytes:
-    """The packed bytes of one frame.
+    """The compressed bytes of one frame.
 
     Raises:
         BadInput: it is missing or cut off.
@@ -191,10 +191,10 @@ def frame_bytes(opened: DicomFile, frames: int, frame: int) -> bytes:
 
 
 def check_fragments(opened: DicomFile) -> None:
-    """Walk over the pieces of the packed pixels.
+    """Check that all fragments of the compressed pixels are in the file.
 
     Raises:
-        BadInput: the file ends before they do.
+        BadInput: the file ends before the last fragment.
     """
     place = opened.offset
     while True:
@@ -204,7 +204,7 @@ def check_fragments(opened: DicomFile) -> None:
             return
         length = int.from_bytes(head[4:], "little")
         place += 8 + length
-        # Some writers leave the closing mark out; then the last piece ends with the file.
+        # Some writers omit the end marker; then the last fragment ends with the file.
         if place == opened.size and head[:4] == _ITEM:
             return
         if len(head) < 8 or head[:4] != _ITEM or place > opened.size:
@@ -266,7 +266,7 @@ def _decoded(data: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[npt.N
 
 
 def _plugins(syntax: str) -> list[str]:
-    """The decoders that are installed, the better first."""
+    """The installed decoders, the preferred one first."""
     from pydicom.pixels.decoders.base import get_decoder
 
     if syntax not in DECODERS:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 COPY_AGAIN = tr_lazy("Copy it from its source again, or leave it out.")
 
-#: Length of a pixel element whose end is a mark and not counted.
+#: Length of a pixel element that ends with a delimiter.
 UNDEFINED = 0xFFFFFFFF
 
 _PREAMBLE = 128
@@ -86,7 +86,7 @@ def looks_like_dicom(head: bytes) -> bool:
 
 @contextlib.contextmanager
 def errors_as_bad_input(name: str) -> Iterator[None]:
-    """Turns whatever pydicom raises on a damaged file into BadInput about ``name``."""
+    """Turn any error of pydicom about a damaged file into BadInput about ``name``."""
     _silence_reader()
     try:
         yield
@@ -120,7 +120,7 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
     """Read the header of ``file`` from its start, all of it or only ``tags`` (keywords); no pixels.
 
     Raises:
-        BadInput: no DICOM file, or its header is damaged.
+        BadInput: not a DICOM file, or its header is damaged.
     """
     from pydicom import dcmread
 
@@ -209,7 +209,7 @@ def _inflate(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
 
 
 def _silence_reader() -> None:
-    """pydicom warns about oddities of strangers' files; whether they matter, reading on tells."""
+    """Suppress pydicom's warnings about unusual files; errors appear on reading."""
     warning_filter = ("ignore", None, Warning, re.compile(r"pydicom(\.|$)"), 0)
     if warning_filter not in warnings.filters:
         warnings.filterwarnings("ignore", module=r"pydicom(\.|$)")

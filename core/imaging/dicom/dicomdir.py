@@ -15,8 +15,8 @@ SOP_CLASS = "1.2.840.10008.1.3.10"
 
 
 def named_files(dataset: Dataset) -> tuple[list[str], list[str]]:
-    """(files, refused): paths relative to the DICOMDIR's folder, "/" between parts; refused are those that
-    would lead out of it. Nothing is looked for on disk."""
+    """(files, refused): paths relative to the DICOMDIR's folder, "/" between parts; refused are those outside the
+    folder. The disk is not read."""
     files: list[str] = []
     refused: list[str] = []
     for record in items(dataset, "DirectoryRecordSequence"):

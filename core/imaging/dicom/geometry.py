@@ -25,7 +25,7 @@ _LETTERS = (("L", "R"), ("P", "A"), ("S", "I"))
 
 @dataclass(frozen=True)
 class SlicePlane:
-    """Where a slice lies.
+    """The position and orientation of a slice.
 
     ``position`` (3,) mm of its first pixel's middle; ``along_row`` and ``along_column`` (3,) unit vectors in
     which the column and the row index grow; ``spacing`` (row, column) mm or ``None``.
@@ -67,7 +67,7 @@ class SlicePlane:
 
 
 def slice_plane(dataset: Dataset, frame: int = 0) -> SlicePlane | None:
-    """The plane of a single-frame object or of one frame; ``None`` where the file does not say."""
+    """The plane of a single-frame object or of one frame; ``None`` where the file has none."""
     per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
     from_frame = per_frame[frame] if frame < len(per_frame) else None
     shared = item(dataset, "SharedFunctionalGroupsSequence")
@@ -114,7 +114,7 @@ def spacing_of(dataset: Dataset, frame: int = 0) -> tuple[float, float] | None:
 
 
 def slice_distance(dataset: Dataset) -> float | None:
-    """mm between the frames of an object, as its header says."""
+    """mm between the frames of an object, from its header."""
     offsets = numbers(dataset, "GridFrameOffsetVector")
     if len(offsets) > 1 and offsets[1] != offsets[0]:
         return abs(offsets[1] - offsets[0])
@@ -129,18 +129,18 @@ def slice_distance(dataset: Dataset) -> float | None:
 
 
 def aspect_of(dataset: Dataset) -> tuple[float, float] | None:
-    """Height and width of a pixel where they differ and no spacing tells it (Pixel Aspect Ratio)."""
+    """Height and width of a pixel where they differ and there is no spacing (Pixel Aspect Ratio)."""
     ratio = _positive(numbers(dataset, "PixelAspectRatio"))
     return None if ratio is None or ratio[0] == ratio[1] else ratio
 
 
 def directions(plane: SlicePlane) -> tuple[str, str, str]:
-    """Towards what slices, rows and columns run, by the nearest axis of the patient."""
+    """The directions of slices, rows and columns, by the nearest axis of the patient."""
     return _letter(plane.normal), _letter(plane.along_column), _letter(plane.along_row)
 
 
 def distance_between(planes: Sequence[SlicePlane]) -> float | None:
-    """The usual distance in mm between neighbouring slices, in their order; ``None`` for fewer than two."""
+    """The median distance in mm between neighbouring slices, in their order; ``None`` for fewer than two."""
     heights = np.array([float(planes[0].normal @ np.array(plane.position)) for plane in planes])
     steps = np.abs(np.diff(heights))
     median = float(np.median(steps)) if len(steps) else 0.0
@@ -148,7 +148,7 @@ def distance_between(planes: Sequence[SlicePlane]) -> float | None:
 
 
 def gaps_in(planes: Sequence[SlicePlane]) -> list[int]:
-    """Places of the sorted ``planes`` behind which slices are missing or unevenly far."""
+    """Indices of the sorted ``planes`` after which slices are missing or unevenly spaced."""
     heights = np.array([float(planes[0].normal @ np.array(plane.position)) for plane in planes])
     steps = np.abs(np.diff(heights))
     median = float(np.median(steps)) if len(steps) else 0.0

@@ -12,7 +12,7 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 if TYPE_CHECKING:
     from pydicom import DataElement, Dataset
 
-#: Lines of one listing; what is beyond is counted and not shown.
+#: Lines of one listing; further elements are counted and not shown.
 MAX_LINES = 20_000
 #: Characters of one value, and values of one element, that are shown.
 MAX_VALUE, MAX_VALUES = 256, 32
@@ -22,7 +22,7 @@ _PATIENT, _PIXELS = 0x0010, 0x7FE0
 _SEQUENCE = "SQ"
 #: Names, dates, places and numbers by which someone could be found (PS3.15 table E.1-1, basic profile).
 _IDENTIFYING_VRS = frozenset(("PN", "DA", "DT", "UI"))
-#: UIDs that name a kind of thing and no single one.
+#: UIDs of classes, not of single objects.
 _KINDS = frozenset(
     (
         "MediaStorageSOPClassUID",
@@ -80,7 +80,7 @@ _IDENTIFYING = frozenset(
 class HeaderLine:
     """One element: ``depth`` sequences deep, its tag ("0010,0010"), name, value representation and value.
 
-    ``telling``: someone could be found by it; private elements count as telling, for nobody knows.
+    ``identifying``: a person could be found by it; private elements count as identifying.
     """
 
     depth: int
@@ -92,8 +92,8 @@ class HeaderLine:
 
 
 def header_lines(dataset: Dataset) -> tuple[list[HeaderLine], int]:
-    """The elements of ``dataset`` in order, file meta information first, items of sequences behind them, and
-    how many more there are than :data:`MOST_LINES`."""
+    """The elements of ``dataset`` in order, file meta information first, items of sequences after them, and the
+    number of elements beyond :data:`MAX_LINES`."""
     lines: list[HeaderLine] = []
     n_left_out = 0
     for line in _all(dataset):
@@ -139,7 +139,7 @@ def _lines(dataset: Dataset, depth: int, *, identifying: bool) -> Iterator[Heade
 
 
 def value_text(element: DataElement) -> str:
-    """The value in one line; bytes as how many there are."""
+    """The value in one line; for bytes their number."""
     value: Any = element.value
     if isinstance(value, (bytes, bytearray)):
         plain = _plain_bytes(bytes(value)) if element.VR == "UN" else ""
@@ -160,7 +160,7 @@ def value_text(element: DataElement) -> str:
 
 
 def _plain_bytes(value: bytes) -> str:
-    """Short text that an unknown element holds, "" where it is none."""
+    """The short text of an element of unknown type, "" where it is not text."""
     text = value.rstrip(b"\0 ")
     if not 0 < len(text) <= MAX_VALUE or not all(32 <= byte < 127 for byte in text):
         return ""

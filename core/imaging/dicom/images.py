@@ -40,10 +40,10 @@ class DicomImages:
     """The images of one object, decoded one at a time."""
 
     def __init__(self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS) -> None:
-        """``file`` must stay open as long as images are asked for; it remains the caller's.
+        """``file`` must stay open while images are read; the caller closes it.
 
         Raises:
-            BadInput: no DICOM file, no pixels, or more or fewer than can be.
+            BadInput: not a DICOM file, no pixels, or an impossible number of them.
         """
         self.name = name
         self._opened: DicomFile = open_dicom(file, name)
@@ -137,7 +137,7 @@ class DicomStack(Stack):
         known = [plane for plane in planes if plane is not None]
         if known:
             self.directions = directions(known[0])
-        # Two frames at one position (time points, segments) do not tell the distance of slices.
+        # Two frames at one position (time points, segments) have no slice distance.
         distance = distance_between(known) if len(known) == len(planes) else None
         self.spacing_mm = _volume_spacing(distance or slice_distance(dataset), spacing_of(dataset))
 
@@ -164,7 +164,7 @@ def series_facts(datasets: list[Dataset]) -> tuple[Spacing | None, tuple[str, st
 
 
 def check_dicom(file: BinaryIO, name: str) -> None:
-    """Look over an object's pixels without decoding them.
+    """Check an object's pixels without decoding them.
 
     Raises:
         BadInput: no pixels, or they are cut off.
@@ -177,7 +177,7 @@ def check_dicom(file: BinaryIO, name: str) -> None:
 
 
 def notes_of(dataset: Dataset) -> tuple[str, ...]:
-    """Modality, side and view, body part: nothing that tells who the patient is."""
+    """Modality, side and view, body part: nothing that identifies the patient."""
     side = text(dataset, "ImageLaterality") or text(dataset, "Laterality")
     modality, view, part = (text(dataset, keyword)[:32] for keyword in _NOTES)
     ratio = aspect_of(dataset)

@@ -25,15 +25,15 @@ TAGS = (
 )
 
 _NAMING = ("PatientName", "PatientID", "OtherPatientNames", "OtherPatientIDs", "PatientBirthName")
-#: Shorter parts of names stand in too many words.
+#: Shorter parts of names occur in too many words.
 _SHORTEST = 3
 
 
 @dataclass(frozen=True)
 class PatientKeys:
-    """By what a file's patient is recognised; empty where the header does not say.
+    """The values by which a file's patient is recognised; empty where the header lacks them.
 
-    An ``issuer`` gives out patient ids, so equal ids of two issuers may be two patients. A ``study`` (its UID)
+    An ``issuer`` assigns patient ids, so equal ids of two issuers may be two patients. A ``study`` (its UID)
     and an ``accession`` number are of one patient.
     """
 
@@ -43,7 +43,7 @@ class PatientKeys:
     accession: str = ""
 
     def replaced(self, pseudonyms: Pseudonyms) -> PatientKeys:
-        """The keys as a library with ``pseudonyms`` holds them; what is empty stays so."""
+        """The keys as a library with ``pseudonyms`` stores them; empty ones stay empty."""
         return PatientKeys(
             self.patient and pseudonyms.patient(self.patient),
             self.issuer and pseudonyms.issuer(self.issuer),
@@ -53,7 +53,7 @@ class PatientKeys:
 
 
 def patient_keys(dataset: Dataset) -> PatientKeys:
-    """What a header says of whose image it is."""
+    """The patient keys of a header."""
     return PatientKeys(
         text(dataset, "PatientID"),
         text(dataset, "IssuerOfPatientID"),
@@ -63,15 +63,12 @@ def patient_keys(dataset: Dataset) -> PatientKeys:
 
 
 def patient_of(dataset: Dataset) -> str | None:
-    """What cases of one patient have in common: the patient's id, else the study; never the name.
-
-    ``None`` where the file tells neither.
-    """
+    """The patient's id, else the study, never the name; ``None`` where the file has neither."""
     return text(dataset, "PatientID") or text(dataset, "StudyInstanceUID") or None
 
 
 def date_of(dataset: Dataset) -> datetime.date | None:
-    """The day of the study, else of the series; ``None`` where the file tells none that is a day."""
+    """The date of the study, else of the series; ``None`` where the file has no valid date."""
     for keyword in ("StudyDate", "SeriesDate"):
         digits = re.sub(r"[.:-]", "", text(dataset, keyword))
         try:
@@ -82,7 +79,7 @@ def date_of(dataset: Dataset) -> datetime.date | None:
 
 
 def names_patient(typed: str, dataset: Dataset) -> bool:
-    """Whether words somebody typed contain a name or an id that the header tells."""
+    """Whether typed text contains a name or an id of the header."""
     folded = typed.casefold()
     for keyword in _NAMING:
         for part in re.split(r"[\\^=,\s]+", text(dataset, keyword).casefold()):

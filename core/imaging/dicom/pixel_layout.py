@@ -23,7 +23,7 @@ class PixelLayout:
     """``frames`` images of ``rows`` x ``columns`` with ``samples`` numbers a pixel.
 
     ``allocated`` bits hold each number, of which ``stored`` count, the highest being ``high``; ``floating``
-    ones are floats. ``planar``: all red before all green. ``photometric`` is DICOM's own word.
+    ones are floats. ``planar``: all red before all green. ``photometric``: DICOM's Photometric Interpretation.
     """
 
     frames: int
@@ -53,7 +53,7 @@ class PixelLayout:
 def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
     """
     Raises:
-        BadInput: no pixels, a size that is no image's or above the limits, or pixels that are cut off.
+        BadInput: no pixels, an impossible size or one above the limits, or pixels that are cut off.
     """
     name, dataset = opened.name, opened.dataset
     if not opened.pixels:
@@ -143,7 +143,7 @@ def _frames(opened: DicomFile) -> int:
 def _check_length(opened: DicomFile, layout: PixelLayout) -> None:
     """
     Raises:
-        BadInput: fewer bytes than the frames need, or packed pixels that are said to be plain.
+        BadInput: fewer bytes than the frames need, or compressed pixels that are declared uncompressed.
     """
     plain = opened.syntax in PLAIN
     if plain != (opened.length != UNDEFINED):

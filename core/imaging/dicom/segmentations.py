@@ -29,7 +29,7 @@ _NEAR_MM = 0.1
 
 @dataclass(frozen=True)
 class NamedRegion:
-    """A region another object names, and what it says of it."""
+    """A region of another object, with its label and kind."""
 
     label: str
     region: Region
@@ -37,7 +37,7 @@ class NamedRegion:
 
 
 def referenced_instances(dataset: Dataset) -> list[str]:
-    """UIDs of the instances an object speaks of, from its lists of references, each once."""
+    """UIDs of the instances an object refers to, each once."""
     found: dict[str, None] = {}
     for series in items(dataset, "ReferencedSeriesSequence"):
         for one in items(series, "ReferencedInstanceSequence"):
@@ -59,8 +59,8 @@ def segments(
 ) -> list[NamedRegion]:
     """The segments as regions of a volume of ``size`` (rows, columns) pixels.
 
-    ``places``: instance UID -> slice; ``planes``: where each slice lies. Frames are put where they say they
-    were drawn, else where they lie.
+    ``places``: instance UID -> slice; ``planes``: the plane of each slice. A frame belongs to the slice it refers
+    to, else to the slice at its position.
 
     Raises:
         BadInput: another grid of pixels, frames that lie on no slice, or damaged pixels.
@@ -135,7 +135,7 @@ def _segment(
 
 
 def _threshold(dataset: Dataset) -> float:
-    """Stored numbers above it are inside: half of the greatest fraction, or 0 of a binary one."""
+    """The threshold above which values are inside: half of the greatest fraction, or 0 for a binary segmentation."""
     fraction = integer(dataset, "MaximumFractionalValue")
     return fraction / 2 if text(dataset, "SegmentationType") == "FRACTIONAL" and fraction else 0.0
 

@@ -9,7 +9,7 @@ IMPLICIT_LITTLE = "1.2.840.10008.1.2"
 EXPLICIT_LITTLE = "1.2.840.10008.1.2.1"
 EXPLICIT_BIG = "1.2.840.10008.1.2.2"
 DEFLATED = "1.2.840.10008.1.2.1.99"
-#: Every frame deflated by itself.
+#: Every frame is deflated separately.
 DEFLATED_FRAMES = "1.2.840.10008.1.2.8.1"
 RLE = "1.2.840.10008.1.2.5"
 JPEG_EXTENDED = "1.2.840.10008.1.2.4.51"
@@ -21,10 +21,10 @@ JPEG_LS = frozenset(("1.2.840.10008.1.2.4.80", "1.2.840.10008.1.2.4.81"))
 PLAIN = frozenset({IMPLICIT_LITTLE, EXPLICIT_LITTLE, EXPLICIT_BIG, DEFLATED})
 
 _JPEG = "1.2.840.10008.1.2.4."
-#: Compressed syntax -> decoders of pydicom, the better first. gdcm only where no other can: on some damaged
-#: data it ends the whole process.
+#: Compressed syntax -> decoders of pydicom, the preferred one first. gdcm only where there is no other: on some
+#: damaged data it ends the whole process.
 DECODERS: dict[str, tuple[str, ...]] = {
-    # pylibjpeg's is faster but ends the thread on damaged data instead of telling so.
+    # pylibjpeg's is faster but ends the thread on damaged data without an error.
     RLE: ("pydicom",),
     f"{_JPEG}50": ("pillow", "pylibjpeg"),
     JPEG_EXTENDED: ("pillow", "pylibjpeg"),
@@ -44,7 +44,7 @@ _FILMS = tuple(f"{_JPEG}{number}" for number in (100, 101, 102, 103, 104, 105, 1
 def check_syntax(syntax: str, name: str) -> None:
     """
     Raises:
-        BadInput: pixels packed in this way cannot be read; the message names it.
+        BadInput: this compression cannot be read; the message names it.
     """
     if syntax in PLAIN or syntax in DECODERS or syntax == DEFLATED_FRAMES:
         return

@@ -38,7 +38,7 @@ def read_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> npt.NDArra
 def frame_array(
     data: bytes, layout: PixelLayout, skipped_bits: int = 0, *, little: bool = True
 ) -> npt.NDArray[Any]:
-    """A frame's bytes, behind ``skipped_bits``, as its stored numbers.
+    """A frame's bytes, after ``skipped_bits``, as its stored values.
 
     Raises:
         ValueError: too few bytes.
@@ -53,7 +53,7 @@ def frame_array(
 
 
 def without_unused_bits(values: npt.NDArray[Any], layout: PixelLayout) -> npt.NDArray[Any]:
-    """What else lies in the allocated bits (overlays of old) taken away, signs carried on."""
+    """The values without unused bits (such as old overlays), with the sign extended."""
     if layout.floating or layout.allocated == layout.stored or values.dtype.itemsize * 8 != layout.allocated:
         return values
     left = values.dtype.type(layout.allocated - 1 - layout.high)

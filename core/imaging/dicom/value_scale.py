@@ -14,12 +14,12 @@ from semblance.core.imaging.image import ValueScale, ValueWindow
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-#: Hounsfield units shown black and white by ``grey``, so that the same tissue is always as grey.
+#: Hounsfield units shown black and white by ``grey``, so that the same tissue always has the same grey.
 HU_RANGE = (-1024.0, 1024.0)
 
 MAX_WINDOWS = 16
 
-#: Stored numbers beyond it are damage: their differences would leave what float32 holds.
+#: Larger stored values are damage: their differences would exceed float32.
 LARGEST = 1e30
 
 
@@ -51,8 +51,8 @@ def grey_range(
 ) -> tuple[float, float]:
     """(black, white): the stored numbers that are shown black and white.
 
-    CT: :data:`HU_RANGE`. Else the first window of the file; else all 8 bits, where no more are stored; else
-    the least and the greatest number that is no padding.
+    CT: :data:`HU_RANGE`. Else the first window of the file; else all 8 bits, where no more are stored; else the
+    lowest and the highest value that is not padding.
     """
     edges = HU_RANGE if modality == "CT" and values.unit == "HU" else None
     if edges is None and values.windows:
@@ -76,7 +76,7 @@ def grey_range(
 def modality_lut_values(
     stored: npt.NDArray[Any], dataset: Dataset
 ) -> tuple[npt.NDArray[np.uint16], str] | None:
-    """The numbers a Modality LUT Sequence gives for the stored ones, and their unit; ``None`` without one."""
+    """The output of the Modality LUT Sequence for the stored values, and its unit; ``None`` without one."""
     entry = item(dataset, "ModalityLUTSequence")
     table = None if entry is None else _table(entry)
     if entry is None or table is None or stored.dtype.kind == "f":
@@ -99,7 +99,7 @@ def _padding(dataset: Dataset, layout: PixelLayout) -> tuple[float, float] | Non
     if not ends or layout.samples != 1:
         return None
     if layout.signed:
-        # Written as unsigned where the writer did not know better.
+        # Some writers store it as unsigned by mistake.
         top = 1 << layout.allocated
         ends = [end - top if end >= top // 2 else end for end in ends]
     return min(ends), max(ends)

@@ -77,6 +77,7 @@ def extract_features(
     name: str | None = None,
     workers: int | None = None,
     first: Callable[[], Sequence[int]] | None = None,
+    growing: Callable[[], bool] | None = None,
     reporter: Reporter = SILENT,
 ) -> ExtractResult:
     """Give every case of ``library`` its numbers under the feature set ``name`` (default: the extractor's).
@@ -88,6 +89,7 @@ def extract_features(
     ``first`` names the ids of the cases to measure before the others and is asked again before every part.
     With it the first chunks are small and hold cases from the whole library, so that they can be ranked while
     the rest is measured; see :class:`semblance.core.workflows.features.measuring_order.MeasuringOrder`.
+    While ``growing()`` is true, images that another thread or program adds are measured too.
 
     Raises:
         BadArguments: unknown extractor or setting, or ``name`` made otherwise.
@@ -102,15 +104,15 @@ def extract_features(
         )
         result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
         rows = opened.features.cases_to_extract(feature_set, images=made.needs_image)
-        total = len(rows)
-        reporter.progress(0, total, tr_lazy("Extracting {title}", title=made.title))
+        reporter.progress(0, len(rows), tr_lazy("Extracting {title}", title=made.title))
         if made.needs_image:
             workers = workers or default_workers()
             # Cases of one volume stay together, or it would be read again and again.
             order = MeasuringOrder(rows, workers, first, spread=not made.volumes)
-            result.extracted = _Extraction(opened, feature_set, made, order, total, workers, reporter).run()
+            extraction = _Extraction(opened, feature_set, made, order, workers, growing, reporter)
+            result.extracted, total = extraction.run(), len(order)
         else:
-            result.extracted = _copy_tables(opened, feature_set, rows, reporter)
+            result.extracted, total = _copy_tables(opened, feature_set, rows, reporter), len(rows)
         reporter.progress(total, total, tr_lazy("Extracting {title}", title=made.title))
         result.cases = len(opened.features.cases_of(feature_set))
         result.failed = [{"case_id": c, "reason": r} for c, r in opened.features.failures(feature_set)]
@@ -221,15 +223,16 @@ class _Extraction:
         feature_set: FeatureSet,
         extractor: Extractor,
         order: MeasuringOrder,
-        total: int,
         workers: int,
+        growing: Callable[[], bool] | None,
         reporter: Reporter,
     ) -> None:
         self._library, self._feature_set, self._extractor = library, feature_set, extractor
-        self._order, self._total, self._reporter = order, total, reporter
+        self._order, self._growing, self._reporter = order, growing, reporter
+        self._next_look = 0.0
         self._suspects: list[npt.NDArray[np.int64]] = []
         self._running: dict[Future[MeasuredCases], _Part] = {}
-        self._workers = min(workers, max(1, order.parts))
+        self._workers = min(workers, max(1, order.parts)) if growing is None else workers
         self._numbers = itertools.count()
         self._seen: dict[int, int] = {}
         self._crashed = self._extracted = 0
@@ -238,14 +241,17 @@ class _Extraction:
         """How many cases were given numbers."""
         with Engine(self._workers) as engine:
             try:
-                while self._order or self._suspects or self._running:
+                while self._growing or self._order or self._suspects or self._running:
+                    self._add_new_cases()
                     self._hand_out(engine)
                     done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
+                    if not self._running:
+                        time.sleep(0.05)
                     for future in done:
                         self._take(self._running.pop(future))
                     self._reporter.progress(
                         sum(self._seen.values()),
-                        self._total,
+                        len(self._order),
                         tr_lazy("Extracting {title}", title=self._extractor.title),
                     )
                     self._reporter.check_cancelled()
@@ -254,6 +260,20 @@ class _Extraction:
                     part.task.cancel()
                 raise
         return self._extracted
+
+    def _add_new_cases(self) -> None:
+        """Take in what was added to the library, at most a tenth of the time."""
+        begin = time.monotonic()
+        if self._growing is None or begin < self._next_look:
+            return
+        # Asked before looking: what is added in between is found by the last look.
+        growing = self._growing()
+        self._order.add(
+            self._library.features.cases_to_extract(self._feature_set, images=self._extractor.needs_image)
+        )
+        self._next_look = begin + max(0.2, 10 * (time.monotonic() - begin))
+        if not growing:
+            self._growing = None
 
     def _hand_out(self, engine: Engine) -> None:
         if self._suspects:

@@ -62,11 +62,26 @@ class MeasuringOrder:
         *,
         spread: bool = True,
     ) -> None:
-        self._rows, self._workers, self._first, self._spread = rows, workers, first, spread
-        self._open = np.ones(len(rows), dtype=np.bool_)
-        # Few cases are shared out too: every worker gets a part of them.
-        self._largest = min(CHUNK, max(STEP, -(-len(rows) // workers)))
+        self._rows = np.empty(0, dtype=np.int64)
+        self._open = np.empty(0, dtype=np.bool_)
+        self._workers, self._first, self._spread = workers, first, spread
         self._taken = 0
+        self.add(rows)
+
+    def add(self, rows: Rows) -> None:
+        """Deal out those of ``rows`` (n,) too that were not known before."""
+        new = np.setdiff1d(rows, self._rows)
+        every = np.concatenate([self._rows, new])
+        order = np.argsort(every, kind="stable")
+        self._rows = every[order]
+        self._open = np.concatenate([self._open, np.ones(len(new), dtype=np.bool_)])[order]
+        # Few cases are shared out too: every worker gets a part of them.
+        left = int(self._open.sum())
+        self._largest = min(CHUNK, max(STEP, -(-left // self._workers)))
+
+    def __len__(self) -> int:
+        """How many cases there are, those that were dealt out too."""
+        return len(self._rows)
 
     def __bool__(self) -> bool:
         """Whether cases are left."""

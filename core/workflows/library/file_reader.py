@@ -184,22 +184,24 @@ class FileReader:
         return out
 
     def _dicom_object(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
-        """A DICOM object, which may be too large to be held whole."""
+        """A DICOM object, which may be too large to be held whole; opened once for all that is read of it."""
+        from semblance.core.imaging.dicom.images import DicomImages
+
+        address = self._source.address(path)
         with self._source.stream(path) as file:
             digest = content_hash_of_stream(file)
-        out = ReadResult(FileRecord(path, self.size(path), stamp, digest, "ok"))
-        address = self._source.address(path)
-        depth: int | None = None
-        if self._images.is_stack(address):
-            self._verified_hash(path)
-            with self._images.stack(address) as stack:
-                depth = len(stack)
-        for case in cases:
-            image = self._images.open(address, case.region)
-            content = content_of_part(digest, case.region)
-            out.images[content] = thumbnail(image)
-            record = self._record(case, image.width, image.height, content)
-            out.cases.append(replace(record, depth=depth))
+            out = ReadResult(FileRecord(path, self.size(path), stamp, digest, "ok"))
+            file.seek(0)
+            images = DicomImages(file, str(address), self._images.max_pixels)
+            depth = len(images) if len(images) > 1 else None
+            if depth is not None:
+                self._verified_hash(path)
+            for case in cases:
+                image = images.image(shown_slice(len(images), case.region))
+                content = content_of_part(digest, case.region)
+                out.images[content] = thumbnail(image)
+                record = self._record(case, image.width, image.height, content)
+                out.cases.append(replace(record, depth=depth))
         return out
 
     def _frames(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:

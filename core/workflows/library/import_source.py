@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Cases, and bytes of their files, written in one transaction; a killed import keeps all earlier batches.
 BATCH, BATCH_BYTES = 200, 32 << 20
+#: Cases in the first transaction; each later one has twice as many, so that the first can be shown soon.
+FIRST_BATCH = 25
 #: Images decoded at the same time; decoding releases the interpreter lock.
 DECODERS = 2
 
@@ -185,23 +187,23 @@ class _ImportRun:
         With each group comes the file that has more cases than the group holds.
         """
         batch: list[FoundCase] = []
-        size = 0
+        size, most = 0, min(FIRST_BATCH, BATCH)
         scanned = self.importer.scan(self.source, self.reporter)
         for path, found in groupby(scanned, key=lambda item: item.path):
             for item in map(self.privacy.check, found):
                 if isinstance(item, RejectedFile):
                     self._reject(item)
                     continue
-                if len(batch) >= BATCH and (item.frame is not None or item.values is not None):
+                if len(batch) >= most and (item.frame is not None or item.values is not None):
                     yield batch, path
-                    batch = []
+                    batch, most = [], min(BATCH, 2 * most)
                 batch.append(item)
                 size += sum(self.reader.size(part) for part in item.paths if part not in self.visited_paths)
                 self.visited_paths.update(item.paths)
             self.visited_paths.add(path)
-            if len(batch) >= BATCH or size >= BATCH_BYTES:
+            if len(batch) >= most or size >= BATCH_BYTES:
                 yield batch, None
-                batch, size = [], 0
+                batch, size, most = [], 0, min(BATCH, 2 * most)
         if batch:
             yield batch, None
 

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import math
 import sys
+import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +20,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.evaluate_metric import IntervalCurve, accuracy_of_queries
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.splits import patient_codes
-from semblance.core.features.registry import make_extractor
+from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
@@ -87,17 +88,19 @@ class PreparedMetric:
 class Preparation:
     """How far the preparation of a library is; at the end all of it.
 
-    ``extracted`` of ``cases`` have features; ``failed`` lists (case_id, reason) of the others. ``metrics``
-    are the plain distance and, when there is one, the trained metric. ``current`` is the library's current
-    metric, "" while there is none; while ``provisional`` it ranks the cases measured so far. ``validation``:
-    retrieval accuracy @ 10 of each learner of the short list inside the training patients, by which ``chosen``
-    was chosen ("" before); ``refused``: why learners have none. ``difference``: trained minus plain on the
-    ``held_out_cases`` of ``held_out_units`` patients (or single cases, where no patient is known), paired;
-    both were used neither to train nor to choose. ``message`` says in words what is current and why; it is a
-    text for :func:`semblance.core.language.translate`.
+    ``imported`` cases were read so far, where the preparation began with an import. ``extracted`` of ``cases``
+    have features; ``failed`` lists (case_id, reason) of the others. ``metrics`` are the plain distance and, when
+    there is one, the trained metric. ``current`` is the library's current metric, "" while there is none; while
+    ``provisional`` it ranks the cases measured so far. ``validation``: retrieval accuracy @ 10 of each learner
+    of the short list inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why
+    learners have none. ``difference``: trained minus plain on the ``held_out_cases`` of ``held_out_units``
+    patients (or single cases, where no patient is known), paired; both were used neither to train nor to
+    choose. ``message`` says in words what is current and why; it is a text for
+    :func:`semblance.core.language.translate`.
     """
 
     library: str
+    imported: int = 0
     feature_set: str = ""
     extractor: str = ""
     extracted: int = 0
@@ -163,15 +166,20 @@ def prepare_library(
         SemblanceError: the extractor cannot run, or the library cannot be written to.
         Cancelled: asked for by the reporter.
     """
-    return _LibraryPreparation(library, seed, workers, reporter).run()
+    preparation = LibraryPreparation(library, seed, workers, reporter)
+    preparation.extract()
+    return preparation.choose_metric()
 
 
-class _LibraryPreparation:
-    """One preparation under way: ``state`` is how far it is, ``record`` what the library knows of it."""
+class LibraryPreparation:
+    """A running preparation: :meth:`extract`, then :meth:`choose_metric`. ``state`` is how far it is, ``record``
+    what the library stores of it."""
 
     def __init__(self, library: Path, seed: int, workers: int | None, reporter: Reporter) -> None:
         self.path, self.seed, self.workers, self.reporter = library, seed, workers, reporter
         self.inner = _InnerReporter(reporter)
+        # The import reports from a thread of its own.
+        self.lock = threading.Lock()
         self.state = Preparation(str(library.absolute()))
         self.record: dict[str, Any] = {}
         #: Cases that the provisional metric was fitted on; it is fitted again when they have doubled.
@@ -179,10 +187,8 @@ class _LibraryPreparation:
         #: Whether the current metric is none, or one that a preparation made current.
         self.may_select = True
 
-    def run(self) -> Preparation:
-        with open_library(self.path, writable=True) as library:
-            self._read_selection(library)
-        self._extract()
+    def choose_metric(self) -> Preparation:
+        """The plain distance, the comparison of learners and the trained metric; see :func:`prepare_library`."""
         with open_library(self.path, writable=True) as library:
             data = read_training_data(library, self._request(PLAIN, ""), make_learner(PLAIN))
             self._read_record(library, data)
@@ -190,29 +196,37 @@ class _LibraryPreparation:
             self._choose(library, data, plain)
         return self.state
 
-    def _update(self, **changes: Any) -> None:
-        self.state = replace(self.state, **changes)
-        self.reporter.partial(self.state)
+    def update(self, **changes: Any) -> None:
+        """Change the state and report it."""
+        with self.lock:
+            self.state = replace(self.state, **changes)
+            self.reporter.partial(self.state)
 
     # Features
 
-    def _extract(self) -> None:
+    def extract(self, growing: Callable[[], bool] | None = None) -> None:
+        """Measure what has not been measured; while ``growing()`` is true also what is added, and nothing where
+        the default extractor needs no image."""
         suitable = suitable_extractors(self.path)
         if not suitable:
             raise BadInput(
                 tr_lazy("{library} holds no cases yet.", library=self.path.name),
                 "Import some first: semblance import.",
             )
-        with open_library(self.path) as library:
+        if growing is not None and not extractor_class(suitable[0]).needs_image:
+            return
+        with open_library(self.path, writable=True) as library:
+            self._read_selection(library)
             name = _feature_set_name(library, suitable[0])
-        self._update(feature_set=name, extractor=suitable[0])
+        self.update(feature_set=name, extractor=suitable[0])
         result = extract_features(
             self.path,
             suitable[0],
             name=name,
             workers=self.workers,
             first=partial(rows_to_measure_first, self.path),
-            reporter=_InnerReporter(self.reporter, self._rank_provisionally),
+            growing=growing,
+            reporter=_InnerReporter(self.reporter, self._rank_provisionally, quiet=growing),
         )
         failed = tuple((one["case_id"], one["reason"]) for one in result.failed)
         if not result.cases:
@@ -224,7 +238,7 @@ class _LibraryPreparation:
                 ),
                 tr_lazy("The first reason: {reason}", reason=failed[0][1]) if failed else "",
             )
-        self._update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
+        self.update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
 
     def _rank_provisionally(self, extracted: object) -> None:
         """Make a ranking of the cases measured so far possible."""
@@ -237,7 +251,7 @@ class _LibraryPreparation:
                 self.fitted_on = measured
                 current = self._store_provisional(library, feature_set)
             total = len(library.catalogue.all_cases())
-        self._update(
+        self.update(
             extracted=measured,
             cases=total,
             current=current,
@@ -316,7 +330,7 @@ class _LibraryPreparation:
             self._select(library, record.name)
         current = library.current_metric()
         assert current is not None
-        self._update(
+        self.update(
             metrics=(_prepared(record),),
             current=current.name,
             provisional=False,
@@ -342,7 +356,7 @@ class _LibraryPreparation:
         def finished(so_far: LearnerValidation) -> None:
             refused = {name: str(text) for name, text in so_far.failed.items()}
             self._save_record(library, validation=dict(so_far.accuracy), refused=refused)
-            self._update(validation=dict(so_far.accuracy), refused=dict(so_far.failed))
+            self.update(validation=dict(so_far.accuracy), refused=dict(so_far.failed))
 
         validate_learners(
             data.train,
@@ -354,7 +368,7 @@ class _LibraryPreparation:
             reporter=self.reporter,
         )
         best = validation.best
-        self._update(validation=dict(validation.accuracy), refused=dict(validation.failed), chosen=best)
+        self.update(validation=dict(validation.accuracy), refused=dict(validation.failed), chosen=best)
         if best == PLAIN:
             self._settle(
                 library,
@@ -382,7 +396,7 @@ class _LibraryPreparation:
                 reason = tr_lazy(
                     "{learner} could not be trained: {error}", learner=learner_title(best), error=str(error)
                 )
-                self._update(refused={**self.state.refused, best: reason})
+                self.update(refused={**self.state.refused, best: reason})
                 self._settle(library, plain.name, reason)
                 return
             facts = self._compare(data, metric, stored_metric(plain))
@@ -396,7 +410,7 @@ class _LibraryPreparation:
             trained = library.metric(request.name)
         facts = trained.card[PREPARED]
         difference = Interval.from_json(facts["difference"])
-        self._update(
+        self.update(
             metrics=(_prepared(plain), _prepared(trained)),
             difference=difference,
             held_out_cases=facts["held_out_cases"],
@@ -447,7 +461,7 @@ class _LibraryPreparation:
         if not self.may_select:
             chosen = tr_lazy("{metric} stays current, because you chose it.", metric=current.name)
             message = join_texts([message, chosen], " ")
-        self._update(current=current.name, message=message)
+        self.update(current=current.name, message=message)
 
 
 def _feature_set_name(library: Library, extractor: str) -> str:
@@ -553,8 +567,14 @@ def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
 class _InnerReporter(Reporter):
     """Passes on progress and cancelling; partial results of single steps go to ``partial``, if anywhere."""
 
-    def __init__(self, outer: Reporter, partial: Callable[[object], None] | None = None) -> None:
-        self._outer, self._partial = outer, partial
+    def __init__(
+        self,
+        outer: Reporter,
+        partial: Callable[[object], None] | None = None,
+        quiet: Callable[[], bool] | None = None,
+    ) -> None:
+        """While ``quiet()`` is true the progress of other work is shown."""
+        self._outer, self._partial, self._quiet = outer, partial, quiet
 
     def partial(self, result: object) -> None:
         """Hand ``result`` to the preparation."""
@@ -563,7 +583,8 @@ class _InnerReporter(Reporter):
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         """Pass it on."""
-        self._outer.progress(done, total, what)
+        if self._quiet is None or not self._quiet():
+            self._outer.progress(done, total, what)
 
     def check_cancelled(self) -> None:
         """Raises Cancelled where the outer reporter was cancelled."""

@@ -82,7 +82,7 @@ def test_rows_of_uncompressed_arrays_are_read_alone(tmp_path):
         (("images", -1), "has no row -1"),
         (("objects", 0), "does not consist of numbers"),
         (("nothing", 0), "has no entry 'nothing'"),
-        (("labels", 0), "not a readable image"),
+        (("labels", 0), "not an image"),
     ],
 )
 def test_bad_addresses(tmp_path, address, message):

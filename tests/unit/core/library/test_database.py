@@ -109,7 +109,7 @@ def test_a_newer_library_is_refused_unchanged(path, writable):
     with raw(path) as connection:
         connection.execute(f"UPDATE meta SET value = '{NOW + 1}' WHERE key = 'schema'")
     before = tables_of(path)
-    says = rf"lib was made by a newer Semblance \(catalogue {NOW + 1}.*up to {NOW}\)\. Update Sem"
+    says = rf"lib was made by a newer version of Semblance \(catalogue {NOW + 1}.*up to {NOW}\)\. Update Sem"
     with pytest.raises(BadInput, match=says):
         Library.open(path, writable=writable)
     assert tables_of(path) == before
@@ -253,7 +253,7 @@ def test_two_programs_naming_something_alike_is_no_damage(path):
     with Library.open(path) as opened:
         opened.save_search("mine", {})
         with (
-            pytest.raises(SemblanceError, match=r"Another program changed lib at the same moment"),
+            pytest.raises(SemblanceError, match=r"Another program changed lib at the same time"),
             transaction(opened.catalogue.engine, path / CATALOGUE) as connection,
         ):
             connection.execute(schema.searches.insert().values(name="mine", state={}, saved="now"))

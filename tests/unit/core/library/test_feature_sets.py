@@ -55,7 +55,9 @@ def test_numbers_that_may_not_be_read_are_not_called_damaged(library, monkeypatc
     made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows, values_of(rows))
     monkeypatch.setattr(zarr, "open_array", refuse)
-    with pytest.raises(BadInput, match=r"1\.zarr\) cannot be read: Permission denied\. Look who may read it"):
+    with pytest.raises(
+        BadInput, match=r"1\.zarr\) cannot be read: Permission denied\. Check its permissions"
+    ):
         read(library, made)
 
 
@@ -137,7 +139,7 @@ def test_sets_are_made_once_and_never_mixed(library):
     assert numbers_set(library) == first
     assert first.groups == ("group 0", "group 0", "group 1")
     with pytest.raises(
-        BadArguments, match=r"'made up' was another extractor or other settings \(by gabor 1\).*--name"
+        BadArguments, match=r"'made up' has another extractor or other settings \(gabor 1\).*--name"
     ):
         numbers_set(library, width=4)
     with pytest.raises(BadArguments, match=r"another extractor or other settings"):

@@ -226,8 +226,8 @@ def test_a_dicomdir_is_held_against_what_is_there(tmp_path):
         directory.DirectoryRecordSequence.append(record)
     save(directory, tmp_path / "cd" / "DICOMDIR")
     told = rejected(tmp_path / "cd")["DICOMDIR"].reason
-    assert "2 files, of which 1 are not there ('IMG/GONE')" in told
-    assert "1 that would lead out of its folder are not looked for ('../secret.dcm')" in told
+    assert "2 files, of which 1 are missing ('IMG/GONE')" in told
+    assert "1 outside its folder are not read ('../secret.dcm')" in told
     assert [case.path for case in cases(tmp_path / "cd")] == ["IMG/000.dcm"]
 
 

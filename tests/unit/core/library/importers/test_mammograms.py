@@ -273,7 +273,7 @@ def test_damaged_files_are_told_never_raised(tmp_path, seed):
 
 
 def test_another_source_asked_for_as_mammograms_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="none of mini-MIAS, CBIS-DDSM, INbreast"):
+    with pytest.raises(BadInput, match="not one of mini-MIAS, CBIS-DDSM, INbreast"):
         Scan(write_zip(tmp_path / "x.zip", {"a.png": PNG}), "mammograms")
 
 

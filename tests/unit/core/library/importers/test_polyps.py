@@ -206,7 +206,7 @@ def test_a_scan_that_may_be_several_is_told(tmp_path):
     arrays(tmp_path / "a")
     arrays(tmp_path / "b")
     scan = found_in(listed(tmp_path, "A,prone,1,scans.npz,0,5,5,5\nA,prone,1,a/scans.npz,0,5,5,5\n"))
-    assert "may mean 2 scans" in scan.rejected["candidates.csv:2"].reason
+    assert "2 scans of the source have the name" in scan.rejected["candidates.csv:2"].reason
     assert len(scan.cases) == 1
 
 

@@ -80,7 +80,7 @@ def test_an_open_quotation_mark_tells_what_it_swallowed():
     found = table('a,label\n1,x\n2,"y\n3,x\n4,y\n')
     assert found.case_ids == ["row1"]
     assert found.failed[0].line == 3
-    assert "lines 3 to 5 are lost" in found.failed[0].reason
+    assert "lines 3 to 5 cannot be read" in found.failed[0].reason
 
 
 def test_a_column_of_words_is_an_attribute():

@@ -210,7 +210,7 @@ def test_the_first_name_that_any_scan_has_decides():
     one, two = Scan("1", ("one", "same")), Scan("2", ("two", "same"))
     scans = scans_of(one, two)
     assert scans.find("none", "two", "one") is two
-    with pytest.raises(BadInput, match="'same' may mean 2 scans"):
+    with pytest.raises(BadInput, match="2 scans of the source have the name 'same'"):
         scans.find("same")
 
 

@@ -255,7 +255,7 @@ def test_a_catalogue_that_would_run_something_is_refused(library, tmp_path):
     with raw(library) as connection:
         connection.execute("CREATE TRIGGER t AFTER INSERT ON cases BEGIN DELETE FROM searches; END")
     back_up(library, tmp_path / "b.zip")
-    with pytest.raises(BadInput, match=r"holds 't', which no library has"):
+    with pytest.raises(BadInput, match=r"contains 't', which no library has"):
         restore(tmp_path / "b.zip", tmp_path / "again")
 
 
@@ -290,7 +290,9 @@ def test_a_file_that_may_not_be_read_is_named_and_no_backup_is_made(library, tmp
         return opened(path, *args, **named)
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(SemblanceError, match=rf"{closed} cannot be read: Permission denied\. Look who may"):
+    with pytest.raises(
+        SemblanceError, match=rf"{closed} cannot be read: Permission denied\. Check its permissions"
+    ):
         back_up(library, tmp_path / "b.zip")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lib.semblance"]
 

@@ -60,7 +60,9 @@ def test_rows_whose_text_is_damaged_are_named_and_saved(library):
     with raw(library) as connection:
         connection.execute("UPDATE feature_sets SET columns = CAST(replace(columns, 'e', x'ff') AS TEXT)")
         connection.execute("UPDATE cases SET attributes = '{\"half' WHERE id = 3")
-    with pytest.raises(BadInput, match=r"catalogue .* is damaged: a text in it cannot be read\. Save what"):
+    with pytest.raises(
+        BadInput, match=r"catalogue .* is damaged: a text in it cannot be read\. Recover the readable part"
+    ):
         stored_features(library)
     found = verify_library(library)
     assert [f.says for f in found.findings] == [

@@ -77,7 +77,7 @@ def test_what_is_no_library_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"is not a library"):
         verify_library(tmp_path)
     (tmp_path / "metrics").mkdir()
-    with pytest.raises(BadInput, match=r"The catalogue of .* is gone.*Restore a backup"):
+    with pytest.raises(BadInput, match=r"The catalogue of .* is missing.*Restore a backup"):
         verify_library(tmp_path)
 
 
@@ -117,7 +117,7 @@ def test_cases_whose_images_are_gone_too_are_counted(library):
     images[0].unlink()
     result = verify_library(library, repair=True)
     assert problem_parts(result) == ["images", "features"]
-    assert f"{CASES - 1} cases were extracted again; 1 could not be" in result.findings[1].remedy
+    assert f"{CASES - 1} cases were extracted again. 1 failed" in result.findings[1].remedy
     assert len(result.unrepaired_problems) == 2
     assert len(stored_features(library)[0]) == CASES - 1
 
@@ -191,7 +191,7 @@ def test_two_metrics_whose_files_changed_places_are_not_used_and_change_back(lib
     whole = one.read_bytes(), two.read_bytes()
     one.write_bytes(whole[1])
     two.write_bytes(whole[0])
-    with pytest.raises(BadInput, match=r"The file of the metric 'other' .* contains another metric"):
+    with pytest.raises(BadInput, match=r"The file of the metric 'other' .* holds another metric"):
         nearest_cases(library, "other", Query(case))
     close_loaded_metrics()
     assert [f.part for f in verify_library(library).unrepaired_problems] == ["metric", "metric"]
@@ -305,10 +305,10 @@ def test_the_encoder_is_checked_where_features_are_its_own(library, monkeypatch)
     extract_features(library, "encoder", workers=1)
     sound = verify_library(library)
     assert says in sound.works
-    assert sound.open_harm == []
+    assert sound.unrepaired_problems == []
     wrong = replace(model_file.SETTINGS, deviation=(127.0,) * 3)
     monkeypatch.setattr(model_file, "SETTINGS", wrong)
-    (problem,) = verify_library(library).open_harm
+    (problem,) = verify_library(library).unrepaired_problems
     assert problem.part == "encoder"
     assert "wrong numbers" in problem.says
     assert problem.remedy

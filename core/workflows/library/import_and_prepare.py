@@ -1,0 +1,110 @@
+"""Import a source and prepare its library at the same time: the first cases are ranked while others are read."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from semblance.core.errors import SemblanceError
+from semblance.core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.workflows.library.import_source import ImportResult, import_source
+from semblance.core.workflows.library.prepare_library import LibraryPreparation, Preparation
+
+
+@dataclass(frozen=True)
+class PreparedImport:
+    """An import, and the preparation of its library: ``None`` where the source gave no case, or where ``error``
+    says why the library could not be prepared."""
+
+    imported: ImportResult
+    prepared: Preparation | None = None
+    error: SemblanceError | None = None
+
+
+def import_and_prepare(
+    source: Path,
+    library: Path,
+    *,
+    kind: str = "auto",
+    identified: bool = False,
+    must_exist: bool = False,
+    seed: int = 0,
+    workers: int | None = None,
+    reporter: Reporter = SILENT,
+) -> PreparedImport:
+    """:func:`semblance.core.workflows.library.import_source.import_source` and
+    :func:`semblance.core.workflows.library.prepare_library.prepare_library`, of which the measuring begins with
+    the first cases that are imported.
+
+    The reporter's partial results are :class:`semblance.core.workflows.library.prepare_library.Preparation`;
+    its ``imported`` grows first, then ``extracted``, then a provisional metric is ``current``. Progress is that
+    of the import until it ends. The metric is chosen after all cases are measured. Cancelling keeps what was
+    imported and measured; the same call goes on from there.
+
+    Raises:
+        BadInput, BadArguments, SemblanceError, Cancelled: as the import. What keeps the library from being
+            prepared is in the result, for the import is done by then.
+    """
+    preparation = LibraryPreparation(library, seed, workers, reporter)
+    reading = _ImportReporter(reporter, preparation)
+    with ThreadPoolExecutor(1, "import") as executor:
+        future = executor.submit(
+            import_source,
+            source,
+            library,
+            kind=kind,
+            identified=identified,
+            must_exist=must_exist,
+            reporter=reading,
+        )
+        future.add_done_callback(lambda _: reading.first_cases.set())
+        try:
+            reading.first_cases.wait()
+            _measure_meanwhile(preparation, future)
+            imported = future.result()
+        except BaseException:
+            reading.stopped.set()
+            raise
+    if not imported.cases:
+        return PreparedImport(imported)
+    try:
+        preparation.extract()
+        return PreparedImport(imported, preparation.choose_metric())
+    except SemblanceError as error:
+        return PreparedImport(imported, error=error)
+
+
+def _measure_meanwhile(preparation: LibraryPreparation, importing: Future[ImportResult]) -> None:
+    if importing.done():
+        return
+    try:
+        preparation.extract(growing=lambda: not importing.done())
+    except SemblanceError:
+        # Of the first cases alone this says little, and the import goes on. It is tried again with all of them.
+        return
+
+
+class _ImportReporter(Reporter):
+    """What the import tells: ``first_cases`` is set when there are some, ``stopped`` ends it."""
+
+    def __init__(self, outer: Reporter, preparation: LibraryPreparation) -> None:
+        self._outer, self._preparation = outer, preparation
+        self.first_cases, self.stopped = threading.Event(), threading.Event()
+
+    def progress(self, done: int, total: int | None, what: str) -> None:
+        """Pass it on."""
+        self._outer.progress(done, total, what)
+
+    def partial(self, result: object) -> None:
+        """Take in how many cases were read."""
+        assert isinstance(result, int)
+        self._preparation.update(imported=result)
+        self.first_cases.set()
+
+    def check_cancelled(self) -> None:
+        """Raises Cancelled where the outer reporter was cancelled, or measuring ended badly."""
+        self._outer.check_cancelled()
+        if self.stopped.is_set():
+            raise Cancelled
