@@ -1,4 +1,4 @@
-"""Results as a person reads them on stdout: counts, rankings and scores."""
+"""Results as text on stdout: counts, rankings and scores."""
 
 from __future__ import annotations
 

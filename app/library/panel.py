@@ -195,9 +195,9 @@ class LibraryPanel(Panel):
         if split is not None and self._state.metric is not None:
             trained = np.isin(columns.case_row[order], self._state.metric.training)
             order = order[[bool(int(t) in split) for t in trained]] if len(split) < 2 else order
-        picked = self._state.selected_rows
-        if picked is not None:
-            order = order[np.isin(columns.case_row[order], picked)]
+        selected_rows = self._state.selected_rows
+        if selected_rows is not None:
+            order = order[np.isin(columns.case_row[order], selected_rows)]
         self._shown_order = columns.sorted_by("id", order)
         same_library = self._state.path == self._listed_library
         self._listed_library = self._state.path
@@ -211,7 +211,7 @@ class LibraryPanel(Panel):
         )
         if is_shorter:
             self.show_current()
-        self.show_all_button.setVisible(picked is not None)
+        self.show_all_button.setVisible(selected_rows is not None)
         total = len(columns)
         shown = len(self._shown_order)
         if shown == total:

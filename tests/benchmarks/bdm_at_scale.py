@@ -90,9 +90,9 @@ def dense_seconds(n: int) -> tuple[float, float]:
 def against_dense() -> list[dict[str, Any]]:
     cells, peak, objective = alone("bdm", CASES, 5)
     visual, visual_peak, _ = alone("bdm_v", CASES, 1)
-    dense, wanted = dense_seconds(CASES)
+    dense, expected = dense_seconds(CASES)
     size, times = f"{CASES:,} x {FEATURES}, {ROUNDS} rounds", dense / cells
-    off = abs(objective / wanted - 1.0)
+    off = abs(objective / expected - 1.0)
     return [
         row(f"BDM by cells, {size}", cells, "s"),
         row(f"BDM pair by pair, {size}", dense, "s"),

@@ -39,9 +39,9 @@ ON_LETTER: list[tuple[dict[str, Any], float]] = [
 NEIGHBOURS, SPLITS = 3, 3
 
 
-def nearest_error(metric: Metric, X: Matrix, y: Any, queries: Matrix, wanted: Any) -> float:
+def nearest_error(metric: Metric, X: Matrix, y: Any, queries: Matrix, expected: Any) -> float:
     """The error in % of the vote of the three nearest; the nearest of those that tie decides."""
-    codes = np.unique(np.concatenate([y, wanted]), return_inverse=True)[1]
+    codes = np.unique(np.concatenate([y, expected]), return_inverse=True)[1]
     train, held = codes[: len(y)], codes[len(y) :]
     wrong = 0
     for start in range(0, len(queries), 500):
@@ -69,8 +69,10 @@ def letter(data: Path) -> list[dict[str, Any]]:
             Z = (raw - raw[train].mean(axis=0)) / raw[train].std(axis=0)
             metric = make_learner("boostmetric", **settings).fit(Z[train], findings[train]).metric()
             errors.append(nearest_error(metric, Z[train], findings[train], Z[test], findings[test]))
-        told = ", ".join(f"{key}={value}" for key, value in settings.items()) or "defaults"
-        rows.append(row(f"3-NN error on letter, {told}, {SPLITS} splits", float(np.mean(errors)), "%", most))
+        settings_text = ", ".join(f"{key}={value}" for key, value in settings.items()) or "defaults"
+        rows.append(
+            row(f"3-NN error on letter, {settings_text}, {SPLITS} splits", float(np.mean(errors)), "%", most)
+        )
     return rows
 
 

@@ -46,7 +46,7 @@ IMAGES = {
     "corel1k_a": ("colour_edge_texture", ""),
 }
 LEARNERS = ("euclidean", "bdm_v")
-#: BDM+V takes long on more than these; they are asked by the plain distance.
+#: BDM+V takes long with more cases. Larger sets use the Euclidean distance.
 MOST_TRAINED = 7000
 
 
@@ -90,12 +90,13 @@ def errors(name: str, source: Path, extractor: str, findings: str) -> list[dict[
             scores = train_metric(library, TrainRequest(learner, "m", findings=findings)).scores or {}
             if not scores.get("calibration"):
                 continue
-            made = Calibration.from_json(scores["calibration"])
-            target = by_chance(made.n_cases)
+            calibration = Calibration.from_json(scores["calibration"])
+            target = by_chance(calibration.n_cases)
             what = (
-                f"{name}, {learner}, {made.n_cases:,} held out, {made.method}, own chance {made.perfect:.3f}"
+                f"{name}, {learner}, {calibration.n_cases:,} held out, {calibration.method}, "
+                f"own chance {calibration.perfect:.3f}"
             )
-            rows.append(row(what, made.ece, "error", round(target, 4), made.ece <= target))
+            rows.append(row(what, calibration.ece, "error", round(target, 4), calibration.ece <= target))
     return rows
 
 

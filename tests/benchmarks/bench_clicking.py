@@ -63,7 +63,7 @@ def reranked(n: int, target: float) -> list[dict[str, Any]]:
 
 
 def whole_call(n: int, target: float) -> list[dict[str, Any]]:
-    """All that a click costs the answering process: kept, learnt, ranked, with what is told of it."""
+    """The time of a click in the search process: storing, learning, ranking and describing it."""
     with TemporaryDirectory() as folder:
         library = _library(Path(folder) / "lib", n)
         train_metric(library, TrainRequest("euclidean", "plain", steps="standardise", max_cases=1000))
@@ -94,7 +94,7 @@ def learnt(judgements: int = 160, m: int = 512) -> list[dict[str, Any]]:
     for queries in (1, 4, 16):
         points = {f"{n}": point for n, point in enumerate(near)}
         points |= {f"q{n}": -near[n] for n in range(queries)}
-        said = [
+        judgements = [
             Judgement(
                 JudgementKind.ALIKE if n // queries % 2 else JudgementKind.NOT_ALIKE,
                 f"q{n % queries}",
@@ -105,7 +105,7 @@ def learnt(judgements: int = 160, m: int = 512) -> list[dict[str, Any]]:
         times = []
         for _ in range(3):
             start = time.process_time()
-            learn(said, points.get, m)
+            learn(judgements, points.get, m)
             times.append(time.process_time() - start)
         value = min(times)
         what = f"{judgements} judgements of {queries} queries learnt, {m} coordinates, processor time"
@@ -125,7 +125,7 @@ def _library(path: Path, n: int) -> Path:
 
 
 def undone() -> list[dict[str, Any]]:
-    """Ten thousand judgements taken back in any order, kept so, and looked through for contradictions."""
+    """Undo ten thousand judgements in random order, save them, and find contradictions."""
     made = [Judgement(JudgementKind.ALIKE, f"q{n // 100}", f"c{n}") for n in range(10_000)]
     times, checking = [], []
     with TemporaryDirectory() as folder, Library.create(Path(folder) / "lib") as library:

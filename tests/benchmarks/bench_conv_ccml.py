@@ -40,15 +40,15 @@ SCORES = {"knn_error": "k-NN error", "ccknn_error": "CCKNN error", "ndcg@10": "n
 MANY, FEW_SECONDS = 10_000, 5.0
 
 
-class OnSplits(CCMLProtocol):
+class FixedSplits(CCMLProtocol):
     """The measuring of the paper on given splits."""
 
-    def __init__(self, told: str, splits: list[HoldOut]) -> None:
+    def __init__(self, description: str, splits: list[HoldOut]) -> None:
         super().__init__()
-        self._told, self._splits = told, splits
+        self._description, self._splits = description, splits
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
-        return self._told, self._splits
+        return self._description, self._splits
 
 
 def row(
@@ -69,15 +69,15 @@ def images(data: Path) -> tuple[EvaluationData, int]:
     return EvaluationData(X.astype(np.float64), np.array(["normal", "pneumonia"])[labels]), n
 
 
-def scores(told: str, data: EvaluationData, splits: list[HoldOut]) -> list[dict[str, Any]]:
+def scores(description: str, data: EvaluationData, splits: list[HoldOut]) -> list[dict[str, Any]]:
     rows = []
     for name, (learner, params) in LEARNERS.items():
         spec = LearnerSpec(learner, params)
-        (found,) = OnSplits(told, splits).run(data, [spec], repeats=len(splits)).results
+        (found,) = FixedSplits(description, splits).run(data, [spec], repeats=len(splits)).results
         for score, title in SCORES.items():
             values = 100.0 * np.array(found.scores[score].values, dtype=np.float64)
             spread = f" (deviation {values.std(ddof=1):.1f})" if len(values) > 1 and values.std() > 0 else ""
-            rows.append(row(f"{told}, {name}, {title}{spread}", float(values.mean()), "%"))
+            rows.append(row(f"{description}, {name}, {title}{spread}", float(values.mean()), "%"))
     return rows
 
 

@@ -89,8 +89,8 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         reached = value >= target if above else value <= target
         rows.append({"what": what, "value": value, "unit": unit, "target": target, "reached": reached})
 
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made) / "series"
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "series"
         folder.mkdir()
         series(folder, SLICES)
         opening(folder)

@@ -105,9 +105,9 @@ def get_ready(extractor: str, container: Path, member: str) -> None:
 
 
 def extract(extractor: str, container: Path, members: list[str]) -> int:
-    made = make_extractor(extractor)
+    extractor_instance = make_extractor(extractor)
     for member in members:
-        made.extract(_Worker.reader.open(ImageAddress(container, member)))
+        extractor_instance.extract(_Worker.reader.open(ImageAddress(container, member)))
     return len(members)
 
 

@@ -47,8 +47,10 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     grid.resize(1100, 900)
     everything = columns.sorted_by("id")
     distances = np.linspace(0.1, 2.0, CASES)
-    alike = np.zeros(CASES, dtype=np.int64)
-    shown, _ = _timed(lambda: (grid.set_model(CaseModel(columns, everything, distances, alike)), grid.show()))
+    duplicate_counts = np.zeros(CASES, dtype=np.int64)
+    shown, _ = _timed(
+        lambda: (grid.set_model(CaseModel(columns, everything, distances, duplicate_counts)), grid.show())
+    )
     _settle(app)
 
     bar, view = grid.verticalScrollBar(), grid.viewport()

@@ -96,10 +96,10 @@ def retrieval(images: Path, folder: Path) -> Iterator[dict[str, Any]]:
         import_source(images / archive, library)
         for extractor in EXTRACTORS:
             extract_features(library, extractor)
-            told = evaluate(
+            document = evaluate(
                 EvaluateRequest(LEARNERS, "bdm", library=library, features=extractor, findings=findings)
             )
-            for result in told["results"]:
+            for result in document["results"]:
                 for score in SCORES:
                     found = result["scores"][score]
                     what = f"{name}, {extractor}, {result['learner']}, {score}"

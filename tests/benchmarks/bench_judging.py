@@ -55,13 +55,17 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
         _wait(lambda: window.state.ranking is not None)
         grid = window.panels.ranking.grid
         for click in range(CLICKS):
-            deck = grid.model()
+            model = grid.model()
             # Saying the same again would take it back.
-            fresh = [one for place in range(60) if (one := deck.case_row(place)) not in deck.judgements]
-            wanted = fresh[2 + click % 9]
+            unjudged = [
+                row_number
+                for place in range(60)
+                if (row_number := model.case_row(place)) not in model.judgements
+            ]
+            case_row = unjudged[2 + click % 9]
             before = window.state.judgement_count
             begin, begun = time.perf_counter(), time.process_time()
-            window.panels.ranking.card_feedback.judge(1 if click % 3 else -1, [wanted])
+            window.panels.ranking.card_feedback.judge(1 if click % 3 else -1, [case_row])
             longest = _wait(partial(_more, window.state, before))
             start = time.perf_counter()
             grid.viewport().repaint()
@@ -87,7 +91,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
 
 
 def _large_ledger(path: Path) -> list[dict[str, Any]]:
-    """A search with very many judgements, all taken back by one press of Reset, and put in force again."""
+    """Undo very many judgements with one press of Reset, and redo them."""
     from semblance.app.search.feedback import refine_metric
     from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
@@ -98,7 +102,7 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
     with Library.open(library) as opened:
         pairs = rng.integers(1, 2_000, size=(JUDGED, 2))
-        said = [
+        judgements = [
             Judgement(
                 JudgementKind.ALIKE if n % 3 else JudgementKind.NOT_ALIKE,
                 f"s/{n % 97}",
@@ -106,13 +110,13 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
             )
             for n, (a, _) in enumerate(pairs)
         ]
-        Ledger(opened.judgements("bench")).add(said)
+        Ledger(opened.judgements("bench")).add(judgements)
     with open_window(library) as window:
         window.parts.layout.show_side("refine")
         window.state.restore_search(Search("plain", Query(case="s/0"), "bench"))
         search_operations.rank(window.context)
         _wait(lambda: window.state.ranked_search is not None)
-        kept = window.state.judgement_count
+        judgement_count = window.state.judgement_count
         begin = time.perf_counter()
         refine_metric.reset(window.context)
         longest = _wait(lambda: window.state.judgement_count == 0)
@@ -120,7 +124,7 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
         spent = 1e3 * (time.perf_counter() - begin)
         longest = max(longest, _wait(lambda: True, seconds=0.6))
     return [
-        row(f"{kept:,} judgements undone and the ranking painted", spent, "ms", 300, spent < 300),
+        row(f"{judgement_count:,} judgements undone and the ranking painted", spent, "ms", 300, spent < 300),
         row("  longest the window did not answer", longest, "ms", STALL_MS, longest <= STALL_MS),
     ]
 

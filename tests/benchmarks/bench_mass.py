@@ -34,17 +34,17 @@ def masses(count: int, seed: int = 0) -> list[tuple[Image, Region]]:
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:SIDE, :SIDE] - SIDE / 2
     turn = np.arctan2(y, x)
-    made = []
+    regions = []
     for _ in range(count):
         radius = rng.uniform(30, 100) * (1 + rng.uniform(0, 0.2) * np.cos(rng.integers(2, 9) * turn))
         mask = np.hypot(x, y) <= radius
         tissue = ndimage.gaussian_filter(rng.normal(0, 1, (SIDE, SIDE)), 3) * 0.3
         grey = 0.35 + 0.25 * ndimage.gaussian_filter(mask.astype(float), 3) + tissue
         grey += rng.normal(0, 0.02, grey.shape)
-        made.append(
+        regions.append(
             (Image((np.clip(grey, 0, 1) * 255).round().astype(np.uint8), 255.0), region_of_mask(mask))
         )
-    return made
+    return regions
 
 
 def measured(rough: bool, seed: int) -> tuple[float, float]:
@@ -68,7 +68,7 @@ def regions_a_second(rough: bool) -> tuple[float, float]:
         for number in range(PASSES):
             seeds = [2 * number + worker for worker in range(WORKERS)]
             seconds = list(pool.map(measured, [rough] * WORKERS, seeds))
-            rates.append(sum(REGIONS / taken for taken, _ in seconds))
+            rates.append(sum(REGIONS / seconds_taken for seconds_taken, _ in seconds))
             busy.append(sum(used for _, used in seconds) / (WORKERS * REGIONS))
     return median(rates), median(busy)
 

@@ -70,17 +70,21 @@ def whole_fits(learner: str, forms: list[dict[str, Any]], data: Path) -> list[di
     """Seconds of each form on each table, and how many times as fast as LMNN it is in the mean."""
     rows = []
     for settings in forms:
-        told = ", ".join(f"{key}={value}" for key, value in settings.items()) or "defaults"
+        settings_text = ", ".join(f"{key}={value}" for key, value in settings.items()) or "defaults"
         ratios = []
         for name in TABLES:
             X, y = standardised(data, name)
             seconds, _ = best(partial(fit, learner, settings, X, y))
             target = LMNN[name] / 10.0 * 1e3 if name in LMNN else None
-            rows.append(row(f"fit, {told}, {name} ({len(X)} x {X.shape[1]})", seconds * 1e3, "ms", target))
+            rows.append(
+                row(f"fit, {settings_text}, {name} ({len(X)} x {X.shape[1]})", seconds * 1e3, "ms", target)
+            )
             if name in LMNN:
                 ratios.append(LMNN[name] / seconds)
         mean = float(np.exp(np.mean(np.log(ratios))))
-        rows.append(row(f"LMNN's seconds to those of the fit, {told}, mean", mean, "times", 40.0, less=False))
+        rows.append(
+            row(f"LMNN's seconds to those of the fit, {settings_text}, mean", mean, "times", 40.0, less=False)
+        )
     return rows
 
 

@@ -107,8 +107,8 @@ def one_pair() -> list[dict[str, Any]]:
             begin = time.perf_counter()
             learner.partial_fit(X, pairs=pair)
             seconds.append(time.perf_counter() - begin)
-        taken = float(np.median(seconds[200:])) * 1e3
-        rows.append(row(f"partial_fit on one pair, psd={psd}, d = 64", taken, "ms", 1.0, less=True))
+        milliseconds = float(np.median(seconds[200:])) * 1e3
+        rows.append(row(f"partial_fit on one pair, psd={psd}, d = 64", milliseconds, "ms", 1.0, less=True))
     return rows
 
 

@@ -63,24 +63,24 @@ def _series(folder: Path) -> list[Path]:
 
     noise = np.random.default_rng(0).integers(-1000, 1000, (SIDE, SIDE)).astype(np.int16)
     files = []
-    for place in range(SLICES):
-        made = Dataset()
-        made.file_meta = FileMetaDataset()
-        made.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-        made.file_meta.MediaStorageSOPClassUID = made.SOPClassUID = CTImageStorage
-        made.file_meta.MediaStorageSOPInstanceUID = made.SOPInstanceUID = f"1.2.3.{place}"
-        made.Modality, made.PatientID, made.SeriesInstanceUID = "CT", "phantom", "1.2.4"
-        made.Rows = made.Columns = SIDE
-        made.SamplesPerPixel, made.PhotometricInterpretation = 1, "MONOCHROME2"
-        made.BitsAllocated = made.BitsStored = 16
-        made.HighBit, made.PixelRepresentation = 15, 1
-        made.RescaleSlope, made.RescaleIntercept = "1", "0"
-        made.PixelSpacing, made.SliceThickness = ["0.7", "0.7"], "1"
-        made.ImagePositionPatient = ["0", "0", str(place)]
-        made.ImageOrientationPatient = ["1", "0", "0", "0", "1", "0"]
-        made.PixelData = np.roll(noise, place, axis=0).tobytes()
-        files.append(folder / f"{place:04d}.dcm")
-        made.save_as(files[-1], enforce_file_format=True)
+    for index in range(SLICES):
+        dataset = Dataset()
+        dataset.file_meta = FileMetaDataset()
+        dataset.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+        dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID = CTImageStorage
+        dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = f"1.2.3.{index}"
+        dataset.Modality, dataset.PatientID, dataset.SeriesInstanceUID = "CT", "phantom", "1.2.4"
+        dataset.Rows = dataset.Columns = SIDE
+        dataset.SamplesPerPixel, dataset.PhotometricInterpretation = 1, "MONOCHROME2"
+        dataset.BitsAllocated = dataset.BitsStored = 16
+        dataset.HighBit, dataset.PixelRepresentation = 15, 1
+        dataset.RescaleSlope, dataset.RescaleIntercept = "1", "0"
+        dataset.PixelSpacing, dataset.SliceThickness = ["0.7", "0.7"], "1"
+        dataset.ImagePositionPatient = ["0", "0", str(index)]
+        dataset.ImageOrientationPatient = ["1", "0", "0", "0", "1", "0"]
+        dataset.PixelData = np.roll(noise, index, axis=0).tobytes()
+        files.append(folder / f"{index:04d}.dcm")
+        dataset.save_as(files[-1], enforce_file_format=True)
     return files
 
 
@@ -111,10 +111,10 @@ def _open(app: Any, jobs: Any, pane: Any, address: Any) -> None:
 
 def _scrolled(app: Any, pane: Any) -> list[dict[str, Any]]:
     times = []
-    for place in range(SLICES):
+    for index in range(SLICES):
         # Of the window's own thread: nothing is waited for where every slice is loaded.
         begin = time.thread_time()
-        pane.slices.go_to_slice(place)
+        pane.slices.go_to_slice(index)
         pane.view.repaint()
         times.append(1000 * (time.thread_time() - begin))
     app.processEvents()
@@ -140,11 +140,11 @@ def _planes(app: Any, jobs: Any, pane: Any) -> list[dict[str, Any]]:
         begin = time.perf_counter()
         x, y = 20 + 10 * step, 480 - 10 * step
         pane.view.located.emit(x, y)
-        wanted = {1: f"Coronal {y + 1} of", 2: f"Sagittal {x + 1} of"}
+        expected_texts = {1: f"Coronal {y + 1} of", 2: f"Sagittal {x + 1} of"}
         _until(
             app,
-            lambda wanted=wanted: all(
-                views.views[axis].slice_text.startswith(text) for axis, text in wanted.items()
+            lambda expected_texts=expected_texts: all(
+                views.views[axis].slice_text.startswith(text) for axis, text in expected_texts.items()
             ),
         )
         times.append(1000 * (time.perf_counter() - begin))
@@ -168,9 +168,9 @@ def _resident(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, An
     """Memory while a series of 2 GB is gone through from end to end."""
     _open(app, jobs, pane, address)
     peak = whole = 0.0
-    for place in range(0, SLICES * AGAIN, 100):
-        pane.slices.go_to_slice(place)
-        _until(app, lambda place=place: place in pane.slices.loaded)
+    for index in range(0, SLICES * AGAIN, 100):
+        pane.slices.go_to_slice(index)
+        _until(app, lambda index=index: index in pane.slices.loaded)
         _until(app, lambda: not pane.slices.busy)
         window = _resident_mb("self")
         peak = max(peak, window)

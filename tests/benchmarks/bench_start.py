@@ -1,6 +1,6 @@
 """First paint: seconds from the start of the process to the first painted window, and what Qt costs alone.
 
-Python keeps its bytecode, as it does where the program is installed; what it takes without is told beside.
+Python keeps its bytecode, as it does where the program is installed; the time without it is a separate row.
 """
 
 from __future__ import annotations

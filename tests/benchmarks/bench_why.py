@@ -23,7 +23,7 @@ from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.benchmarks.synthetic_catalogue import catalogue
 
 N, K = 10_000, 200
-#: Milliseconds: told why of one case; ranked anew after a group was unticked.
+#: Milliseconds: explaining one case; ranking again after a group was unticked.
 WHY, TOGGLE = 100.0, 200.0
 LEARNERS = {"euclidean": {}, "bdm": {"rounds": 200}, "bdm_kernel": {"rounds": 60}}
 
@@ -55,12 +55,12 @@ def row(
 def _of(library: Path, metric: str) -> list[dict[str, Any]]:
     search = Search(metric, Query("s/0"))
     ranked = rank_cases(library, search, k=K).result.ranked
-    told = []
+    milliseconds = []
     for line in ranked[:12]:
         start = time.perf_counter()
         explain_distance(library, search, line.case_id, shown=line.distance)
-        told.append(1e3 * (time.perf_counter() - start))
-    first, *others = told
+        milliseconds.append(1e3 * (time.perf_counter() - start))
+    first, *others = milliseconds
     start = time.perf_counter()
     open_metric(library, metric).transformed.prepare()
     prepared = time.perf_counter() - start

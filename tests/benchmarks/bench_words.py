@@ -62,10 +62,10 @@ def codebooks(library: Path) -> Iterator[dict[str, Any]]:
 
 def retrieval(name: str, library: Path, findings: str) -> Iterator[dict[str, Any]]:
     for extractor in EXTRACTORS:
-        asked = EvaluateRequest(
+        request = EvaluateRequest(
             LEARNERS, "bdm", library=library, features=extractor, findings=findings, repeats=REPEATS
         )
-        for result in evaluate(asked)["results"]:
+        for result in evaluate(request)["results"]:
             found = result["scores"][SCORE]
             what = f"{name}, {extractor}, {result['learner']}, {SCORE}"
             low, high = found["ci95"]
@@ -80,9 +80,9 @@ def measured(images: Path) -> Iterator[dict[str, Any]]:
             library = Path(folder) / f"{name}.semblance"
             import_source(images / archive, library)
             for extractor in EXTRACTORS:
-                told = extract_features(library, extractor, workers=WORKERS)
+                extraction = extract_features(library, extractor, workers=WORKERS)
                 if extractor in COUNTED:
-                    speed = told.extracted / told.seconds
+                    speed = extraction.extracted / extraction.seconds
                     yield row(f"{extractor} of {name}, two processes with their start", speed, "images/s")
             if name == SETS[0][0]:
                 yield from codebooks(library)

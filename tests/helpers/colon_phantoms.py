@@ -162,8 +162,10 @@ def scan(
         block, (z, y, x) = segment(lump, rng)
         blocks.append(block)
         spread = COLLAPSED_NOISE if rng.random() < COLLAPSE else PLACE_NOISE
-        told = place + bow * np.sin(np.pi * place) + rng.normal(0, spread)
-        candidates.append(Candidate(name, number, (number * SIDE + z, y, x), float(np.clip(told, 0.0, 1.0))))
+        position_along = place + bow * np.sin(np.pi * place) + rng.normal(0, spread)
+        candidates.append(
+            Candidate(name, number, (number * SIDE + z, y, x), float(np.clip(position_along, 0.0, 1.0)))
+        )
     return np.concatenate(blocks), candidates
 
 

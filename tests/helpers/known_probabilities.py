@@ -47,7 +47,7 @@ def interval_coverage(population: Population, *, queries: int, seed: int) -> flo
         patients=patients,
         keys=np.arange(n),
         rows=np.arange(n),
-        asked=np.arange(int(0.3 * n)),
+        queries=np.arange(int(0.3 * n)),
         measured_on="held-out patients",
     )
     assert votes is not None

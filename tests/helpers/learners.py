@@ -198,18 +198,18 @@ def problem(name):
 
 
 class Listener(Reporter):
-    """Counts what it is asked, collects what it is told, cancels or stops at a given moment."""
+    """Counts and records the calls, and cancels or stops at a given moment."""
 
     def __init__(self, cancel_at=None, stop_after=None):
-        self.asked, self.partials, self.steps = 0, [], []
+        self.cancel_checks, self.partials, self.steps = 0, [], []
         self._cancel_at, self._stop_after = cancel_at, stop_after
 
     def progress(self, done, total, what):
         self.steps.append((done, total, what))
 
     def check_cancelled(self):
-        self.asked += 1
-        if self._cancel_at is not None and self.asked >= self._cancel_at:
+        self.cancel_checks += 1
+        if self._cancel_at is not None and self.cancel_checks >= self._cancel_at:
             raise Cancelled
 
     def partial(self, result):

@@ -22,8 +22,8 @@ def local_rows(
     rows, shares = [], []
     for finding in findings:
         weights = [6, 2, 1, 1] if finding == "benign" else [2, 6, 1, 1]
-        there = int(rng.integers(places // 2, places + 1))
-        kinds = rng.choice(4, there, p=np.array(weights) / 10)
-        rows.append(form.pack(KINDS[kinds] + rng.normal(0, 4, (there, 4)), places))
-        shares.append(np.bincount(kinds, minlength=4) / there)
+        place_count = int(rng.integers(places // 2, places + 1))
+        kinds = rng.choice(4, place_count, p=np.array(weights) / 10)
+        rows.append(form.pack(KINDS[kinds] + rng.normal(0, 4, (place_count, 4)), places))
+        shares.append(np.bincount(kinds, minlength=4) / place_count)
     return np.stack(rows), findings, np.array(shares)

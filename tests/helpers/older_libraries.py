@@ -24,8 +24,8 @@ def older_library(folder: Path, version: int) -> Path:
     sums, a search, a metric without its file, from version 4 a judgement."""
     import zarr
 
-    for room in ("features", "metrics"):
-        (folder / room).mkdir(parents=True)
+    for subfolder in ("features", "metrics"):
+        (folder / subfolder).mkdir(parents=True)
     with contextlib.closing(sqlite3.connect(folder / CATALOGUE)) as connection, connection:
         connection.executescript((SCHEMAS / f"version_{version}.sql").read_text(encoding="utf-8"))
     # As those versions made it: with zarr's own defaults.

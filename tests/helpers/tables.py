@@ -16,7 +16,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 #: Plain distances of all features.
 PLAIN = TrainRequest("euclidean", "plain")
 #: Columns that tell the findings apart, and columns of noise far louder than these.
-TELLING, NOISE = 2, 3
+INFORMATIVE, NOISE = 2, 3
 
 
 def write_table(
@@ -24,14 +24,14 @@ def write_table(
 ) -> Path:
     """``n`` rows c0, c1 ...; two rows a patient, both of one finding."""
     rng = np.random.default_rng(seed)
-    columns = [f"f{number}" for number in range(TELLING + NOISE)]
+    columns = [f"f{number}" for number in range(INFORMATIVE + NOISE)]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["case_id", *(["patient_id"] if patients else []), *columns, "label"])
         for row in range(n):
             finding = row // 2 % findings
-            telling = finding + rng.normal(0, 0.15, TELLING)
-            cells = [f"{value:.5f}" for value in (*telling, *rng.normal(0, 1, NOISE))]
+            informative = finding + rng.normal(0, 0.15, INFORMATIVE)
+            cells = [f"{value:.5f}" for value in (*informative, *rng.normal(0, 1, NOISE))]
             if missing and row % 7 == 0:
                 cells[row % len(cells)] = ""
             writer.writerow([f"c{row}", *([f"P{row // 2}"] if patients else []), *cells, f"kind {finding}"])

@@ -126,8 +126,8 @@ class TwoMetricsFacts(QWidget):
 
     def _show_cautions(self, names: tuple[str, str], votes: tuple[Vote, Vote]) -> None:
         for caution, name, vote in zip(self.cautions, names, votes, strict=True):
-            words, tip = estimate_caution(vote)
-            caution.show_message(f"{name}: {words}" if words else "", tip)
+            caution_text, tip = estimate_caution(vote)
+            caution.show_message(f"{name}: {caution_text}" if caution_text else "", tip)
         trained_names = [name for name, vote in zip(names, votes, strict=True) if vote.trained]
         self._trained_badge.setVisible(bool(trained_names))
         self._trained_badge.setToolTip(plain_tip("\n".join([TRAINED_ON_QUERY, *trained_names])))

@@ -45,7 +45,7 @@ from semblance.core.workflows.evaluation.compare_metrics import (
 )
 
 ONE_QUERY, ALL_QUERIES = "one", "all"
-#: The choice beside the metrics that stands for the refined search.
+#: The choice for the refined search in the lists of metrics.
 REFINED = tr("This search, refined")
 SIDEBAR_WIDTH = 336
 #: Below this width the check box is hidden, and only the key 3 toggles it.
@@ -194,10 +194,10 @@ class TwoMetricsPage(FullPage):
     @property
     def _refined(self) -> bool:
         """Whether the present ranking is refined."""
-        search, asked = self._state.search, self._state.ranked_search
-        if search is None or asked is None:
+        search, ranked_search = self._state.search, self._state.ranked_search
+        if search is None or ranked_search is None:
             return False
-        return bool(search.is_shifted or search.without or search.diverse or any(asked.shifts))
+        return bool(search.is_shifted or search.without or search.diverse or any(ranked_search.shifts))
 
     def _follow_ranking(self) -> None:
         names = self.headers.names()
@@ -292,10 +292,14 @@ class TwoMetricsPage(FullPage):
     def _shared_refinement(self) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
         """The refinement that applies to every query: judgements in force, their strength, and disabled feature
         groups."""
-        search, asked = self._state.search, self._state.ranked_search
+        search, ranked_search = self._state.search, self._state.ranked_search
         if search is None:
             return (), 0.0, ()
-        judgement_ids = tuple(entry.id for entry in asked.entries if entry.undone is None) if asked else ()
+        judgement_ids = (
+            tuple(entry.id for entry in ranked_search.entries if entry.undone is None)
+            if ranked_search
+            else ()
+        )
         judgement_ids = judgement_ids if search.strength > 0 else ()
         return judgement_ids, search.strength if judgement_ids else 0.0, search.without
 

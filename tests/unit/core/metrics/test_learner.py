@@ -126,7 +126,11 @@ def test_cancelled_at_any_report_it_is_as_before(variant):
     X, y = problem("two findings")
     listener = Listener()
     variant.make().fit(X, y, reporter=listener)
-    moments = np.unique(np.linspace(1, listener.asked, MOMENTS).round().astype(int)) if listener.asked else []
+    moments = (
+        np.unique(np.linspace(1, listener.cancel_checks, MOMENTS).round().astype(int))
+        if listener.cancel_checks
+        else []
+    )
     learner = variant.make()
     for begun in (False, True):
         if begun:
