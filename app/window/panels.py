@@ -115,6 +115,7 @@ class Panels(QObject):
 
         made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
+        made.judged.connect(self._judge_case)
         made.menu_requested.connect(self.case_menu_requested)
         return made
 
@@ -123,6 +124,7 @@ class Panels(QObject):
         from semblance.app.search.query.full_size_page import FullSizePage
 
         made = FullSizePage(self._context)
+        made.judged.connect(self._judge_case)
         self._add_page(made, "large")
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
         return made
@@ -213,6 +215,9 @@ class Panels(QObject):
 
     def _go_to(self, case_row: int) -> None:
         self.ranking.grid.set_current(case_row)
+
+    def _judge_case(self, case_row: int, mark: int) -> None:
+        self.ranking.card_feedback.judge(mark, [case_row])
 
     def _connect_help(self, header: PanelHeader | TabHeader, page: str) -> None:
         header.help_requested.connect(lambda: self.help_requested.emit(page))
