@@ -180,7 +180,7 @@ def _copy_tables(
 
 
 @dataclass(frozen=True)
-class _Image:
+class CaseImage:
     """A case as a worker needs it."""
 
     row: int
@@ -191,7 +191,9 @@ class _Image:
 
 
 @dataclass
-class _Chunk:
+class MeasuredCases:
+    """``values`` (n, d) of the cases ``rows`` (n,), whose ``contents`` they show; (case, content, reason) of others."""
+
     rows: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
     failures: list[tuple[int, str, str]]
@@ -229,7 +231,7 @@ class _Extraction:
         self._order, self._growing, self._reporter = order, growing, reporter
         self._next_look = 0.0
         self._suspects: list[npt.NDArray[np.int64]] = []
-        self._running: dict[Future[_Chunk], _Part] = {}
+        self._running: dict[Future[MeasuredCases], _Part] = {}
         self._workers = min(workers, max(1, order.parts)) if growing is None else workers
         self._numbers = itertools.count()
         self._done_counts: dict[int, int] = {}
@@ -285,10 +287,10 @@ class _Extraction:
     def _submit(self, engine: Engine, rows: npt.NDArray[np.int64], *, alone: bool) -> None:
         number = next(self._numbers)
         task = engine.submit(
-            _extract_chunk,
+            measure_cases,
             self._extractor.name,
             self._extractor.settings,
-            _images(self._library, rows),
+            case_images(self._library, rows),
             listener=partial(self._record_progress, number),
         )
         self._running[task.future] = _Part(number, rows, task, alone)
@@ -299,7 +301,7 @@ class _Extraction:
 
     def _write_result(self, part: _Part) -> None:
         try:
-            chunk: _Chunk = part.task.result()
+            chunk: MeasuredCases = part.task.result()
         except WorkerEnded:
             self._done_counts.pop(part.number, None)
             self._isolate_crash(part)
@@ -326,24 +328,31 @@ class _Extraction:
             self._crashes += 1
             if self._crashes > MAX_CRASHES:
                 raise WorkerEnded
-            failures = [(p.row, p.content, CRASHED) for p in _images(self._library, part.rows)]
+            failures = [(p.row, p.content, CRASHED) for p in case_images(self._library, part.rows)]
             no_values = np.empty((0, len(self._feature_set.columns)), dtype=np.float32)
             self._library.features.write_chunk(self._feature_set, part.rows[:0], no_values, failures)
             self._done_counts[part.number] = 1
 
 
-def _images(library: Library, rows: npt.NDArray[np.int64]) -> list[_Image]:
+def case_images(library: Library, rows: npt.NDArray[np.int64]) -> list[CaseImage]:
+    """Those of the cases ``rows`` that have an image, by id."""
     details = library.catalogue.details(rows.tolist())
     return [
-        _Image(row, d.content, d.address, d.region, d.slice_hashes)
+        CaseImage(row, d.content, d.address, d.region, d.slice_hashes)
         for row, d in sorted(details.items())
         if d.address is not None
     ]
 
 
-def _extract_chunk(
-    name: str, settings: Mapping[str, Value], images: list[_Image], *, reporter: Reporter
-) -> _Chunk:
+def measure_cases(
+    name: str, settings: Mapping[str, Value], images: list[CaseImage], *, reporter: Reporter
+) -> MeasuredCases:
+    """What the extractor called ``name`` gives for ``images``; runs in a worker.
+
+    Raises:
+        BadArguments: no such extractor or setting.
+        Cancelled: asked for by the reporter.
+    """
     extractor = make_extractor(name, **settings)
     batch = Batch(extractor)
     with ImageReader() as reader, closing(OpenVolumes(reader)) as volumes:
@@ -374,10 +383,10 @@ def _extract_chunk(
                 known = "" if isinstance(error, SliceUnavailable) else content
                 batch.failures.append((image.row, known, str(error)))
     rows, values, contents = batch.measured()
-    return _Chunk(rows, values, batch.failures, contents)
+    return MeasuredCases(rows, values, batch.failures, contents)
 
 
-def _open_all(volumes: OpenVolumes, image: _Image, reporter: Reporter) -> tuple[Stack, str]:
+def _open_all(volumes: OpenVolumes, image: CaseImage, reporter: Reporter) -> tuple[Stack, str]:
     """The volume of a case, and what it shows now; slices in files are checked when they are read."""
     if image.address.slices:
         return volumes.of_slices(image.address, image.slice_hashes, reporter), image.content
@@ -385,7 +394,7 @@ def _open_all(volumes: OpenVolumes, image: _Image, reporter: Reporter) -> tuple[
     return stack, content_of_part(digest, image.region)
 
 
-def _open(reader: ImageReader, volumes: OpenVolumes, image: _Image) -> tuple[Image, str]:
+def _open(reader: ImageReader, volumes: OpenVolumes, image: CaseImage) -> tuple[Image, str]:
     """The image of a case, and what it shows now."""
     address, region = image.address, image.region
     if address.slices:
