@@ -45,27 +45,27 @@ def test_the_bar_counts_the_marks_and_shows_the_order_before(qtbot, panel, bar, 
     liked, disliked = panel.grid.model().case_row(5), panel.grid.model().case_row(0)
     for row, mark in ((liked, 1), (disliked, -1)):
         panel.card_feedback.judge(mark, [row])
-        jobs.let_run()
+        jobs.run_pending()
     after = order(context)
     assert bar.text == "Ordered by 2 marks"
     assert after != before
     qtbot.mouseClick(bar.before, LEFT)
-    jobs.let_run()
+    jobs.run_pending()
     assert bar.text == "Order before 2 marks"
     assert order(context) == before
     qtbot.mouseClick(bar.before, LEFT)
-    jobs.let_run()
+    jobs.run_pending()
     assert order(context) == after
 
 
 def test_a_mark_made_in_the_order_before_is_followed(qtbot, panel, bar, context, jobs):
     panel.card_feedback.judge(1, [panel.grid.model().case_row(5)])
-    jobs.let_run()
+    jobs.run_pending()
     qtbot.mouseClick(bar.before, LEFT)
-    jobs.let_run()
+    jobs.run_pending()
     before = order(context)
     panel.card_feedback.judge(-1, [panel.grid.model().case_row(0)])
-    jobs.let_run()
+    jobs.run_pending()
     assert bar.text == "Ordered by 2 marks"
     assert order(context) != before
 
@@ -74,12 +74,12 @@ def test_undo_takes_back_one_mark_and_start_again_all(qtbot, panel, bar, context
     before = order(context)
     for place in (5, 6):
         panel.card_feedback.judge(1, [panel.grid.model().case_row(place)])
-        jobs.let_run()
+        jobs.run_pending()
     qtbot.mouseClick(bar.undo, LEFT)
-    jobs.let_run()
+    jobs.run_pending()
     assert len(context.state.marks) == 1
     qtbot.mouseClick(bar.start_again, LEFT)
-    jobs.let_run()
+    jobs.run_pending()
     assert context.state.marks == Marks()
     assert order(context) == before
     assert not bar.isVisible()
@@ -90,7 +90,7 @@ def test_cards_say_which_marked_cases_they_are_near_to(panel, context, jobs):
     liked, disliked = panel.grid.model().case_row(1), panel.grid.model().case_row(6)
     for row, mark in ((liked, 1), (disliked, -1)):
         panel.card_feedback.judge(mark, [row])
-        jobs.let_run()
+        jobs.run_pending()
     model, ranks = panel.grid.model(), {case.case_id: case.rank for case in context.state.ranking.ranked}
     for place, case in enumerate(context.state.ranking.ranked):
         note, tip = model.notes[place]
