@@ -21,9 +21,9 @@ NO_DISPLAY = (
 
 
 def _named_library(given: list[str]) -> Path | None:
-    """The library that is given instead of a command, as a desktop does when a person opens one with Semblance.
+    """The library given instead of a command, as a desktop does to open one with Semblance.
 
-    A desktop may give any folder, by its full path: the window says so where it is not a library.
+    A desktop may give any folder by its full path. The window shows an error if it is not a library.
     """
     if len(given) != 1:
         return None
@@ -35,13 +35,13 @@ def _named_library(given: list[str]) -> Path | None:
 
 
 def _has_display() -> bool:
-    """Whether a window can be opened, as far as the environment tells: Qt aborts where it cannot."""
+    """Whether a window can be opened, by the environment variables, because Qt aborts if it cannot."""
     names = ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform != "linux" or any(os.environ.get(name) for name in names)
 
 
 def _report_missing_package(error: ModuleNotFoundError) -> int:
-    """Say what to install; a module of Semblance's own that is missing is a defect."""
+    """Print what to install. A missing module of Semblance itself is a defect and raised again."""
     from semblance.app.cli.missing_package import missing_package
 
     message = missing_package(error)

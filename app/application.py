@@ -1,4 +1,4 @@
-"""The Qt application: what the system asks of the program as a whole."""
+"""The Qt application, with requests of the system to open a library."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QApplication
 
 
 class Application(QApplication):
-    """macOS tells a program that runs what to open by an event; other systems start it with a path."""
+    """On macOS a running program gets an event with the path to open. Other systems start it with a path."""
 
-    #: The path of what is to be opened.
+    #: The path to open.
     open_requested = Signal(str)
 
     def event(self, event: QEvent) -> bool:

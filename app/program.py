@@ -1,4 +1,4 @@
-"""Starting the window: as little as possible before the first paint, the rest right after it."""
+"""Starts the window, with as little work as possible before the first paint."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QMessageLogContext, QtMsgType
     from PySide6.QtWidgets import QApplication
 
-#: Threads of the engine hand over the interpreter this often, so that the window never waits long for it.
+#: Threads of the engine release the interpreter after this time, so that the window never waits long for it.
 SWITCH_INTERVAL_S = 0.001
 
 
-#: Said by Qt without a display whenever a window has a smallest size; nothing follows from it.
+#: A message of Qt without a display for every window with a minimum size. It is harmless.
 _HARMLESS = "This plugin does not support propagateSizeHints()"
 
 
 def _log_qt(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
-    """Qt's own messages go where ours go."""
+    """Write Qt's own messages to the log."""
     if text != _HARMLESS:
         # Before the first colon stands a function of Qt; after it there may be a path.
         function, colon, rest = text.partition(": ")
@@ -39,7 +39,7 @@ _LEVELS = {"QtDebugMsg": logging.DEBUG, "QtInfoMsg": logging.INFO, "QtCriticalMs
 
 
 def make_application() -> QApplication:
-    """The Qt application, named and themed; the one there is, if there is one."""
+    """The Qt application with name and theme; the existing one if there is one."""
     from PySide6.QtCore import qInstallMessageHandler
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
@@ -80,9 +80,9 @@ def _set_language(application: QApplication, code: str) -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Tell Python's collector of garbage that what there is now stays: the window, once it is built.
+    """Exclude the objects that exist now, such as the window, from Python's garbage collection.
 
-    It looked through all of that whenever it ran, in any thread: 50 ms for which everybody waited.
+    Otherwise every collection would search them, which blocks all threads for 50 ms.
     """
     gc.freeze()
 

@@ -1,4 +1,4 @@
-"""An image of the real window, rendered when everything in it has arrived."""
+"""A screenshot of the window when all its jobs are done."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from semblance.core.searches.query import Query
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
 PATIENCE_MS = 120_000
-#: All jobs have to rest this long before the window counts as settled.
+#: The window is settled when no job has run for this time.
 REST_MS = 400
-#: Whoever waits looks again after this long.
+#: Interval at which the event loop is checked.
 IDLE_MS = 5
 
 
@@ -85,13 +85,13 @@ def settle(window: object) -> None:
 
 
 def turn() -> None:
-    """What is due now, or a moment of rest: whoever waits leaves the processor to the work waited for."""
+    """Process pending events, or sleep for a moment if there are none."""
     if not QEventLoop().processEvents(QEventLoop.ProcessEventsFlag.AllEvents):
         QThread.msleep(IDLE_MS)
 
 
 def temporary_settings() -> Settings:
-    """Settings in a file of their own that nobody reads again."""
+    """Settings in a temporary file."""
     import tempfile
 
     from PySide6.QtCore import QSettings

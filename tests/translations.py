@@ -136,7 +136,8 @@ def read(language: str) -> Catalog:
 
 def forms(entry: Message) -> tuple[str, ...]:
     """The translations of an entry: one, or one for each plural form."""
-    return entry.string if isinstance(entry.string, tuple) else (entry.string,)
+    found = entry.string if isinstance(entry.string, tuple) else (entry.string,)
+    return tuple(one or "" for one in found)
 
 
 def translated_texts(language: str) -> dict[str, str]:
@@ -156,9 +157,7 @@ def problems(catalogue: Catalog, wanted: Iterable[Text]) -> dict[str, list[Text]
         "missing": [text for text in wanted if text not in have],
         "no longer used": [text for text in have if text not in wanted],
         "obsolete": [entry.id for entry in catalogue.obsolete.values()],
-        "not translated": [
-            entry.id for entry in shared if not all(one and one.strip() for one in forms(entry))
-        ],
+        "not translated": [entry.id for entry in shared if not all(one.strip() for one in forms(entry))],
         "fuzzy": [entry.id for entry in shared if entry.fuzzy],
         "other plural forms": [
             entry.id

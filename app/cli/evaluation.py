@@ -11,9 +11,58 @@ from semblance.app.cli.completion import learner_names, protocol_names
 from semblance.app.cli.options import Features, Findings, Json, MaxCases, Repeats, Seed, Steps
 from semblance.app.cli.output import print_document
 from semblance.app.cli.reporter import ConsoleReporter
-from semblance.app.cli.show_results import show_scores, show_table_scores
+from semblance.app.cli.show_results import show_encoders, show_scores, show_table_scores
+from semblance.core.errors import BadArguments
 
 commands = typer.Typer()
+
+
+@commands.command("compare-encoders")
+def compare_encoders(
+    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")],
+    own: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--own",
+            metavar="MODEL.onnx,SETTINGS.json",
+            help="An encoder of your own and its settings file. The option can be repeated.",
+        ),
+    ] = None,
+    learner: Annotated[
+        str, typer.Option(metavar="NAME[,NAME...]", help="The learners.", autocompletion=learner_names)
+    ] = "euclidean,bdm_v",
+    findings: Findings = "",
+    max_cases: MaxCases = 1000,
+    repeats: Repeats = 5,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Compare encoders on held-out cases of a library.
+
+    The shipped encoder, the same network with random weights, Gabor features, pixels and encoders of your own measure
+    the same cases. Their features are not kept.
+    """
+    from semblance.core.workflows.evaluation.compare_encoders import EncoderRequest
+    from semblance.core.workflows.evaluation.compare_encoders import compare_encoders as compare
+
+    request = EncoderRequest(
+        tuple(_own_encoder(text) for text in own or ()),
+        tuple(part.strip() for part in learner.split(",") if part.strip()),
+        findings,
+        max_cases or EncoderRequest.max_cases,
+        repeats or EncoderRequest.repeats,
+        seed,
+    )
+    with ConsoleReporter() as reporter:
+        document = compare(library, request, reporter=reporter)
+    print_document(document, as_json, show_encoders)
+
+
+def _own_encoder(text: str) -> tuple[Path, Path]:
+    model, comma, settings = text.rpartition(",")
+    if not comma or not model or not settings:
+        raise BadArguments(f"'{text}' does not name two files.", "Write --own MODEL.onnx,SETTINGS.json.")
+    return Path(model), Path(settings)
 
 
 @commands.command()

@@ -23,7 +23,7 @@ commands = typer.Typer(
     help="Run experiments: a grid of cases, learners, parameters and protocols.",
 )
 
-#: Of a table that grows in the terminal.
+#: Limits of the table of scores in the terminal.
 _LIVE_ROWS, _LIVE_SCORES = 20, 3
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The experiment's folder.")]
 Workers = Annotated[

@@ -33,7 +33,7 @@ from semblance.core.log import Plain, describe_failure, logger, start_log, stop_
 from semblance.core.tasks import Cancelled
 
 DONE, FAILED, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
-#: Set by a shell that asks how a line could go on.
+#: Set by a shell that requests completions.
 COMPLETION = "_SEMBLANCE_COMPLETE"
 
 cli = typer.Typer(
@@ -74,7 +74,7 @@ def _run(arguments: list[str]) -> int:
         return outcome if isinstance(outcome, int) else DONE
     except typer.TyperException as error:
         if len(arguments) == 1 and Path(arguments[0]).exists():
-            # A desktop opens any folder with us.
+            # A desktop may open any folder with Semblance.
             print_error(
                 f"{arguments[0]} is not a library. `semblance import {arguments[0]} --library LIB` makes one."
             )
@@ -85,11 +85,11 @@ def _run(arguments: list[str]) -> int:
         print_error("Cancelled; what was finished is kept.")
         return CANCELLED
     except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain of it once more at the end.
+        # The reader of stdout has closed it. Without this Python would report it again at exit.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except Exception as error:  # noqa: BLE001 - the last door before the user
+    except Exception as error:  # noqa: BLE001 - no traceback reaches the user
         return _report_error(error)
 
 

@@ -1,4 +1,4 @@
-"""Results as a person reads them on stdout: counts, rankings and scores."""
+"""Results as text on stdout: counts, rankings and scores."""
 
 from __future__ import annotations
 
@@ -121,6 +121,36 @@ def show_scores(document: Mapping[str, Any]) -> None:
     )
     for failure in document["failed"]:
         echo(f"failed: {failure['learner']}: {failure['reason']}")
+
+
+def show_encoders(document: Mapping[str, Any]) -> None:
+    """Print the retrieval accuracy on the features of each encoder, and how the first differs from it."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("encoder")
+    table.add_column("learner")
+    for name in ("retrieval_accuracy@10", "below the first", "p"):
+        table.add_column(name, justify="right")
+    differences = {(one["b"], one["learner"]): one for one in document["comparisons"]}
+    for encoder in document["encoders"]:
+        for result in encoder["results"]:
+            difference = differences.get((encoder["name"], result["learner"]))
+            cells = (
+                ["", ""]
+                if difference is None
+                else [f"{difference['difference']:.3f}", f"{difference['p_value']:.3g}"]
+            )
+            score = _score(result["scores"].get("retrieval_accuracy@10"))
+            table.add_row(encoder["name"], result["learner"], score, *cells)
+    stdout.print(table)
+    source = document["source"]
+    echo(
+        f"{document['repeats']} repeats, seed {document['seed']}; {source['n_cases']} cases; measured on "
+        f"{document['measured_on']} cases, patients {source['patients']}"
+    )
+    for failure in document["failed"]:
+        echo(f"failed: {failure['name']}: {failure['reason']}")
+    for case in document["left_out"]:
+        echo(f"left out: {case['case_id']}: {case['reason']}")
 
 
 def show_table_scores(document: Mapping[str, Any]) -> None:

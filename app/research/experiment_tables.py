@@ -282,7 +282,7 @@ def show_queries(table: ResultTable, queries: Sequence[Mapping[str, Any]], score
         [tr("case"), tr("finding"), tr("mean"), tr("asked")],
         [
             [
-                entry["case_id"] or tr("case {number}", is_number=entry["place"] + 1),
+                entry["case_id"] or tr("case {number}", number=entry["place"] + 1),
                 entry["finding"],
                 format_number(entry["mean"], ".3f"),
                 f"{entry['asked']}",

@@ -217,7 +217,7 @@ def _report_import(
         ", ".join(counts) or tr("no findings"),
         known,
     ]
-    if result.unchanged:
+    if result.added != result.cases:
         facts.append(
             tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
         )

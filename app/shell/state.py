@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from semblance.core.errors import SemblanceError
+from semblance.core.searches.marks import NO_MARKS, Marks, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 
@@ -331,6 +332,14 @@ class State(QObject):
         """Whether ranked cases can be judged now."""
         writable = self.library is not None and self.library.writable
         return writable and self.ranking is not None and self.refusal is None
+
+    @property
+    def marks(self) -> Marks:
+        """The cases marked as more and as less like the query."""
+        if self.ranked_search is None or self.query is None:
+            return NO_MARKS
+        in_force = (entry.judgement for entry in self.ranked_search.entries if entry.undone is None)
+        return marks_of(in_force, self.query)
 
     @property
     def judgement_count(self) -> int:

@@ -1,4 +1,4 @@
-"""The commands of the window: what each does, beside those the parts of the program bring themselves."""
+"""The functions of the window's commands. Other packages provide those of their own commands."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Commands(QObject):
         }
 
     def run(self, command: str) -> None:
-        """Run the command, unless it is one that is only switched on and off."""
+        """Run the command, unless it is only an option that is switched on and off."""
         run = self._commands.get(command)
         if run is not None:
             run()
@@ -146,7 +146,7 @@ class Commands(QObject):
     # Cases
 
     def selected_cases(self) -> list[int]:
-        """Catalogue rows of the cases selected where the keyboard is, or of the case that is compared."""
+        """Catalogue rows of the cases selected in the focused list, or of the compared case."""
         columns = self._context.state.columns
         if self._full.comparing:
             index = columns.index_of_id(self._panels.compare.current_case() or "")
@@ -157,16 +157,16 @@ class Commands(QObject):
         return [row for row in grid.selected() if columns.index_of_row(row) >= 0]
 
     def find_case(self) -> None:
-        """Type into the filter of the library."""
+        """Focus the filter of the library."""
         self._layout.docks["library"].bring_to_front()
         self._layout.open_library_panel("filter")
 
     def compare(self) -> None:
-        """The query beside the current case."""
+        """Compare the current case with the query."""
         self._full.compare(self._panels.ranking.grid.current())
 
     def ask_case(self) -> None:
-        """Search with the region drawn on the case that is compared, else with a whole case."""
+        """Search with the region drawn on the compared case, else with the current case."""
         if self._full.comparing and self._panels.compare.drawn is not None:
             self._panels.compare.search_with_region()
         else:
@@ -179,7 +179,7 @@ class Commands(QObject):
             QGuiApplication.clipboard().setText(case)
 
     def view_full_size(self) -> None:
-        """The case the keyboard is at, else the query."""
+        """View the focused case in full size, else the query."""
         row, library = self._current_row(), self._panels.library.grid
         if row is not None:
             self._full.view_case(row)
@@ -189,7 +189,7 @@ class Commands(QObject):
             self._full.view_case(library.current())
 
     def show_header_in_use(self) -> None:
-        """The header of the image in full size, of the case the keyboard is at, or of the query."""
+        """Show the header of the image in full size, of the focused case, or of the query."""
         row, library = self._current_row(), self._panels.library.grid
         if self._full.is_full_size:
             self.show_header(self._panels.large.pane)
@@ -201,7 +201,7 @@ class Commands(QObject):
             self._read_header(library.current())
 
     def show_header(self, pane: ImagePane) -> None:
-        """The header of the file in ``pane``, of a series that of the slice shown."""
+        """Show the header of the file in ``pane``; for a series that of the slice shown."""
         self._read_header(pane.source[1], pane.place)
 
     def _read_header(self, what: int | ImageAddress, place: int | None = None) -> None:
@@ -213,7 +213,7 @@ class Commands(QObject):
         self._header.search.setFocus()
 
     def _current_row(self) -> int | None:
-        """The row of the case that is current where the keyboard is, outside the query."""
+        """The row of the current case in the focused list, or ``None``."""
         focus = QApplication.focusWidget()
         for grid in (self._panels.library.grid, self._panels.ranking.grid):
             if focus is grid and grid.current() >= 0:
@@ -233,17 +233,17 @@ class Commands(QObject):
         self._panels.ranking.toggle_near_duplicates()
 
     def show_options(self) -> None:
-        """How near a case must be to count as a match."""
+        """Open the options with the match threshold."""
         self._panels.ranking.options.show_menu()
 
     # Metrics
 
     def judge(self, verdict: int) -> None:
-        """More (1) or less (-1) like the current case."""
+        """Judge the current case: more (1) or less (-1) like this."""
         self._panels.ranking.card_feedback.judge(verdict)
 
     def judge_closer(self) -> None:
-        """The current case is closer to the query than another."""
+        """Mark the current case as closer to the query than another."""
         self._panels.ranking.card_feedback.compare_current()
 
     def save_plot(self) -> None:
@@ -255,11 +255,11 @@ class Commands(QObject):
         self._panels.side.train.train()
 
     def stop_training(self) -> None:
-        """End the training and keep the best so far."""
+        """Stop the training and keep the best metric so far."""
         self._panels.side.train.stop()
 
     def refine(self) -> None:
-        """Show the judgements; the keyboard goes to the newest."""
+        """Show the judgements and focus the newest."""
         self._layout.show_side("refine")
         self._panels.side.refine.focus_judgements()
 
@@ -283,19 +283,19 @@ class Commands(QObject):
     # View and help
 
     def show_palette(self) -> None:
-        """All commands, found by a few letters."""
+        """Open the command palette."""
         if self._palette is None:
             self._palette = CommandPalette(self._window)
         self._palette.open(self._context.actions.entries())
 
     def switch_theme(self) -> None:
-        """From dark to light, or back."""
+        """Switch between dark and light."""
         settings = self._context.settings
         settings.theme = "light" if settings.theme == "dark" else "dark"
         self._apply_theme()
 
     def switch_language(self) -> None:
-        """The next language of those there are, from the next start on."""
+        """Choose the next language, from the next start on."""
         settings, codes = self._context.settings, list(LANGUAGES)
         settings.language = codes[(codes.index(settings.language) + 1) % len(codes)]
         self._context.messages.info(
@@ -318,35 +318,35 @@ class Commands(QObject):
             set_theme(application, self._context.settings.theme, self._context.settings.text_scale)
 
     def full_screen(self) -> None:
-        """Fill the screen, or not any more."""
+        """Switch full screen on or off."""
         if self._window.isFullScreen():
             self._window.showNormal()
         else:
             self._window.showFullScreen()
 
     def show_panel_help(self) -> None:
-        """The help page of the panel the keyboard is in."""
+        """Show the help page of the focused panel."""
         self.show_help(self.focus.panel_of_keyboard())
 
     def show_help(self, page: str) -> None:
-        """A help page by its name or by that of its panel."""
+        """Show a help page, by its name or the name of its panel."""
         if self._help is None:
             self._help = HelpDialog(self._window)
         self._help.show_page(page)
 
     def show_jobs(self) -> None:
-        """What runs in the background."""
+        """Show the list of jobs."""
         from semblance.app.window.jobs_dialog import JobsDialog
 
         JobsDialog(self._context, self._window).show()
 
     def open_log_folder(self) -> None:
-        """Show the folder of the log in the system's file manager, or say where it is."""
+        """Open the folder of the log in the system's file manager, or show its path."""
         if not open_log_folder():
             self._context.messages.info(tr("The log is in {folder}.", folder=log_folder()))
 
     def about(self) -> None:
-        """What the program is, and its version."""
+        """Show the program's version and purpose."""
         from importlib.metadata import version
 
         QMessageBox.about(

@@ -1,4 +1,4 @@
-"""The docks of the window: which there are, where they are and how large, and what a narrow window folds."""
+"""The docks of the window: their places and sizes, and the arrangement of narrow and small windows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from semblance.app.shell.context import Context
     from semblance.app.window.panels import Panels
 
-#: Below this width the Library panel folds to a icon_bar.
+#: Below this width the Library panel collapses to an icon bar.
 NARROW = 1360
-#: Below this width or height the other panels lie over each other, beside the ranking.
+#: Below this width or height the other panels are tabs beside the ranking.
 SMALL_WINDOW = (1000, 480)
 VERSION = 2
 #: By whether panels lie over each other.
@@ -30,7 +30,7 @@ _TAB = "side_tab"
 
 
 class DockLayout(QObject):
-    """The docks of one window. They are built when they are first asked for."""
+    """The docks of one window, built on first use."""
 
     def __init__(self, window: QMainWindow, context: Context, panels: Panels) -> None:
         super().__init__(window)
@@ -54,7 +54,7 @@ class DockLayout(QObject):
             dock.help_requested.connect(panels.help_requested)
         self.place(docks)
         if self._context.state.library is None:
-            # Built before a library is open: the start page stands alone.
+            # While no library is open only the start page is shown.
             for dock in docks.values():
                 dock.hide()
         return docks
@@ -65,12 +65,12 @@ class DockLayout(QObject):
         self._panels.side.show_tab(tab)
 
     def show_docks(self, shown: bool) -> None:
-        """Show the docks that were built and the user has not closed, or hide all."""
+        """Show the docks that are built and not closed by the user, or hide all."""
         for dock in (DockLayout.docks.built(self) or {}).values():
             dock.setVisible(shown and dock.is_open)
 
     def reset(self) -> None:
-        """Every dock shown where it usually is."""
+        """Show every dock at its default place."""
         self.place(self.docks)
         for dock in self.docks.values():
             dock.is_open = True
@@ -79,17 +79,17 @@ class DockLayout(QObject):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether the library gives its room to the ranking."""
+        """Whether the window is too narrow for the whole Library panel."""
         return self._window.width() < theme().px(NARROW)
 
     @property
     def is_small(self) -> bool:
-        """Whether panels lie over each other: the text is large for the window."""
+        """Whether the window is so small for the text size that panels become tabs."""
         width, height = (theme().px(side) for side in SMALL_WINDOW)
         return self._window.width() < width or self._window.height() < height
 
     def place(self, docks: Mapping[str, Dock]) -> None:
-        """Every dock where it usually is."""
+        """Move every dock to its default place."""
         window = self._window
         left, right, bottom = (
             Qt.DockWidgetArea.LeftDockWidgetArea,
@@ -99,7 +99,7 @@ class DockLayout(QObject):
         window.setCorner(Qt.Corner.BottomLeftCorner, bottom)
         window.setCorner(Qt.Corner.BottomRightCorner, bottom)
         for dock in docks.values():
-            # Even where it floats it no more, this costs a new window each.
+            # setFloating makes a new window even if the dock does not float.
             if dock.isFloating():
                 dock.setFloating(False)
         window.addDockWidget(left, docks["library"])
@@ -113,7 +113,7 @@ class DockLayout(QObject):
             window.addDockWidget(bottom, docks["evaluation"])
 
     def set_default_sizes(self) -> None:
-        """The widths and heights of LOOK.md, for the present width of the window."""
+        """Set the default widths and heights for the width of the window."""
         small, docks = self.is_narrow, self.docks
         if self._was_small:
             widths = [theme().px(40), self._window.width() * 46 // 100]
@@ -128,7 +128,7 @@ class DockLayout(QObject):
         self._window.resizeDocks([docks["evaluation"]], [height], Qt.Orientation.Vertical)
 
     def open_library_panel(self, what: str = "") -> None:
-        """Show the whole Library panel, also in a narrow window."""
+        """Show the whole Library panel, also in a narrow window. ``what``: "filter" to focus its filter."""
         dock = self.docks["library"]
         if dock.collapsed:
             # The ranking gives room first: else the panels at the right would, and cut their tabs and names.
@@ -140,21 +140,21 @@ class DockLayout(QObject):
             self._panels.library.focus_filter()
 
     def take_focus(self) -> None:
-        """To the cases of the library; to what unfolds them where they are not seen."""
+        """Focus the cases of the library, or the icon bar if they are collapsed."""
         if self.docks["library"].collapsed:
             self._icon_bar.take_focus()
         else:
             self._panels.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def collapse_library(self) -> None:
-        """The icon bar instead of the whole Library panel; the keyboard goes to what opens it again."""
+        """Show the icon bar instead of the Library panel and move the focus to it."""
         self._collapse_library()
         self.set_default_sizes()
 
     def _collapse_library(self) -> None:
         dock, icon_bar = self.docks["library"], self._icon_bar
         had_focus = dock.isAncestorOf(self._window.focusWidget() or self._window)
-        # The text size may have changed this moment.
+        # The text size may just have changed.
         icon_bar.fit()
         dock.collapse(icon_bar)
         if had_focus:
@@ -195,7 +195,7 @@ class DockLayout(QObject):
                 self._expand_library()
             if self._is_laid_out:
                 self.set_default_sizes()
-        # Now: else the window is painted once with what is between, and then anew.
+        # At once, so that no intermediate layout is painted.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
     def _change_arrangement(self, docks: Mapping[str, Dock]) -> None:
@@ -222,7 +222,7 @@ class DockLayout(QObject):
         )
 
     def _restore(self) -> None:
-        """As it was left in a window of this kind, or as it usually is."""
+        """Restore the saved layout of a window of this kind, or the default one."""
         layout = self._context.settings.bytes(_KEYS[self._was_small])
         if layout is None or not self._window.restoreState(layout, VERSION):
             self.set_default_sizes()
@@ -237,7 +237,7 @@ class DockLayout(QObject):
             self._context.settings.set_text(_TAB, self._panels.side.current)
 
     def restore_once(self) -> None:
-        """The docks as they were left, or as they usually are; they can be sized only once they are shown."""
+        """Restore the docks once they are shown, because they can be sized only then."""
         if not self._is_laid_out:
             QTimer.singleShot(0, self, self._restore_layout)
 
@@ -249,7 +249,7 @@ class DockLayout(QObject):
         tab = self._context.settings.text(_TAB)
         if tab in NAMES:
             self._panels.side.show_tab(tab)
-        # Docks that are laid out anew lose the keyboard.
+        # Docks lose the focus when they are arranged.
         self.take_focus()
         grid = self._panels.library.grid
         if grid.current() < 0 and len(grid.model()):

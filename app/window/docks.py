@@ -1,4 +1,4 @@
-"""Docks with our own headers; they move, float, and come back as they were."""
+"""Docks with the headers of their panels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from semblance.app.widgets.panel_header import PanelHeader
 
 
 class _DockTitle(PanelHeader):
-    """Dragging it drags the dock, a double click floats it."""
+    """The header of a dock. Dragging it moves the dock, a double click makes it float."""
 
     def __init__(self, dock: Dock, title: str, actions: Sequence[QWidget]) -> None:
         super().__init__(title)
@@ -27,12 +27,12 @@ class _DockTitle(PanelHeader):
 
 
 class _WidgetSwitcher(QWidget):
-    """Shows one of several widgets, or none, and asks for the size that one asks for."""
+    """Shows one of several widgets, or none, with the size hint of the shown one."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__()
         self._column = vbox(self)
-        # A rail is never wider than it says.
+        # The icon bar is never wider than its size hint.
         self._column.setSizeConstraint(QLayout.SizeConstraint.SetMinAndMaxSize)
         self._column.addWidget(widget)
         self._shown: QWidget | None = widget
@@ -50,7 +50,7 @@ class _WidgetSwitcher(QWidget):
 
 
 class Dock(QDockWidget):
-    """A panel in a dock. ``is_open``: the user has not closed it; ``collapsed``: only a rail of it is shown."""
+    """A panel in a dock. ``is_open``: the user has not closed it; ``collapsed``: only its icon bar is shown."""
 
     help_requested = Signal(str)
 
@@ -75,7 +75,7 @@ class Dock(QDockWidget):
             bar.help_requested.connect(lambda: self.help_requested.emit(name))
             header = bar
         self._bar = header
-        # Nothing is taken out of a dock that folds: every widget in it would be dressed anew.
+        # A collapsed panel stays in the dock, because removed widgets would all be styled again.
         self._head, self._body = _WidgetSwitcher(header), _WidgetSwitcher(panel)
         self.setTitleBarWidget(self._head)
         self.setWidget(self._body)
@@ -84,7 +84,7 @@ class Dock(QDockWidget):
         self.toggleViewAction().triggered.connect(self._set_open)
 
     def bring_to_front(self) -> None:
-        """Show it, in front of those it shares its place with."""
+        """Show it in front of other docks in the same place."""
         self.is_open = True
         self.show()
         self.raise_()

@@ -1,4 +1,4 @@
-"""Pages that take the whole window for a while, and everything back where it was afterwards."""
+"""Pages that fill the whole window for a while, and the return to the former layout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FullPages:
-    """Compare, two metrics, ask me next, and the large image, of one window."""
+    """The pages Compare, two metrics, ask me next, and full size of one window."""
 
     def __init__(
         self, window: QMainWindow, context: Context, stack: QStackedWidget, panels: Panels, layout: DockLayout
@@ -36,7 +36,7 @@ class FullPages:
         return self._stack.currentWidget() in self.pages().values()
 
     def pages(self) -> dict[str, QWidget]:
-        """Those that were shown before, by the names of their help pages."""
+        """The pages that are built, by name."""
         panels = self._panels
         built = {
             "compare": Panels.compare.built(panels),
@@ -47,7 +47,7 @@ class FullPages:
         return {name: page for name, page in built.items() if page is not None}
 
     def two_metrics(self) -> None:
-        """The query under two metrics."""
+        """Show the query under two metrics."""
         if self._context.state.library is not None:
             self._enter(self._panels.two_metrics)
             self._return_to_two_metrics = False
@@ -72,14 +72,14 @@ class FullPages:
         return self._stack.currentWidget() is self.pages().get(name)
 
     def ask_next(self) -> None:
-        """Questions in full size, one after another."""
+        """Show questions in full size, one after another."""
         if self._context.state.ranking is not None:
             self._enter(self._panels.ask_next)
             self._return_to_two_metrics = False
             self._panels.ask_next.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def undo_judgement(self) -> None:
-        """Take the last judgement back; while questions are asked, ask that one again."""
+        """Undo the last judgement. On the page with questions, show its question again."""
         if self.asking and self._panels.ask_next.session.can_undo:
             self._panels.ask_next.session.undo()
         else:
@@ -88,7 +88,7 @@ class FullPages:
             undo(self._context)
 
     def compare(self, case_row: int) -> None:
-        """The query beside a ranked case."""
+        """Compare the query with a ranked case."""
         ranking = self._context.state.ranking
         if ranking is None or self._context.state.columns.index_of_row(case_row) < 0:
             return
@@ -96,29 +96,29 @@ class FullPages:
             self._enter(self._panels.compare)
             self._panels.compare.compare(case_row)
         else:
-            # Another metric ranks it so near: it stands in no strip to go through.
+            # A case that only another metric ranks is not among the cases to compare.
             self.view_case(case_row)
 
     def view_case(self, case_row: int) -> None:
-        """A case of the library, large."""
+        """View a case of the library in full size."""
         state = self._context.state
         index = state.columns.index_of_row(case_row)
         if index >= 0:
             self._view(QuerySource(state.path, state.columns.ids[index], None))
 
     def view_query(self) -> None:
-        """The query's image, large."""
+        """View the query's image in full size."""
         state = self._context.state
         if state.query is not None:
             self._view(QuerySource(state.path, state.query.case, state.query.image))
 
     def leave_page(self, name: str) -> None:
-        """As :meth:`leave`, where the page ``name`` is shown."""
+        """:meth:`leave` if the page ``name`` is shown."""
         if self._is_shown(name):
             self.leave()
 
     def leave(self) -> None:
-        """Back to the ranking, or to the two metrics a case was opened from."""
+        """Go back to the ranking, or to the page with two metrics if the case was opened there."""
         if not self.open:
             return
         self._leave_large()
@@ -158,7 +158,7 @@ class FullPages:
         self._stack.setCurrentWidget(page)
 
     def _share_memory(self, page: QWidget) -> None:
-        """Slices are kept for what is on ``page`` only."""
+        """Keep slices in memory only for the panes on ``page``."""
         panels = self._panels
         shown: list[tuple[QWidget, Sequence[ImagePane]]] = [(self._panels.ranking, [self._panels.query.pane])]
         built = (Panels.compare.built(panels), Panels.ask_next.built(panels))

@@ -1,4 +1,4 @@
-"""Help in plain words, shown beside the work: contents, search, and the page."""
+"""The help dialog: contents, search, and the page."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from semblance.core.language import tr
 
 _WIDTH, _HEIGHT = 820, 680
 _CONTENTS = 220
-#: Found words that are marked on a page.
+#: Limit of marked search hits on a page.
 _MAX_MARKS = 200
 #: For pages with tables of more columns than this.
 _WIDE_PAGE, _MAX_COLUMNS = 1180, 4
 
 
 class HelpDialog(Dialog):
-    """One page of the help beside its contents; links lead to others, Alt+Left back, Alt+Right on again."""
+    """A help page beside the contents. Alt+Left goes back, Alt+Right forward."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,13 +71,13 @@ class HelpDialog(Dialog):
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
-        # Pages that are only passed on the way to another are not laid out.
+        # Pages that are passed quickly with the arrow keys are not laid out.
         self._page_timer = one_shot(self, self._show_chosen)
         self.list.currentItemChanged.connect(self._current_changed)
         self.list.itemActivated.connect(self._focus_page)
         self.back = QPushButton(tr("Back"))
         self.back.setToolTip(tr("To the page before (Alt+Left)"))
-        # Else Enter in the search or the list would press it.
+        # Otherwise Enter in the search field or the list would press it.
         self.back.setAutoDefault(False)
         self.back.clicked.connect(self.go_back)
         self.forward = QPushButton(tr("Forward"))
@@ -92,9 +92,9 @@ class HelpDialog(Dialog):
         self.page.setOpenLinks(False)
         self.page.setFrameShape(QFrame.Shape.NoFrame)
         self.page.setSearchPaths([str(resources.path("help"))])
-        # Words that do not fit scroll: broken within, a narrow column could not be read.
+        # Long words scroll. Broken inside, a narrow column could not be read.
         self.page.setWordWrapMode(QTextOption.WrapMode.WordWrap)
-        # Where it came and went with the pages, a long one was laid out twice.
+        # A bar that appears and disappears would lay out long pages twice.
         self.page.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.page.anchorClicked.connect(self._follow)
         self._theme_timer = one_shot(self, self._set_document)
@@ -113,7 +113,7 @@ class HelpDialog(Dialog):
         theme_signals.changed.connect(self._follow_theme)
 
     def show_page(self, name: str) -> None:
-        """The page called ``name``; the list of words where there is no such page."""
+        """Show the page ``name``; the glossary if there is no such page."""
         if self.shown and self.shown != name:
             self._back_pages.append(self.shown)
             self._forward_pages.clear()
@@ -145,7 +145,7 @@ class HelpDialog(Dialog):
         self.raise_()
 
     def _follow(self, url: QUrl) -> None:
-        """A link of the page, told from where the page lies."""
+        """Open a link of the page, which is relative to the page."""
         self.show_page(help_pages.target(self.shown, url.path()))
 
     # The list at the left
@@ -189,7 +189,7 @@ class HelpDialog(Dialog):
         self.list.addItem(line)
 
     def _mark_found(self) -> None:
-        """Mark the words looked for, and go to the first."""
+        """Mark the search terms and scroll to the first."""
         marks: list[QTextEdit.ExtraSelection] = []
         for word in self.search.text().split():
             at = self.page.document().find(word)
@@ -227,7 +227,7 @@ class HelpDialog(Dialog):
             self.show_page(page)
 
     def _select_in_list(self, name: str) -> None:
-        """Make the shown page current in the list without asking for it again."""
+        """Make the shown page current in the list without a signal."""
         self.list.blockSignals(True)
         for row in range(self.list.count()):
             if self.list.item(row).data(Qt.ItemDataRole.UserRole) == name:
@@ -242,12 +242,12 @@ class HelpDialog(Dialog):
         for button in (self.back, self.forward):
             set_look(button, quiet=True)
         self.page.setStyleSheet(f"background: {theme().panel}; border: none;")
-        # Closed, it is set anew when it is opened; open, once the window itself has changed.
+        # A closed dialog sets its document when it is opened, an open one after the window was styled.
         if self.isVisible():
             self._theme_timer.start()
 
     def _set_document(self) -> None:
-        """The page shown, laid out once: changed where it is seen, a long one took 20 s."""
+        """Set the page as a new document. To change a long document while it is shown took 20 s."""
         document = QTextDocument(self.page)
         document.setDefaultFont(self.page.document().defaultFont())
         document.setDefaultTextOption(self.page.document().defaultTextOption())
@@ -255,16 +255,16 @@ class HelpDialog(Dialog):
         self._format_document(document)
         self._fit_images(document)
         before = self.page.document()
-        # Qt keeps the word of a double click, which must not be looked for on another page.
+        # Qt keeps the position of a double click, which is invalid in another document.
         before.clear()
-        # Its first one Qt takes away itself.
+        # Qt deletes its own first document itself.
         is_own = before.parent() is self.page
         self.page.setDocument(document)
         if is_own:
             before.deleteLater()
 
     def _fit_images(self, document: QTextDocument) -> None:
-        """None wider than the page, beside which it would be scrolled."""
+        """Scale images to the width of the page."""
         if "](images/" not in help_pages.text_of(self.shown):
             return
         layout = self.layout()
@@ -291,14 +291,14 @@ class HelpDialog(Dialog):
 
     @staticmethod
     def _format_document(document: QTextDocument) -> None:
-        """Headings and spaces as in the rest of the window; Markdown has none of its own."""
+        """Set fonts of headings and spacing as in the window; Markdown has none of its own."""
         document.setDocumentMargin(16)
         document.setIndentWidth(16)
         space = QTextBlockFormat()
         space.setBottomMargin(theme().px(8))
         space.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor = QTextCursor(document)
-        # All at once: one by one the many blocks of a table take ten times as long.
+        # All at once, because block by block long tables take ten times as long.
         cursor.select(QTextCursor.SelectionType.Document)
         cursor.mergeBlockFormat(space)
         block = document.begin()

@@ -1,7 +1,7 @@
-"""Which file of a help page is shown: the user's language's, or the English one and a word about that.
+"""The files of help pages: in the user's language, or in English with a note.
 
-``resources/help/LANGUAGE/PAGE.md`` is a translation; ``of.json`` beside them tells which English text each
-was made from, so that a page that was left behind says so itself.
+``resources/help/LANGUAGE/PAGE.md`` is a translation. ``of.json`` beside it has the digest of the English text
+that was translated, so that an outdated translation shows a note.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from pathlib import Path
 from semblance import resources
 from semblance.core.language import ENGLISH, current_language, tr
 
-#: What the translations of a language were made from: page -> digest.
+#: The digests of the English texts that were translated: page -> digest.
 DIGESTS_FILE = "of.json"
 
 
 def english(page: str) -> str:
-    """The English Markdown of ``page``; empty where it has no file."""
+    """The English Markdown of ``page``; empty if it has no file."""
     return _read(_folder(ENGLISH) / f"{page}.md")
 
 
 def translated(page: str, language: str) -> str:
-    """Its translation; empty where there is none."""
+    """The translation of ``page``; empty if there is none."""
     return _read(_folder(language) / f"{page}.md")
 
 
 def text_of(page: str) -> str:
-    """What is shown of the file of ``page``."""
+    """The Markdown of ``page`` to show."""
     if current_language() == ENGLISH:
         return english(page)
     text, original = translated(page, current_language()), english(page)
@@ -40,7 +40,7 @@ def text_of(page: str) -> str:
 
 
 def is_older(page: str, language: str) -> bool:
-    """Whether the English page is no longer the one the translation was made from."""
+    """Whether the English page was changed after it was translated."""
     return source_digests(language).get(page) != digest(page)
 
 
@@ -51,7 +51,7 @@ def source_digests(language: str) -> dict[str, str]:
 
 
 def digest(page: str) -> str:
-    """Of the English page as it is now."""
+    """The digest of the current English page."""
     return hashlib.sha256(english(page).encode()).hexdigest()[:16]
 
 
@@ -63,12 +63,12 @@ def pages() -> list[str]:
 
 
 def languages() -> list[str]:
-    """Those that have translated pages."""
+    """The languages with translated pages."""
     return sorted(file.parent.name for file in _folder(ENGLISH).glob(f"*/{DIGESTS_FILE}"))
 
 
 def _with_note(text: str, note: str) -> str:
-    """A page of the contents begins with its title; what follows facts of a registry has none."""
+    """``text`` with ``note`` below its title. Texts that follow the facts of a registry have no title."""
     if not text.startswith("# "):
         return f"*{note}*\n\n{text}"
     title, _, rest = text.partition("\n")

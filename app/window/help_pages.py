@@ -1,7 +1,7 @@
-"""The pages of the help: files under ``resources/help``, and pages about what the registries know.
+"""The help pages: files under ``resources/help``, and pages about the entries of the registries.
 
-A page about a learner, extractor, kind of source or protocol begins with the facts its registry has, so that
-they are never out of date, and goes on with the file of its name: when to use it, and where it ends.
+A page about a learner, extractor, kind of source or protocol starts with the facts of its registry, so that they
+are never out of date, and continues with the file of its name: when to use it, and its limits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from semblance.app.window import help_files
 from semblance.core.language import tr, tr_name
 from semblance.core.parameters import Parameter
 
-#: Shown where there is no such page.
+#: Shown instead of a page that does not exist.
 FALLBACK = "glossary"
 #: Panels whose help page has another name than the panel.
 PAGE_OF_PANEL = {
@@ -57,7 +57,7 @@ _REGISTRIES = (
     ("kinds", tr("Kinds of sources")),
     ("protocols", tr("Protocols")),
 )
-#: Words shown around what was found.
+#: Characters on each side of a search hit.
 _EXCERPT = 60
 
 
@@ -71,7 +71,7 @@ class HelpEntry:
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A page that has all words looked for; ``excerpt`` has the first of them."""
+    """A page with all search terms; ``excerpt``: the text around the first of them."""
 
     page: str
     title: str
@@ -79,13 +79,13 @@ class SearchHit:
 
 
 def text_of(page: str) -> str:
-    """The Markdown of ``page``; of :data:`FALLBACK` where there is no such page."""
+    """The Markdown of ``page``, or of :data:`FALLBACK` if there is no such page."""
     known = {entry.page for _, entries in contents() for entry in entries}
     return _text(page if page in known else FALLBACK)
 
 
 def target(page: str, link: str) -> str:
-    """The page that ``link`` on ``page`` leads to."""
+    """The page that ``link`` on ``page`` refers to."""
     existing = posixpath.join(posixpath.dirname(page), link.partition("#")[0])
     return posixpath.normpath(existing).removesuffix(".md")
 
@@ -96,7 +96,7 @@ def has(page: str) -> bool:
 
 @lru_cache(maxsize=1)
 def contents() -> tuple[tuple[str, tuple[HelpEntry, ...]], ...]:
-    """Every page in its group; a file that no group names stands in the last of them."""
+    """All pages by group. A file in no group is in the last one."""
     files = {file.stem for file in resources.path("help").glob("*.md")}
     named = {page for _, pages in GROUPS for page in pages}
     out = []
@@ -242,7 +242,7 @@ def _title(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """What a reader sees of Markdown, near enough to search in."""
+    """The text of Markdown without most of its marks, for the search."""
     without_links = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return " ".join(re.sub(r"[#*`|>]|-{3,}", " ", without_links).split())
 

@@ -1,4 +1,4 @@
-"""What is left of the Library panel in a narrow window: a bar of buttons that open it."""
+"""The icon bar that replaces the Library panel in a narrow window."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class LibraryIconBar(Panel):
         self.fit()
 
     def take_focus(self) -> None:
-        """To the button that opens the panel."""
+        """Focus the button that opens the panel."""
         self._first.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def fit(self) -> None:
-        """As wide as the text size asks for."""
+        """Set the width for the text size."""
         self.setFixedWidth(theme().px(WIDTH))

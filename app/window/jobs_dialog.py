@@ -1,4 +1,4 @@
-"""Every job under way, each with its progress and a way to end it."""
+"""The dialog with all running jobs, their progress, and buttons to end them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semblance.core.language import tr
 
 
 class JobsDialog(Dialog):
-    """A list that follows the jobs."""
+    """A list of the jobs that run, kept up to date."""
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)

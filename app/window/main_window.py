@@ -1,4 +1,4 @@
-"""The main window: puts the panels into docks, the commands to work, and everything back as it was."""
+"""The main window: it connects panels, docks and commands, and restores the last session."""
 
 from __future__ import annotations
 
@@ -123,11 +123,11 @@ class MainWindow(QMainWindow):
         return focus_next(self, forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        # From the bar on top, where Tab leads from a page on the whole window.
+        # Also from the top bar, which Tab reaches from a page on the whole window.
         if event.key() == Qt.Key.Key_Escape and self._is_full_page_open:
             self.parts.full.leave()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
-            # Qt presses buttons by Enter in dialogs only.
+            # Qt presses buttons by Enter only in dialogs.
             button = self.focusWidget()
             if isinstance(button, QPushButton | QToolButton):
                 button.click()
@@ -165,7 +165,7 @@ class MainWindow(QMainWindow):
 
     @property
     def built(self) -> bool:
-        """Whether nothing is left to build while nobody waits."""
+        """Whether everything is built that is built in idle time."""
         return self._idle_queue.done
 
     def _build_part(self, part: str) -> None:
@@ -180,19 +180,19 @@ class MainWindow(QMainWindow):
     # Opening and closing
 
     def start(self, library: Path | None = None, built: Callable[[], object] = lambda: None) -> None:
-        """After the first paint: open ``library`` or the last one and build the rest, then call ``built``."""
+        """Open ``library`` or the last one after the first paint, build the rest, then call ``built``."""
         self.context.messages.install_hooks()
         self._idle_queue.add(steps(self.jobs, partial(self.open_first, library), self._build_part))
         self._idle_queue.add([built])
 
     def open_first(self, library: Path | None) -> None:
-        """Open ``library`` or the last one, unless a person was faster."""
+        """Open ``library`` or the last one, unless the user already opened another."""
         chosen = library or self.context.settings.last_library
         if self.state.opening is None and chosen is not None and (library is not None or chosen.exists()):
             self.open_library(chosen)
 
     def open_library(self, path: Path) -> None:
-        """Open the library at ``path``; for looking only where another window has it."""
+        """Open the library at ``path``, read-only if another window has it open."""
         from semblance.app.shell.library_operations import open_library
 
         open_library(self.context, path.absolute())
@@ -225,7 +225,7 @@ class MainWindow(QMainWindow):
         self._lock.update()
 
     def _update_title(self) -> None:
-        """The library, and the kept search that is open, in the window's title."""
+        """Show the names of the library and of the saved search in the title."""
         library, search = self.state.library, self.state.search_name
         parts = [search, library.name if library else "", "Semblance"]
         self.setWindowTitle(" – ".join(part for part in parts if part))
@@ -233,7 +233,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         settings = self.context.settings
         if self.state.library is not None:
-            # The next start begins with another tab than the map.
+            # The next start does not show the map.
             self.parts.map_links.restore_dock()
             self.parts.layout.save()
         settings.set_bytes("geometry", self.saveGeometry())
@@ -287,7 +287,7 @@ class MainWindow(QMainWindow):
             self.parts.commands.run(command)
 
     def _show_message(self, message: Message) -> None:
-        """News without anything to do go to the status line: nothing a person is aiming at may move."""
+        """Show a message in the bar. Information without a hint goes to the status line, which moves no widget."""
         if message.level == "info" and not message.hint and not message.actions:
             self.status.show_message(message.what)
             return

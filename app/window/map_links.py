@@ -1,4 +1,4 @@
-"""The map and the grids tell each other which case is current and which are chosen."""
+"""Links the map and the lists of cases: current case and selection."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from semblance.app.window.dock_layout import DockLayout
     from semblance.app.window.panels import Panels
 
-#: The map wants this much height, px at text scale 1; lower docks grow when it is asked for.
+#: Preferred height of the map in px at text scale 1. A lower dock grows to it.
 HEIGHT = 400
-#: px by which a dock may miss the height it was given.
+#: Tolerance in px for a dock that was not resized by the user.
 _TOLERANCE = 4
 
 
 class MapLinks(QObject):
-    """Of one window."""
+    """The links between the map and the lists of one window."""
 
     def __init__(self, window: QMainWindow, panels: Panels, layout: DockLayout) -> None:
         super().__init__(window)
         self._window, self._panels, self._layout = window, panels, layout
-        #: The map, once it was looked at, and the case that is current.
+        #: The map, once it is built, and the current case.
         self._map: MapPage | None = None
         self._current = -1
         self._panels.evaluation.map_built.connect(self._connect_map)
-        #: Heights of the dock before it grew for the map, and then; ``None`` where it did not.
+        #: Heights of the dock before and after it grew for the map; ``None`` if it did not.
         self._grown_heights: tuple[int, int] | None = None
         self._panels.evaluation.header.changed.connect(lambda _tab: self.restore_dock())
         self._panels.library.grid.set_multiple(True)
@@ -47,7 +47,7 @@ class MapLinks(QObject):
         self._mark_selection()
 
     def show(self) -> None:
-        """The map, with room for it."""
+        """Show the map and make the dock high enough."""
         dock = self._layout.docks["evaluation"]
         dock.bring_to_front()
         self._panels.evaluation.show_map()
@@ -57,13 +57,13 @@ class MapLinks(QObject):
             self._window.resizeDocks([dock], [height], Qt.Orientation.Vertical)
 
     def restore_dock(self) -> None:
-        """The room the dock took for the map, when another tab is shown, unless a person sized it since."""
+        """Restore the height of the dock when another tab is shown, unless the user resized it."""
         dock, heights, self._grown_heights = self._layout.docks["evaluation"], self._grown_heights, None
         if heights is not None and not dock.isFloating() and abs(dock.height() - heights[1]) <= _TOLERANCE:
             self._window.resizeDocks([dock], [heights[0]], Qt.Orientation.Vertical)
 
     def _show_map_case(self, row: int) -> None:
-        """A case of the map is current in the library, and in the ranking where it is ranked."""
+        """Make a case of the map current in the library, and in the ranking if it is ranked."""
         ranking = self._panels.ranking.grid
         if ranking.model().place_of(row) >= 0:
             ranking.set_current(row)

@@ -1,4 +1,4 @@
-"""Messages that stay until read: what happened, to which file, and what to do."""
+"""The message bar: messages stay until they are closed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEVEL_NAMES = {"error": tr("error"), "warning": tr("warning"), "info": tr("info
 
 
 class MessageContent(Protocol):
-    """What a message is made of; see :class:`semblance.app.shell.messages.Message`."""
+    """The content of a message, see :class:`semblance.app.shell.messages.Message`."""
 
     @property
     def level(self) -> str: ...
@@ -45,7 +45,7 @@ class MessageContent(Protocol):
 
 
 class MessageView(QFrame):
-    """One message; ``closed`` is emitted when the user has read it."""
+    """One message. ``closed``: the user closed it."""
 
     closed = Signal()
 
@@ -96,9 +96,9 @@ class MessageView(QFrame):
 
 
 class MessageBar(QWidget):
-    """Messages above each other, the newest on top; beyond three the rest is folded behind a link.
+    """Messages above each other, the newest on top. A link shows those beyond the first three.
 
-    Takes no room while there is nothing to say. ``count_changed(n)`` follows the number of messages.
+    Hidden without messages. ``count_changed(n)``: the number of messages.
     """
 
     count_changed = Signal(int)
@@ -128,9 +128,9 @@ class MessageBar(QWidget):
     def add(
         self, level: str, what: str, hint: str = "", details: str = "", actions: Sequence[Action] = ()
     ) -> MessageView:
-        """Show a message of ``level`` error, warning or info; the same again only counts.
+        """Show a message of ``level`` error, warning or info. A repeated message is only counted.
 
-        ``actions`` are texts with what they do; ``details`` can be copied.
+        ``actions``: texts of buttons with their functions. ``details``: text to copy.
         """
         for view in self._views:
             if (view.level, view.what, view.hint) == (level, what, hint):
@@ -144,7 +144,7 @@ class MessageBar(QWidget):
         return view
 
     def show_message(self, message: MessageContent) -> MessageView:
-        """Show what a part of the program had to say."""
+        """Show a message of another part of the program."""
         return self.add(message.level, message.what, message.hint, message.details, message.actions)
 
     def messages(self) -> list[MessageView]:
@@ -152,7 +152,7 @@ class MessageBar(QWidget):
         return list(self._views)
 
     def remove(self, view: MessageView) -> None:
-        """Close one message; one that is closed already is left alone."""
+        """Close a message. One that is already closed is ignored."""
         if view in self._views:
             self._views.remove(view)
             view.hide()

@@ -1,4 +1,4 @@
-"""The command palette: every command by a few letters of its name, without the mouse."""
+"""The command palette: find and run every command with the keyboard."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class CommandPalette(QWidget):
-    """Lies over its window while it is open; typing narrows, Enter runs, Esc or a click outside closes."""
+    """Covers its window while it is open. Typing filters, Enter runs, Esc or a click outside closes."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -79,7 +79,7 @@ class CommandPalette(QWidget):
         self.hide()
 
     def open(self, entries: Sequence[CommandEntry]) -> None:
-        """Show ``entries``; what was run lately stands first."""
+        """Show ``entries``, those that were run recently first."""
         recent = {text: place for place, text in enumerate(self._recent)}
         self._entries = sorted(entries, key=lambda entry: recent.get(entry.text, _MAX_RECENT))
         self._focus_before = self._window.focusWidget()
@@ -91,11 +91,11 @@ class CommandPalette(QWidget):
         self.field.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def shown(self) -> list[CommandEntry]:
-        """What is listed now, in order."""
+        """The listed entries in order."""
         return [match.entry for match in self._model.matches]
 
     def dismiss(self) -> None:
-        """Close and give the focus back."""
+        """Close and restore the focus."""
         if self.isHidden():
             return
         self.hide()
@@ -225,7 +225,7 @@ class _MatchesModel(QAbstractListModel):
 
 
 class _CommandDelegate(QStyledItemDelegate):
-    """Icon, text with the found letters lit, category, shortcut."""
+    """Draws icon, text with the matching letters in bold, category and shortcut."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         return QSize(WIDTH, theme().px(_ROW))
@@ -268,7 +268,7 @@ class _CommandDelegate(QStyledItemDelegate):
 
     @staticmethod
     def _text(painter: QPainter, where: QRect, match: Match) -> int:
-        """Draw the text; gives the x of its end."""
+        """Draw the text; returns the x of its end."""
         tokens, entry = theme(), match.entry
         plain, bold = text_cache(BASE), text_cache(BASE, 600)
         shown, _ = plain.fitted(entry.text, where.width())

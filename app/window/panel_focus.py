@@ -1,4 +1,4 @@
-"""The keyboard goes to a panel, to what one does there most; and in which it is."""
+"""Commands that move the keyboard focus to a panel, and the panel that has it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from semblance.app.window.top_bar import TopBar
 
 
 class PanelFocus:
-    """The commands that give the keyboard to a panel."""
+    """The commands that move the focus to a panel."""
 
     def __init__(
         self, context: Context, panels: Panels, layout: DockLayout, full: FullPages, top: TopBar
@@ -33,8 +33,8 @@ class PanelFocus:
         }
 
     def to_library(self) -> None:
-        """To the cases of the library, which unfold where only the icon bar is seen; from them it folds again."""
-        # Behind the icon bar the cases may have kept the keyboard.
+        """Focus the cases of the library and expand the panel. In a narrow window a second call collapses it."""
+        # A collapsed list may still have the focus.
         seen = not self._layout.docks["library"].collapsed
         if self._layout.is_narrow and seen and self._panels.library.grid.hasFocus():
             self._layout.collapse_library()
@@ -45,13 +45,13 @@ class PanelFocus:
         _focus(self._panels.library.grid)
 
     def to_query(self) -> None:
-        """To the query's image."""
+        """Focus the query's image."""
         self._full.leave()
         self._show("query")
         _focus(self._panels.query.focus_target())
 
     def to_ranking(self) -> None:
-        """To the ranked cases, the nearest first."""
+        """Focus the similar cases."""
         self._full.leave()
         grid = self._panels.ranking.grid
         _focus(grid)
@@ -59,23 +59,23 @@ class PanelFocus:
             grid.set_current(grid.model().case_row(0))
 
     def to_side(self) -> None:
-        """To the tabs Why, Train and Refine."""
+        """Focus the tabs Why, Train and Refine."""
         self._full.leave()
         self._show("side")
         _focus(self._panels.side.header.tab_chooser)
 
     def to_evaluation(self) -> None:
-        """To the tabs of the evaluation."""
+        """Focus the tabs of the evaluation."""
         self._full.leave()
         self._show("evaluation")
         _focus(self._panels.evaluation.header.tab_chooser)
 
     def to_metric(self) -> None:
-        """To the choice of the metric; Tab goes on to the slider. A page on the whole window stays."""
+        """Focus the picker of the metric. A page on the whole window stays open."""
         _focus(self._top.metric_picker)
 
     def panel_of_keyboard(self) -> str:
-        """Which panel the keyboard is in: its help page's name."""
+        """The name of the help page of the focused panel."""
         if self._context.state.library is None:
             return "getting_started"
         widget = QApplication.focusWidget()

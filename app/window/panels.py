@@ -1,4 +1,4 @@
-"""The panels and pages of the window: each is built and connected when it is first asked for."""
+"""The panels and pages of the window, each built and connected on first use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ THUMBNAIL = 160
 
 
 class Panels(QObject):
-    """The panels of one window; what they ask of the window are this object's signals.
+    """The panels of one window. Their requests to the window are this object's signals.
 
     ``help_requested(page)`` · ``case_menu_requested(case_row, where)`` · ``compare_requested(case_row)`` ·
     ``page_closed(name)``: a page on the whole window · ``full_size_requested``: the query's image ·
@@ -56,7 +56,7 @@ class Panels(QObject):
     concepts_changed = Signal()
 
     def __init__(self, context: Context, stack: QStackedWidget, parent: QObject) -> None:
-        """``stack``: where the pages in the middle of the window are."""
+        """``stack``: the pages in the middle of the window."""
         super().__init__(parent)
         self._context, self._stack = context, stack
 
@@ -68,7 +68,7 @@ class Panels(QObject):
 
     @property
     def concept_conditions(self) -> set[str]:
-        """What commands on concepts need, as far as it is there."""
+        """The met conditions of commands on concepts."""
         concepts = Panels.concepts.built(self)
         return concepts.available if concepts is not None else set()
 
@@ -115,6 +115,7 @@ class Panels(QObject):
 
         made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
+        made.judged.connect(self._judge_case)
         made.menu_requested.connect(self.case_menu_requested)
         return made
 
@@ -123,6 +124,7 @@ class Panels(QObject):
         from semblance.app.search.query.full_size_page import FullSizePage
 
         made = FullSizePage(self._context)
+        made.judged.connect(self._judge_case)
         self._add_page(made, "large")
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
         return made
@@ -190,17 +192,17 @@ class Panels(QObject):
     # Requests
 
     def show_training(self) -> None:
-        """Show the Train panel; the keyboard goes to its button."""
+        """Show the Train panel and focus its button."""
         self.side_requested.emit("train")
         self.side.train.train_button.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def is_in_ranking(self) -> bool:
-        """Whether the keyboard is among the similar cases."""
+        """Whether the focus is in the similar cases."""
         focus = QApplication.focusWidget()
         return focus is not None and self.ranking.isAncestorOf(focus)
 
     def cases_in_use(self) -> RankingPanel | LibraryPanel:
-        """The list of cases the keyboard is in; the library where it is in neither."""
+        """The list of cases with the focus, else the library."""
         return self.ranking if self.is_in_ranking() else self.library
 
     def cases_shown(self) -> list[str]:
@@ -214,11 +216,14 @@ class Panels(QObject):
     def _go_to(self, case_row: int) -> None:
         self.ranking.grid.set_current(case_row)
 
+    def _judge_case(self, case_row: int, mark: int) -> None:
+        self.ranking.card_feedback.judge(mark, [case_row])
+
     def _connect_help(self, header: PanelHeader | TabHeader, page: str) -> None:
         header.help_requested.connect(lambda: self.help_requested.emit(page))
 
     def _add_page(self, page: FullPage, name: str, panes: Sequence[ImagePane] = ()) -> None:
-        """A page on the whole window; ``panes`` keep no slices until it is shown."""
+        """Add a page on the whole window. ``panes`` load no slices until it is shown."""
         self._stack.addWidget(page)
         for pane in panes:
             pane.slices.release_memory()

@@ -1,4 +1,4 @@
-"""What the window is made of once a library is needed, and what these parts ask of each other."""
+"""The parts of the window that a library needs, and the connections between them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from semblance.app.window.top_bar import TopBar
 
 
 class WindowParts(QObject):
-    """The panels, docks, pages and commands of one window, connected; panels are built when asked for."""
+    """The panels, docks, pages and commands of one window. Panels are built on first use."""
 
     def __init__(self, context: Context, window: QMainWindow, stack: QStackedWidget, top: TopBar) -> None:
         super().__init__(window)
@@ -52,7 +52,7 @@ class WindowParts(QObject):
         return SearchView(self._context, self.panels.query, self.panels.ranking, self)
 
     def show_map(self) -> None:
-        """The map of the library, with room for it."""
+        """Show the map of the library."""
         self.map_links.show()
 
     def record_view(self) -> None:
@@ -62,7 +62,7 @@ class WindowParts(QObject):
             view.autosave.capture_view()
 
     def show_case_menu(self, case_row: int, where: QPoint) -> None:
-        """What can be done with a case of the library, wherever it is shown."""
+        """Show the menu of a case."""
         examples = self.commands.examples
         show_case_menu(self._context, self.panels, self.full, examples, self._window, case_row, where)
 
@@ -71,6 +71,6 @@ class WindowParts(QObject):
         attrgetter(part)(self)
 
     def save_before_end(self) -> None:
-        """Save what is to outlast the window."""
+        """Save the judgements and the view before the window is closed."""
         refine_metric.wait_for_judgements(self._context)
         library_operations.save_view_before_exit(self._context)

@@ -1,4 +1,4 @@
-"""The three choices in the top bar: library, features, metric."""
+"""The three pickers in the top bar: library, features, metric."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def make_pickers(context: Context) -> list[Picker]:
 
     def metrics() -> list[QAction]:
         available = state.library.metrics if state.library else ()
-        # The steps of a slider are one choice; where between them is the slider's matter.
+        # All steps of a slider are one choice here. The slider chooses the step.
         names = dict.fromkeys(_shown_name(m) for m in available)
         chosen = _shown_name(state.metric) if state.metric else ""
         return [_make_action(n, n == chosen, partial(choose, n)) for n in names]
@@ -84,6 +84,6 @@ def _make_action(text: str, checked: bool, run: Callable[[], object]) -> QAction
     action = QAction(text.replace("&", "&&"))
     action.setCheckable(True)
     action.setChecked(checked)
-    # The signal tells whether it is checked: no argument that `run` has a use for.
+    # `triggered` passes whether the action is checked, which `run` does not need.
     action.triggered.connect(lambda _checked: run())
     return action

@@ -1,10 +1,10 @@
-"""Imports the window, the asking and the looking process will need, done before somebody waits for them."""
+"""Imports that the window and its processes will need, done before a user waits for them."""
 
 from __future__ import annotations
 
 from semblance.core.tasks import SILENT, Reporter
 
-#: What opening a library needs and the first paint does not, in portions of at most 0.05 s.
+#: Modules for opening a library that the first paint does not need, in steps of at most 0.05 s.
 OPEN_MODULES = (
     "numpy._core",
     "semblance.core.library.importers.registry",
@@ -13,7 +13,7 @@ OPEN_MODULES = (
     "semblance.core.workflows.searches.rank_cases",
     "semblance.app.shell.library_operations",
 )
-#: What showing it needs.
+#: Modules for showing a library.
 SHOW_MODULES = (
     "semblance.app.search.feedback.refine_metric",
     "semblance.app.viewer.image_pane",
@@ -23,7 +23,7 @@ SHOW_MODULES = (
     "semblance.app.window.commands",
     "semblance.app.window.parts",
 )
-#: What the first of the larger dialogs, and the first sight of the map, would stop to read.
+#: Modules for the larger dialogs and the map.
 LATER_MODULES = (
     "semblance.core.workflows.evaluation.map_library",
     "semblance.app.evaluation.map.map_page",

@@ -1,4 +1,4 @@
-"""The panels at the right, one tab each: Why, Train, Refine."""
+"""The side panel with the tabs Why, Train and Refine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ("why", "train", "refine")
 
 
 class SidePanel(QWidget):
-    """Three panels, of which one is seen; each is built when it is first shown.
+    """Three panels in tabs, each built when it is first shown.
 
     ``help_requested(name)`` · ``save_requested``: name the refined metric · ``case_requested(case_row)``: show a
     judged case in the ranking · ``slider_requested``: prepare the steps between visual and diagnostic likeness ·
@@ -77,7 +77,7 @@ class SidePanel(QWidget):
 
     @lazy_part
     def _refine_parts(self) -> tuple[RefinePanel, QuestionSection, ConceptsSection]:
-        """The panel with the two sections that stand in it."""
+        """The Refine panel with its two sections."""
         panel = RefinePanel(self._context, self._thumbnails)
         panel.train_requested.connect(lambda: self.show_tab("train"))
         panel.save_requested.connect(self.save_requested)
@@ -97,7 +97,7 @@ class SidePanel(QWidget):
         return built is not None and widget is built[1]
 
     def follow(self, case_row: int) -> None:
-        """Tell of this case of the ranking why it stands where it does."""
+        """Explain the rank of this case."""
         self._case = case_row
         why = SidePanel.why.built(self)
         if why is not None:
@@ -105,7 +105,7 @@ class SidePanel(QWidget):
 
     @property
     def current(self) -> str:
-        """The name of the panel that is seen."""
+        """The name of the panel shown."""
         return NAMES[self.header.tabs.currentIndex()]
 
     def show_tab(self, name: str) -> None:
@@ -118,6 +118,6 @@ class SidePanel(QWidget):
         self._pages.setCurrentWidget(page)
 
     def _add(self, page: QWidget) -> None:
-        # A tab nobody looks at asks for no room.
+        # Hidden tabs must not influence the size.
         page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self._pages.addWidget(page)

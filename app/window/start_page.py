@@ -1,4 +1,4 @@
-"""What a first start shows: the demo, a new library, an open one, and what was open lately."""
+"""The start page: the demo, a new library, opening one, and recent libraries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ KINDS = tr("DICOM · mammograms · ultrasound · folders as findings · zips of 
 
 
 class StartPage(QScrollArea):
-    """Begin with a library.
+    """The page to choose a library.
 
     ``demo_requested`` · ``new_requested`` · ``open_requested`` · ``recent_requested(path)`` · ``dropped(path)`` a
     file or folder dropped on the page · ``glossary_requested`` the glossary.
@@ -112,7 +112,7 @@ class StartPage(QScrollArea):
         return self._demo.button
 
     def set_recent(self, paths: Sequence[Path | str]) -> None:
-        """Libraries opened lately, newest first; those that are gone say so."""
+        """Show recent libraries, the newest first. Those that do not exist are marked."""
         while item := self._recent.takeAt(0):
             widget = item.widget()
             if widget is not None:
@@ -124,7 +124,7 @@ class StartPage(QScrollArea):
             self._recent.addWidget(self._recent_line(Path(path)))
 
     def set_dragging(self, dragging: bool) -> None:
-        """Whether something that could be opened is held over the window."""
+        """Whether something that can be opened is dragged over the window."""
         self.drop_zone.set_dragging(dragging)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -256,17 +256,17 @@ class _StartCard(QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        # A layout inside a scroll area does not ask wrapped text for its height.
+        # A layout in a scroll area ignores the height of wrapped text.
         margins = self.contentsMargins() + self._inside.contentsMargins()
         text = self._text.heightForWidth(self.width() - margins.left() - margins.right())
         rest = theme().px(26) + theme().px(24) + 2 * 14 + margins.top() + margins.bottom()
-        # Beside each other they are alike; below each other each takes what it needs.
+        # Side by side the cards are equally high, below each other as high as necessary.
         least = theme().px(178) if self.width() < theme().px(400) else 0
         self.setMinimumHeight(max(least, text + rest))
 
 
 class _DropZone(QWidget):
-    """Says where things can be dropped; the whole window takes them."""
+    """A hint that files can be dropped. The whole window accepts them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -301,7 +301,7 @@ class _DropZone(QWidget):
 
 
 def _spaced(text: str) -> str:
-    """Body text with room between its lines."""
+    """Text with more space between its lines."""
     return f'<p style="line-height: 135%; margin: 0">{text}</p>'
 
 

@@ -1,4 +1,4 @@
-"""What a window does after its first paint, a short step at a time: a library and the rest of it."""
+"""The steps of a window after its first paint: open a library and build the rest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def steps(
     jobs: Jobs, open_library: Callable[[], object], build: Callable[[str], object]
 ) -> Iterator[Callable[[], object]]:
     """Open a library, ``build`` each of :data:`PARTS`, and preload what will be asked for."""
-    # What comes from other processes is on its way while the rest of the window is built.
+    # The other processes work while the rest of the window is built.
     yield partial(jobs.preload, Lane.READ, preload_reading)
     yield from (partial(import_module, name) for name in OPEN_MODULES)
     yield open_library

@@ -1,4 +1,4 @@
-"""The line at the bottom: what is open, what could not be read, and the jobs under way."""
+"""The status line: the open library, unreadable files, and running jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from semblance.app.widgets.progress_line import ProgressLine
 from semblance.core.language import tr, tr_n
 
 HEIGHT = 28
-#: How long news stay.
+#: How long a message is shown.
 MESSAGE_MS = 8000
 
 
@@ -55,7 +55,7 @@ class StatusLine(QFrame):
         self._renew()
 
     def show_message(self, text: str) -> None:
-        """Say something that needs no answer; it leaves by itself."""
+        """Show a message for some seconds."""
         self._message.setText(text)
         self._clear_timer.start()
 
@@ -84,7 +84,7 @@ class StatusLine(QFrame):
 
 
 class JobStrip(QWidget):
-    """The job started last; a click on its line lists all."""
+    """The job started last, and a button that lists all."""
 
     list_requested = Signal()
 

@@ -48,10 +48,10 @@ def _develop(rng: np.random.Generator, attenuation: Field, depth: Field) -> npt.
     shape = attenuation.shape
     counts = np.exp(-1.1 * attenuation)
     noise = rng.standard_normal(shape, dtype=np.float32) * np.sqrt(counts + 0.05)
-    seen = gaussian_filter(attenuation, 0.55) + 0.022 * gaussian_filter(noise, 0.5)
+    assigned = gaussian_filter(attenuation, 0.55) + 0.022 * gaussian_filter(noise, 0.5)
     low = FAT - rng.uniform(0.28, 0.40)
-    high = np.percentile(seen[depth > 6.0], 99.7) * 0.6 + (FAT + 0.62) * 0.4
-    level = np.clip((seen - low) / (high - low), 0.0, 1.1)
+    high = np.percentile(assigned[depth > 6.0], 99.7) * 0.6 + (FAT + 0.62) * 0.4
+    level = np.clip((assigned - low) / (high - low), 0.0, 1.1)
     curve = level ** rng.uniform(1.0, 1.25) * rng.uniform(0.86, 0.95)
     air = np.clip(depth / 1.2 + 0.5, 0.0, 1.0)
     shown = (curve * air + 0.012) * 255
@@ -74,11 +74,11 @@ def plan(rng: np.random.Generator, patients: int) -> list[Lesion]:
     owners += sorted(rng.choice(patients, size=int(0.4 * patients), replace=False).tolist())
     malignant = np.arange(len(owners)) % 2 == 1
     rng.shuffle(malignant)
-    seen: dict[int, int] = {}
+    assigned: dict[int, int] = {}
     out = []
     for owner, is_malignant in zip(owners, malignant, strict=True):
-        seen[owner] = seen.get(owner, 0) + 1
-        out.append(Lesion(owner, seen[owner], bool(rng.random() < 0.5), bool(is_malignant)))
+        assigned[owner] = assigned.get(owner, 0) + 1
+        out.append(Lesion(owner, assigned[owner], bool(rng.random() < 0.5), bool(is_malignant)))
     return sorted(out, key=lambda lesion: (lesion.patient, lesion.number))
 
 

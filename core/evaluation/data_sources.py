@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,20 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
     Copies of an image, and regions of one image, are one unit, so that they are on the same side of a split.
     """
     rows, numbers = library.features.read(feature_set)
+    made_by = {"version": feature_set.version, **feature_set.settings}
+    return case_data(library, rows, numbers, feature_set.columns, attributes, made_by)
+
+
+def case_data(
+    library: Library,
+    rows: npt.NDArray[np.int64],
+    X: npt.NDArray[Any],
+    columns: Sequence[tuple[str, str]] = (),
+    attributes: Sequence[str] = (),
+    made_by: Mapping[str, Any] | None = None,
+) -> EvaluationData:
+    """The cases ``rows`` (n,) with the numbers ``X`` (n, d), whose ``columns`` are (name, group); else as
+    :func:`library_data`."""
     facts = {
         int(r.id): (r.finding or "", r.patient or "", r.case_id, r.content)
         for r in library.catalogue.all_cases()
@@ -79,11 +93,11 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
     kinds = {source.kind for source in library.catalogue.sources()}
     attribute_values = library.catalogue.attributes(attributes) if attributes else {}
     return EvaluationData(
-        numbers,
+        X,
         np.array([facts[int(row)][0] for row in rows], dtype=np.str_),
         np.array(patients, dtype=np.str_) if any(patients) else None,
-        tuple(name for name, _ in feature_set.columns),
-        feature_set.groups,
+        tuple(name for name, _ in columns),
+        tuple(group for _, group in columns),
         str(library.path),
         masses=bool(kinds & {"mammograms", "ultrasound"}),
         case_rows=rows,
@@ -93,7 +107,7 @@ def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence
             name: np.array([attribute_values[int(row)].get(name, "") for row in rows], dtype=np.str_)
             for name in attributes
         },
-        made_by={"version": feature_set.version, **feature_set.settings},
+        made_by=made_by or {},
     )
 
 

@@ -12,12 +12,12 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
+from semblance.core.evaluation.query_sample import sampled_queries
 from semblance.core.evaluation.result import number_or_none
 from semblance.core.evaluation.roc import auc_with_interval, is_defined, roc
 from semblance.core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
 from semblance.core.evaluation.splits import Rows, check_leakage_between, patient_codes, patients_known
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 HELD_OUT_PATIENTS = tr_lazy("held-out patients")
 HELD_OUT_CASES = tr_lazy("held-out cases, unknown patients")
-#: Held-out cases that are queries at most. Of more, a stratified sample gives the scores to within 1.5 percentage
-#: points in 95 of 100 samples, and their intervals say so.
-MOST_QUERIES = 4_000
 #: Number of nearest cases for the score of a finding.
 FINDING_K = 10
 
@@ -226,8 +223,8 @@ def evaluate_metric(
 ) -> MetricScores:
     """Scores of ``metric``, fitted on the rows ``train`` of ``data``, on the rows ``test``.
 
-    Intervals over queries are bootstrapped (whole patients where they are known), seeded by ``seed``. Of more than
-    :data:`MOST_QUERIES` rows a sample asks; all of them answer.
+    Intervals over queries are bootstrapped (whole patients where they are known), seeded by ``seed``. Of many rows
+    those of :func:`sampled_queries` are the queries; all of them are retrieved.
 
     Raises:
         BadInput: a case or a patient is on both sides, a side is empty, or rows the metric cannot take.
@@ -242,7 +239,7 @@ def evaluate_metric(
     test_findings = findings[test]
     patients = patient_codes(data.units, data.n_cases)
     test_patients = None if patients is None else patients[test]
-    queries = sampled_queries(test_findings, seed)
+    queries = sampled_queries(test_findings, data.n_cases, seed)
     query_findings = test_findings[queries]
     query_patients = None if test_patients is None else test_patients[queries]
     reporter.progress(0, 3, "Retrieval accuracy")
@@ -283,14 +280,6 @@ def evaluate_metric(
     return scores
 
 
-def sampled_queries(findings: Rows, seed: int) -> Rows:
-    """Which of the held-out cases with ``findings`` (t,) are queries: all, or a stratified sample of
-    :data:`MOST_QUERIES`."""
-    if len(findings) <= MOST_QUERIES:
-        return np.arange(len(findings))
-    return stratified_sample(findings, max(MOST_QUERIES, len(np.unique(findings))), seed)
-
-
 def accuracy_of_queries(
     metric: Metric, data: EvaluationData, test: Rows, k: int = 10, seed: int = 0, reporter: Reporter = SILENT
 ) -> Matrix:
@@ -304,7 +293,7 @@ def accuracy_of_queries(
     patients = patient_codes(data.units, data.n_cases)
     rows = metric.transform(data.X[test])
     findings = np.unique(data.y, return_inverse=True)[1][test]
-    queries = sampled_queries(findings, seed)
+    queries = sampled_queries(findings, data.n_cases, seed)
     distances = distances_after_steps(metric.distance, rows[queries], rows)
     test_patients = None if patients is None else patients[test]
     accuracy = np.full(len(test), np.nan)

@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.calibration import NeighbourVotes
+from semblance.core.evaluation.query_sample import query_limit
 from semblance.core.retrieval.index import Index, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.tasks import SILENT, Reporter
 
-#: Maximum number of held-out queries; more change the result very little.
-MAX_QUERIES = 4000
 VOTERS = 10
 
 
@@ -47,8 +46,12 @@ def neighbour_votes(
     queries = np.array([place for place in queries.tolist() if findings[place]], dtype=np.intp)
     if len(names) < 2 or not len(queries):
         return None
-    if len(queries) > MAX_QUERIES:
-        queries = np.sort(np.random.default_rng(seed).choice(queries, MAX_QUERIES, replace=False))
+    limit = query_limit(len(findings))
+    if len(queries) > limit:
+        queries = np.sort(np.random.default_rng(seed).choice(queries, limit, replace=False))
+    numbers: dict[object, int] = {}
+    # Numbers compare much faster than names.
+    patient_numbers = np.array([numbers.setdefault(name, len(numbers)) for name in patients.tolist()])
     finding = names[-1] if len(names) == 2 else None
     votes, voters, truth = (np.zeros(len(queries), dtype=np.int64) for _ in range(3))
     for position, place in enumerate(queries.tolist()):
@@ -59,10 +62,10 @@ def neighbour_votes(
             np.asarray(coordinates[place], dtype=np.float64),
             None if ties is None else np.asarray(ties[place], dtype=np.float64),
             place,
-            patients[place] or None,
+            int(patient_numbers[place]) if patients[place] else None,
             int(keys[place]),
         )
-        nearest = rank(index, query, VOTERS, patients=patients, keys=keys).rows.tolist()
+        nearest = rank(index, query, VOTERS, patients=patient_numbers, keys=keys).rows.tolist()
         counts = Counter(name for neighbour in nearest if (name := findings[neighbour]))
         voted_finding = (
             finding if finding is not None else max(counts, key=lambda name: counts[name], default=names[0])

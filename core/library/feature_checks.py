@@ -46,8 +46,8 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
     store = features.store_of(feature_set)
     array = _open_array(store, len(feature_set.columns), max(needed, default=-1) + 1)
     if array is None:
-        lost = sum(counts.values())
-        return StoreState(False, False, tuple(needed), lost, 0)
+        n_lost = sum(counts.values())
+        return StoreState(False, False, tuple(needed), n_lost, 0)
     sums = features.chunk_sums(feature_set)
     damaged = []
     for done, number in enumerate(needed):
@@ -55,9 +55,9 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
         reporter.progress(done, len(needed), tr_lazy("Checking {feature_set}", feature_set=feature_set.name))
         if not _is_intact(array, number, known[number]) or _is_changed(features, feature_set, number, sums):
             damaged.append(number)
-    lost = sum(counts[number] for number in damaged)
+    n_lost = sum(counts[number] for number in damaged)
     checked = any(type(codec).__name__ == "Crc32cCodec" for codec in array.metadata.codecs)
-    return StoreState(True, checked, tuple(damaged), lost, sum(counts.values()) - lost)
+    return StoreState(True, checked, tuple(damaged), n_lost, sum(counts.values()) - n_lost)
 
 
 def _open_array(store: Path, width: int, chunks: int) -> Any:

@@ -18,7 +18,7 @@ from semblance.core.library.schema import judgements, searches
 _OWN = "("
 _DELETED = "(deleted) "
 #: Number of deleted searches that can be restored; older ones are removed.
-MOST_DELETED = 20
+MAX_DELETED = 20
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def delete_search(catalogue: Catalogue, name: str) -> str:
             sa.select(searches.c.id)
             .where(searches.c.name.startswith(_DELETED, autoescape=True))
             .order_by(searches.c.name.desc())
-            .offset(MOST_DELETED)
+            .offset(MAX_DELETED)
         ).scalars()
         connection.execute(searches.delete().where(searches.c.id.in_(list(oldest))))
     return token

@@ -97,7 +97,7 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
     text_width = width - 2 * _SIDE
     frame = Frame(_SIDE, _BOTTOM, text_width, height - _TOP - _BOTTOM, 0, 0, 0, 0)
     layout.addPageTemplates(PageTemplate(frames=[frame]))
-    layout.build(_story(document, text_width), canvasmaker=_numbered_canvas(document))
+    layout.build(_flowables(document, text_width), canvasmaker=_numbered_canvas(document))
     return out.getvalue()
 
 
@@ -149,9 +149,9 @@ def _elide(text: str, size: float, text_width: float) -> str:
     return f"{text}…"
 
 
-def _story(document: ReportDocument, text_width: float) -> list[Any]:
+def _flowables(document: ReportDocument, text_width: float) -> list[Any]:
     marks = document.marks()
-    story = [
+    flowables = [
         *_letterhead(document, text_width),
         paragraph(document.title, TITLE),
         paragraph(f"{document.library}  ·  {document.metric}", QUIET),
@@ -162,20 +162,20 @@ def _story(document: ReportDocument, text_width: float) -> list[Any]:
         *_ranking(document, marks, text_width),
     ]
     if document.judgements:
-        story += [*_heading(tr("Judgements")), _judgements(document, text_width)]
+        flowables += [*_heading(tr("Judgements")), _judgements(document, text_width)]
     if document.card:
         measured = f"  ({translate(as_lazy(document.measured_on))})" if document.measured_on else ""
-        story += [*_heading(tr("Metric") + measured), _facts(document.card, text_width)]
+        flowables += [*_heading(tr("Metric") + measured), _facts(document.card, text_width)]
     if document.plots:
-        story += [*_heading(tr("Evaluation"), 180), *_plots(document.plots, text_width)]
+        flowables += [*_heading(tr("Evaluation"), 180), *_plots(document.plots, text_width)]
     if document.notes:
-        story += _heading(tr("Notes"))
-        story += [paragraph(f"–  {translate(note)}", BODY) for note in document.notes]
-    story += [Spacer(0, 12), HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=5)]
-    story.append(paragraph(" ".join(map(translate, document.removed)), FAINT))
+        flowables += _heading(tr("Notes"))
+        flowables += [paragraph(f"–  {translate(note)}", BODY) for note in document.notes]
+    flowables += [Spacer(0, 12), HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=5)]
+    flowables.append(paragraph(" ".join(map(translate, document.removed)), FAINT))
     if document.versions:
-        story.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
-    return story
+        flowables.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
+    return flowables
 
 
 def _letterhead(document: ReportDocument, text_width: float) -> list[Any]:
@@ -338,15 +338,15 @@ def _plots(plots: Sequence[Plot], text_width: float) -> list[Any]:
     gap = 14.0
     width = text_width if len(plots) == 1 else (text_width - gap) / 2
     cells = [_figure(plot, min(width, 120 * mm)) for plot in plots]
-    story: list[Any] = []
+    flowables: list[Any] = []
     for start in range(0, len(cells), 2):
         pair = cells[start : start + 2]
         widths = [width + (gap if len(plots) > 1 else 0), width][: len(pair)]
         table = Table(
             [pair], colWidths=widths, hAlign="LEFT", style=_plain_style(("VALIGN", (0, 0), (-1, -1), "TOP"))
         )
-        story += [KeepTogether([table]), Spacer(0, 10)]
-    return story
+        flowables += [KeepTogether([table]), Spacer(0, 10)]
+    return flowables
 
 
 def _figure(plot: Plot, width: float) -> list[Any]:

@@ -42,8 +42,8 @@ def _one_source(spec: CasesSpec, attributes: Sequence[str], seed: int) -> Experi
     if n_duplicates:
         notes += (
             tr_lazy(
-                "{n} cases of {data} look like another of no known patient, as images saved anew or taken "
-                "a moment later do: scores may be too good.",
+                "{n} cases of {data} are near-duplicates of cases that may be of the same patient. Patients are "
+                "unknown, so scores may be too high.",
                 n=n_duplicates,
                 data=data.name,
             ),

@@ -141,9 +141,9 @@ def _version_note(state: ExperimentState) -> list[str]:
     text = "; ".join(f"{name} {', '.join(numbers)}" for name, numbers in several.items())
     return [
         tr_lazy(
-            "Cells were measured with several versions ({told}), which may give other numbers: for a fair "
-            "comparison run it once more into a new folder.",
-            told=text,
+            "Cells were measured with several versions ({versions}), which may give different numbers. "
+            "For a fair comparison run the experiment again into a new folder.",
+            versions=text,
         )
     ]
 

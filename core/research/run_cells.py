@@ -181,7 +181,7 @@ def _read_cases(
     if not contents:
         raise BadInput(
             "None of the cases can be used.",
-            tr_lazy("The first said: {known}", known=case_facts[0]["problem"]),
+            tr_lazy("The first problem: {problem}", problem=case_facts[0]["problem"]),
         )
     return contents, case_facts
 

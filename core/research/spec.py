@@ -103,7 +103,7 @@ _CASES_TYPES: dict[str, type] = {
 }  # fmt: skip
 _SHAPE = (
     'Write {"table": "wine.csv"} or {"library": "breasts.semblance", "features": "gabor"}; '
-    "the help page 'Experiments' tells all keys."
+    "the help page 'Experiments' lists all keys."
 )
 
 
@@ -335,7 +335,7 @@ class ExperimentSpec:
                 if one in labels[:place]:
                     label = one if isinstance(one, str) else self.cases[place].name
                     raise BadArguments(
-                        tr_lazy("The {what} '{told}' stand twice in the experiment.", what=what, told=label),
+                        tr_lazy("The {what} '{label}' is in the experiment twice.", what=what, label=label),
                         "Name each once.",
                     )
         if self.n_cells > MAX_CELLS:
@@ -358,7 +358,7 @@ def _find_file(folder: Path, file: str) -> Path:
 def _check_keys(values: Any, kind: Any, what: str) -> None:
     if not isinstance(values, Mapping):
         raise BadArguments(
-            tr_lazy("What is said of {what} is no table of keys and values.", what=what),
+            tr_lazy("No table of keys and values is given for {what}.", what=what),
             "Look at the help page.",
         )
     known = [one.name for one in fields(kind)]

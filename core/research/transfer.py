@@ -58,10 +58,10 @@ def _check_features(train: ExperimentCases, test: ExperimentCases) -> None:
     difference = tr_lazy(" Only one of them has: {differ}.", differ=", ".join(different)) if different else ""
     raise BadInput(
         tr_lazy(
-            "{train} and {test} do not have the same features.{told}",
+            "{train} and {test} do not have the same features.{difference}",
             train=a.name,
             test=b.name,
-            told=difference,
+            difference=difference,
         ),
         "Extract the same feature set of both, or give the tables the same columns in the same order.",
     )
@@ -74,11 +74,12 @@ def _check_settings(train: EvaluationData, test: EvaluationData) -> None:
         return
     raise BadInput(
         tr_lazy(
-            "The features of {train} and {test} were not made alike: {ours} and {theirs}.",
+            "The features of {train} and {test} were extracted with different settings: {train_settings} and "
+            "{test_settings}.",
             train=train.name,
             test=test.name,
-            ours=_differing(train_settings, test_settings),
-            theirs=_differing(test_settings, train_settings),
+            train_settings=_differing(train_settings, test_settings),
+            test_settings=_differing(test_settings, train_settings),
         ),
         "Extract them in both libraries with the same settings and this version of Semblance.",
     )

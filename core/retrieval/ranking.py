@@ -30,7 +30,7 @@ class EmbeddedQuery:
     embedded: Matrix
     tie_break: Matrix | None = None
     row: int | None = None
-    patient: str | None = None
+    patient: str | int | None = None
     key: int = -1
     same_patient: Rows | None = None
     copies: Rows | None = None

@@ -161,11 +161,11 @@ def choose_question(
 
 
 def draw_query(
-    asked: Collection[int], rng: np.random.Generator, allowed: npt.NDArray[np.bool_]
+    known: Collection[int], rng: np.random.Generator, allowed: npt.NDArray[np.bool_]
 ) -> int | None:
-    """Draw another query among the cases that are ``allowed`` (n,) and not ``asked`` yet."""
+    """Draw another query among the cases that are ``allowed`` (n,) and not ``known`` yet."""
     available = allowed.copy()
-    available[list(asked)] = False
+    available[list(known)] = False
     left = np.flatnonzero(available)
     return int(rng.choice(left)) if len(left) else None
 

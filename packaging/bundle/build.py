@@ -61,10 +61,11 @@ def main() -> int:
 
 def convert_encoder(folder: Path) -> None:
     """The encoder as the program runs it: the bundle has neither its weights nor what converts them."""
-    from semblance.core.features.encoder.model_file import convert
+    from semblance.core.features.encoder.model_file import RANDOM, TRAINED, convert
 
     shutil.rmtree(folder, ignore_errors=True)
-    convert(folder)
+    for weights in (TRAINED, RANDOM):
+        convert(folder, weights)
 
 
 def freeze() -> None:

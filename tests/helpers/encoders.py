@@ -52,6 +52,42 @@ def averages(path, *, batch="n", size=4, channels=3, external=None, kind=1):
     )
 
 
+def transformer(path, *, size=16, patch=8, width=6, seed=0):
+    """A vision transformer of one block: patches and a class token attend to each other; (n, tokens, width)."""
+    from onnx import helper
+
+    rng = np.random.default_rng(seed)
+    tokens = (size // patch) ** 2
+    weights = [
+        ("patches", rng.normal(size=(width, 3, patch, patch)).astype(np.float32) / patch),
+        ("shape", np.array([0, width, tokens])),
+        ("token", rng.normal(size=(1, 1, width)).astype(np.float32)),
+        ("query", rng.normal(size=(width, width)).astype(np.float32)),
+        ("many", np.array([1, width])),
+    ]
+    nodes = [
+        helper.make_node("Conv", ["pixels", "patches"], ["maps"], strides=[patch, patch]),
+        helper.make_node("Reshape", ["maps", "shape"], ["rows"]),
+        helper.make_node("Transpose", ["rows"], ["embedded"], perm=[0, 2, 1]),
+        helper.make_node("Shape", ["embedded"], ["n"], start=0, end=1),
+        helper.make_node("Concat", ["n", "many"], ["token_shape"], axis=0),
+        helper.make_node("Expand", ["token", "token_shape"], ["class_token"]),
+        helper.make_node("Concat", ["class_token", "embedded"], ["all"], axis=1),
+        helper.make_node("MatMul", ["all", "query"], ["queries"]),
+        helper.make_node("Transpose", ["all"], ["keys"], perm=[0, 2, 1]),
+        helper.make_node("MatMul", ["queries", "keys"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["attention"], axis=2),
+        helper.make_node("MatMul", ["attention", "all"], ["features"]),
+    ]
+    return save(
+        path,
+        nodes,
+        [("pixels", ["n", 3, size, size])],
+        [("features", ["n", tokens + 1, width])],
+        weights,
+    )
+
+
 def settings(path, **values):
     path.write_text(json.dumps({"input_size": 4} | values), encoding="utf-8")
     return path

@@ -39,7 +39,7 @@ def link_cached_encoder(cache: Path) -> None:
     """Link the converted encoder of ``cache`` into the private home, because converting takes seconds."""
     for file in cache.glob("*.onnx"):
         folder = _encoder_folder()
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         os.link(file, folder / file.name)
 
 

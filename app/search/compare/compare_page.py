@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
 from semblance.app.search.compare.compare_facts import CompareFacts
 from semblance.app.search.compare.compare_header import CompareHeader
+from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
@@ -50,6 +51,7 @@ class ComparePage(FullPage):
     """Follows the query and its ranking. ``closed``: the user goes back to the ranking."""
 
     menu_requested = Signal(int, QPoint)
+    judged = Signal(int, int)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
@@ -77,7 +79,9 @@ class ComparePage(FullPage):
             tr("The region drawn on the ranked case becomes the query (Ctrl+Return)")
         )
         self.search_region.hide()
-        for widget in (self.search_region, self.previous, self.next, self.draw, self.measure, self.linked):
+        self.feedback = FeedbackButtons(context)
+        tools = (self.draw, self.measure, self.linked)
+        for widget in (self.search_region, self.feedback, self.previous, self.next, *tools):
             self.header.add_action(widget)
 
         self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
@@ -112,6 +116,7 @@ class ComparePage(FullPage):
         self.linked.toggled.connect(lambda on: self._synchronise(0) if on else None)
         self.measure.toggled.connect(self._measure)
         self.draw.toggled.connect(self._draw)
+        self.feedback.judged.connect(self.judged)
         self.search_region.clicked.connect(self.search_with_region)
         self.panes[1].view.region.changed.connect(lambda _region: self._update_region())
         self.strip.current_changed.connect(self._show_row)
@@ -166,6 +171,7 @@ class ComparePage(FullPage):
 
     def _refresh(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
+        shown = self._ranked[self._place].row if self._ranked else None
         ranked = [] if ranking is None else ranking.ranked
         self._ranked = [case for case in ranked if columns.index_of_row(case.row) >= 0]
         order = np.array([columns.index_of_row(case.row) for case in self._ranked], dtype=np.intp)
@@ -173,17 +179,40 @@ class ComparePage(FullPage):
         self.strip.set_model(CaseModel(columns, order, distances))
         if not self._ranked and self.isVisible():
             self.closed.emit()
+        elif shown is not None and self.isVisible():
+            self._keep_case(shown)
+
+    def _keep_case(self, case_row: int) -> None:
+        """Stay at the same case when marks have moved it. After "less like this", or if it is not ranked any more,
+        go on to the case that has its rank now."""
+        rows = [case.row for case in self._ranked]
+        disliked = {self._state.columns.index_of_id(case) for case in self._state.marks.disliked}
+        if case_row in rows and self._state.columns.index_of_row(case_row) not in disliked:
+            self._place = rows.index(case_row)
+        else:
+            self._place = min(self._place, len(rows) - 1)
+        self.strip.set_current(rows[self._place])
+        if rows[self._place] == case_row:
+            self._show_place()
+            self._update_facts()
 
     def _show_row(self, case_row: int) -> None:
         place = next((p for p, case in enumerate(self._ranked) if case.row == case_row), None)
         if place is None or self._state.path is None:
             return
         self._place = place
+        self._show_place()
+        self._open(1, view_images.view_case, self._state.path, case_row)
+
+    def _show_place(self) -> None:
+        """Show the rank, name and distance of the ranked case."""
+        place = self._place
         case, columns = self._ranked[place], self._state.columns
+        self.feedback.show_case(case.case_id)
         self.header.set_subtitle(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._ranked)))
         self.previous.setEnabled(place > 0)
         self.next.setEnabled(place + 1 < len(self._ranked))
-        index = columns.index_of_row(case_row)
+        index = columns.index_of_row(case.row)
         self.headers[1].show_case(
             tr("Rank {rank}", rank=case.rank),
             columns.labels[index],
@@ -192,7 +221,6 @@ class ComparePage(FullPage):
             columns.letters.get(columns.finding_name(index) or "", "?"),
             tr("distance {distance}", distance=self.strip.model().distance_text(place)),
         )
-        self._open(1, view_images.view_case, self._state.path, case_row)
 
     def _open_query(self) -> None:
         query, columns = self._state.query, self._state.columns
@@ -353,6 +381,8 @@ class ComparePage(FullPage):
             Qt.Key.Key_Comma: lambda: self.step(-1),
             Qt.Key.Key_Period: lambda: self.step(1),
         }
+        if self.feedback.handle_key(event):
+            return
         action = actions.get(event.key())
         if action is None:
             super().keyPressEvent(event)

@@ -91,7 +91,7 @@ class RefinementScores(QWidget):
         """Show the effect of the judgements of ``ranked_search``."""
         self._ranked_search = ranked_search
         judged = sum(entry.undone is None for entry in ranked_search.entries)
-        self.setVisible(judged > 0 and ranked_search.refused is None)
+        self.setVisible(judged > 0 and ranked_search.refused is None and self._state.refusal is None)
         shifts = ranked_search.shifts[:FIRST_RANKS]
         self.moved.setText(tr("{k} of the first {n}", k=sum(map(bool, shifts)), n=FIRST_RANKS))
         share = f"{100 * ranked_search.trust:.0f} %"

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.search.query.query_facts import QueryFacts
 from semblance.app.search.query.query_notice import QueryNotice
 from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
@@ -53,6 +54,7 @@ class FullSizePage(FullPage):
     """``closed`` when the user goes back; ``header_requested``: show the file header."""
 
     header_requested = Signal()
+    judged = Signal(int, int)
 
     def __init__(self, context: Context) -> None:
         back = (tr("Back"), tr("Back to where you were (Esc)"))
@@ -68,7 +70,9 @@ class FullSizePage(FullPage):
         self.file_header = QPushButton(tr("File header"))
         self.file_header.setIcon(icon("table"))
         self.file_header.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
-        for widget in (self.three_planes, self.file_header):
+        self.feedback = FeedbackButtons(context)
+        self.feedback.judged.connect(self.judged)
+        for widget in (self.feedback, self.three_planes, self.file_header):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
 
@@ -307,6 +311,7 @@ class FullSizePage(FullPage):
 
     def _show_case(self) -> None:
         source, loaded = self._source, self._loaded
+        self.feedback.show_case(source.case if source is not None else None)
         self.header.set_subtitle(source.label(self._state.columns) if source is not None else "")
         self.facts.show_case(
             self._state.columns, source.case if source else None, has_query=source is not None
@@ -341,6 +346,8 @@ class FullSizePage(FullPage):
             self.make_menu(view).popup(at)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.feedback.handle_key(event):
+            return
         if event.key() == Qt.Key.Key_X and self.three_planes.isVisible():
             self.three_planes.toggle()
         else:

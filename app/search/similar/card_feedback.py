@@ -64,6 +64,11 @@ class CardFeedback(QObject):
         selected = [row for row in rows or self._grid.selected() if row not in self._pending]
         if search is None or not self._state.can_judge or not selected:
             return
+        if search.strength == 0.0:
+            # The order before the marks is on screen: a mark shows its effect.
+            self._state.change_search(strength=1.0)
+            search = self._state.search
+            assert search is not None
         saved = self._saved_marks()
         unmarked = [row for row in selected if saved.get(row, (0, 0))[0] != mark]
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
@@ -9,6 +11,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from semblance.app.search.similar.card_feedback import CardFeedback
 from semblance.app.search.similar.counted_switch import CountedSwitch
+from semblance.app.search.similar.marks_bar import MarksBar
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
 from semblance.app.search.similar.ranking_notice import NoMatchNotice
 from semblance.app.search.similar.ranking_options import RankingOptions
@@ -33,12 +36,14 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.search_result import SearchResult
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 #: Below this height each case with a different diagnosis takes a single line.
 TWO_LINES_HEIGHT = 520
 #: Width of the header without its two switches.
 FIXED_HEADER = 310
+#: The note of a card without one, and its longer form.
+NO_NOTE = ("", "")
 #: Key in the settings: whether cards move visibly to a new order.
 GLIDE = "glide"
 
@@ -109,6 +114,7 @@ class RankingPanel(Panel):
         column.addWidget(self._strip)
         column.addWidget(self.notice)
         column.addWidget(self.card_feedback.bar)
+        column.addWidget(MarksBar(context))
         column.addWidget(self._pages, 1)
         column.addWidget(self.others)
 
@@ -241,12 +247,15 @@ class RankingPanel(Panel):
     def _case_model(self, ranking: SearchResult, columns: CaseColumns) -> CaseModel:
         ranked = self._state.ranked_search
         case_shifts = ranked.shifts if ranked is not None and ranked.shifts else (0,) * len(ranking.ranked)
+        notes = _nearest_mark_notes(ranking, columns)
         rows: list[tuple[int, float, int, int, int]] = []
         for case, shift in zip(ranking.ranked, case_shifts, strict=True):
             rows.append((case.row, case.distance, case.alike, case.rank, shift))
             if case.row in self._expanded:
                 members = zip(case.alike_rows, case.alike_distances, strict=True)
                 rows += [(row, distance, 0, case.rank, shift) for row, distance in members]
+                if notes:
+                    notes |= dict.fromkeys(case.alike_rows, notes[case.row])
         indices = np.array([columns.index_of_row(row[0]) for row in rows], dtype=np.intp)
         present = indices >= 0
         numbers = np.array(rows, dtype=np.float64).reshape(-1, 5)[present]
@@ -260,6 +269,9 @@ class RankingPanel(Panel):
             shifts if any(case_shifts) else None,
             full_distance=_bar_maximum(distances),
             judgements=self.card_feedback.marks(),
+            notes=[notes[row[0]] for row, shown in zip(rows, present, strict=True) if shown]
+            if notes
+            else None,
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -344,6 +356,42 @@ class RankingPanel(Panel):
         index = self._state.columns.index_of_row(case_row)
         if index >= 0:
             search_operations.submit_query(self._context, Query(case=self._state.columns.ids[index]))
+
+
+def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int, tuple[str, str]]:
+    """By catalogue row, the marked cases that a case is near to: by their ranks, and by their names. Empty without
+    marks."""
+    if not ranking.marks:
+        return {}
+    ranks = {case.case_id: str(case.rank) for case in ranking.ranked}
+
+    def name(case: str) -> str:
+        index = columns.index_of_id(case)
+        return columns.labels[index] if index >= 0 else case
+
+    def rank(case: str) -> str:
+        return ranks.get(case) or name(case)
+
+    return {
+        case.row: (_near_text(case, rank), _near_text(case, name))
+        if case.case_id not in ranking.marks.liked + ranking.marks.disliked
+        else NO_NOTE
+        for case in ranking.ranked
+    }
+
+
+def _near_text(case: RankedCase, name: Callable[[str], str]) -> str:
+    """ "near 1, far from 9" for the marked cases that ``case`` is nearest to."""
+    liked, disliked = case.near_liked, case.near_disliked
+    if liked is None or disliked is None:
+        marked = liked or disliked
+        return (
+            tr("near {case}", case=name(marked))
+            if marked and case.nearer_to_liked == (marked == liked)
+            else ""
+        )
+    near, far = (liked, disliked) if case.nearer_to_liked else (disliked, liked)
+    return tr("near {case}, far from {other}", case=name(near), other=name(far))
 
 
 def adjustments_text(ranked: RankedSearch | None) -> str:

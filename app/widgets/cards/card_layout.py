@@ -13,6 +13,8 @@ SIDE = 8
 GAP_X, GAP_Y = 2, 4
 SMALLEST, LARGEST, DEFAULT_SIZE = 64, 160, 96
 NO_PLACE = -1
+#: Height of the line with a note below a card.
+NOTE_HEIGHT = 15
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,13 @@ class CardLayout:
     rows: bool
 
     @classmethod
-    def cards(cls, width: int, count: int, smallest: int = DEFAULT_SIZE) -> CardLayout:
-        """As many columns as fit with images of ``smallest`` px. The images then fill the width."""
+    def cards(
+        cls, width: int, count: int, smallest: int = DEFAULT_SIZE, *, has_notes: bool = False
+    ) -> CardLayout:
+        """As many columns as fit with images of ``smallest`` px. The images then fill the width.
+
+        ``has_notes``: the captions have a third line.
+        """
         smallest = min(LARGEST, max(smallest, theme().px(80)))
         available = max(1, width - 2 * SIDE + GAP_X)
         columns = max(1, available // (smallest + 2 * MARGIN + GAP_X))
@@ -42,7 +49,7 @@ class CardLayout:
             # Two lines of five show the ten nearest, which the summary above is about, without scrolling.
             columns = 5
         image_side = max(SMALLEST, min(LARGEST, available // columns - 2 * MARGIN - GAP_X))
-        caption = theme().px(35)
+        caption = theme().px(35 + (NOTE_HEIGHT if has_notes else 0))
         return cls(
             width, count, columns, image_side, caption, MARGIN + image_side + caption + 3 + GAP_Y, rows=False
         )

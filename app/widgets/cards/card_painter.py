@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
 
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
-from semblance.app.widgets.cards.card_layout import MARGIN, CardLayout
+from semblance.app.widgets.cards.card_layout import MARGIN, NOTE_HEIGHT, CardLayout
 from semblance.app.widgets.cards.card_parts import (
     ROW_END_MARGIN,
     bar_length,
@@ -168,6 +168,9 @@ class CardPainter:
             self._small.draw(self._painter, lower, model.columns.labels[index], tokens.third, middle=True)
         else:
             self._draw_distance(lower, place)
+        if model.notes is not None:
+            below = QRect(line.x(), lower.bottom() + 1, side, tokens.px(NOTE_HEIGHT))
+            self._small.draw(self._painter, below, model.notes[place][0], tokens.second)
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _draw_background(self, at: QRect, state: CardState) -> None:
@@ -372,6 +375,15 @@ class CardPainter:
                     tokens.third,
                 )
                 right -= text_width + 12
+            if model.notes is not None and right - x > tokens.px(240):
+                width = tokens.px(120)
+                self._small.draw(
+                    self._painter,
+                    QRect(right - width, at.y(), width, at.height()),
+                    model.notes[place][0],
+                    tokens.second,
+                )
+                right -= width + 12
             return x, right
         patient = model.columns.patient_name(index)
         if patient:

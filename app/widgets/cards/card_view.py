@@ -207,7 +207,7 @@ class CardView(QAbstractScrollArea):
         if self._rows:
             self._layout = CardLayout.list(width, count)
         else:
-            self._layout = CardLayout.cards(width, count)
+            self._layout = CardLayout.cards(width, count, has_notes=self._model.notes is not None)
         bar, height = self.verticalScrollBar(), self.viewport().height()
         bar.setRange(0, max(0, self._layout.height - height))
         bar.setEnabled(bar.maximum() > 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,7 +24,8 @@ class CaseModel:
     A ranking has ``distances`` (m,). It may have ``near_duplicates`` (m,), the number of near-duplicates grouped
     under each case, ``ranks`` (m,) if they are not 1, 2, 3, and ``shifts`` (m,), the ranks that each case gained
     by judgements. A distance of ``full_distance`` fills the bar. ``pending`` (m,): cases whose features are not
-    extracted yet. ``judgements``: by catalogue row.
+    extracted yet. ``judgements``: by catalogue row. ``notes`` (m,): a line below each card and its longer form for
+    the tooltip; ``None``: the cards have no such line.
     """
 
     columns: CaseColumns = field(default_factory=no_cases)
@@ -36,6 +37,7 @@ class CaseModel:
     pending: npt.NDArray[np.bool_] | None = None
     full_distance: float | None = None
     judgements: Mapping[int, int] = field(default_factory=dict)
+    notes: Sequence[tuple[str, str]] | None = None
 
     def __len__(self) -> int:
         return len(self.order)
@@ -105,5 +107,7 @@ class CaseModel:
             parts.append(tr("distance {distance}", distance=self.distance_text(place)))
         if self.shift(place):
             parts.append(tr("moved {shift}", shift=self.shift(place)))
+        if self.notes is not None and self.notes[place][1]:
+            parts.append(self.notes[place][1])
         judgement_text = JUDGEMENT_TEXTS.get(self.judgements.get(self.case_row(place), 0))
         return ", ".join([*parts, judgement_text] if judgement_text else parts)

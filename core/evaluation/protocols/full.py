@@ -82,7 +82,9 @@ class FullProtocol(SplitProtocol):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("split", "half", "What is tested in a repeat.", choices=("half", "folds")),
         Parameter("held_out", 0.5, "Share of the cases that is tested.", minimum=0.05, maximum=0.95),
-        Parameter("specificity", 0.9, "Where sensitivity is told.", minimum=0.0, maximum=1.0),
+        Parameter(
+            "specificity", 0.9, "The specificity at which sensitivity is measured.", minimum=0.0, maximum=1.0
+        ),
         Parameter("draws", 200, "How often patients are drawn for an interval.", minimum=0, maximum=10_000),
     )
 

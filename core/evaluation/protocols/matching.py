@@ -182,7 +182,7 @@ def _positions(data: EvaluationData, views: Views) -> EvaluationData:
     if not any(texts_of_cases):
         raise BadInput(
             tr_lazy(
-                "{data} tells no position along the colon, so 'geodesic' cannot be measured.", data=data.name
+                "{data} has no position along the colon, so 'geodesic' cannot be measured.", data=data.name
             ),
             "Add a column 'geodesic' (0 rectum to 1 caecum), or leave 'geodesic' out.",
         )

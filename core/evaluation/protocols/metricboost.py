@@ -24,13 +24,13 @@ _REPORTED_K = (1, 5, 10)
 
 
 class MetricBoostProtocol(SplitProtocol):
-    """Five stratified folds, each tested once (metricboost.txt 5.1); a repeat is five folds anew.
+    """Five stratified folds, each tested once (metricboost.txt 5.1); each repeat has new folds.
 
     ``triplet_accuracy``: of all triplets (i, j, k) inside the tested part, j of i's finding and k of another,
     the share with d(i, j) < d(i, k); a tie counts as an error (Eq. 1). Where patients are known j and k are
     other patients' cases than i. ``knn_accuracy@K``: the majority of the K nearest training cases, K = 1 in
-    the paper. ``train_on=one`` fits on one fold and tests on the other four. MetricBoost learns 20 rounds,
-    unless told otherwise.
+    the paper. ``train_on=one`` fits on one fold and tests on the other four. MetricBoost learns 20 rounds
+    by default.
     """
 
     name: ClassVar[str] = "metricboost"
@@ -56,7 +56,7 @@ class MetricBoostProtocol(SplitProtocol):
     paper_params: ClassVar[Mapping[str, Mapping[str, Value]]] = {"metricboost": {"rounds": 20}}
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
-        """Five folds, trained on four or on one of them as the setting ``train_on`` says."""
+        """Five folds, trained on four or on one of them, by the setting ``train_on``."""
         found = repeated_folds(data, repeats, seed, FOLDS)
         if self.settings["train_on"] == "one":
             return tr_lazy("one of {folds} folds to train on", folds=FOLDS), [

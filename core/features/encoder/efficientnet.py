@@ -67,6 +67,21 @@ def onnx_model(weights: Weights) -> bytes:
     return bytes(model.SerializeToString(deterministic=True))
 
 
+def random_weights(like: Weights) -> dict[str, npt.NDArray[Any]]:
+    """Weights of the same shapes as ``like``, always the same: normal, of variance 2 / inputs (He et al. 2015), and
+    a batch normalisation that changes nothing."""
+    rng = np.random.default_rng(0)
+    fixed = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0 - EPSILON}
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name, array in sorted(like.items()):
+        if array.ndim == 4:
+            deviation = np.sqrt(2.0 / np.prod(array.shape[1:]))
+            found[name] = rng.normal(0.0, deviation, array.shape).astype(np.float32)
+        else:
+            found[name] = np.full(array.shape, fixed.get(name.rpartition(".")[2], 0.0), dtype=np.float32)
+    return found
+
+
 @dataclass(frozen=True)
 class _Layer:
     """A convolution with its batch normalisation; ``start`` and ``end`` mark a block whose input is added."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.features.encoder.efficientnet import SIDE, WIDTH
-from semblance.core.features.encoder.model_file import encoder_session, measured
+from semblance.core.features.encoder.model_file import RANDOM, TRAINED, encoder_session, measured
 from semblance.core.features.encoder.self_test import Bytes, Floats
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.onnx_session import pooled_over_slices
@@ -56,6 +56,12 @@ class Encoder(Extractor):
             "middle",
             "Of a volume, the middle slice or the mean over all slices.",
             choices=("middle", "mean"),
+        ),
+        Parameter(
+            "weights",
+            TRAINED,
+            "Those learnt on ImageNet, or random ones, which show what was learnt is worth.",
+            choices=(TRAINED, RANDOM),
         ),
     )
 
@@ -117,7 +123,7 @@ class Encoder(Extractor):
             BadInput: the encoder cannot be run.
         """
         images = [one for one in prepared if one.ndim == 3]
-        rows = iter(measured(encoder_session(), images) if images else ())
+        rows = iter(measured(encoder_session(str(self.settings["weights"])), images) if images else ())
         return np.stack([next(rows) if one.ndim == 3 else one for one in prepared])
 
     def extract_many(self, images: Sequence[Image]) -> Floats:

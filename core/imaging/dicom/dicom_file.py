@@ -144,13 +144,13 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
                 "Leave it out.",
             )
         file.seek(0)
-        wanted: Any = None if tags is None else [tag_of(tag) for tag in tags]
-        dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=wanted)
+        tag_numbers: Any = None if tags is None else [tag_of(tag) for tag in tags]
+        dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=tag_numbers)
         meta = getattr(dataset, "file_meta", None)
         syntax = str(meta.get("TransferSyntaxUID", "")) if meta is not None else ""
         if syntax == DEFLATED:
             file, size = _inflate(file, name)
-            dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=wanted)
+            dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=tag_numbers)
         implicit, little = dataset.original_encoding
         if not syntax:
             syntax = IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG

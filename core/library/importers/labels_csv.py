@@ -51,7 +51,7 @@ class LabelTable:
 
 def is_label_table(path: str) -> bool:
     """Whether a path is that of a ``labels.csv``."""
-    return PurePosixPath(path).name.lower() == NAME
+    return path.rpartition("/")[2].lower() == NAME
 
 
 def read_label_tables(source: Source, images: list[str]) -> LabelTable:

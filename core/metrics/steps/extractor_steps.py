@@ -15,9 +15,10 @@ from semblance.core.metrics.steps.sequence import parse_steps, steps_text
 from semblance.core.metrics.steps.step import Step
 
 #: Extractors whose numbers are many and alike; those of pixels share their unit and have to stay an image. Those of
-#: the encoder share theirs too: standardised, the many that hardly vary count as much as the others.
+#: encoders share theirs too: standardised, the many that hardly vary count as much as the others.
 _DEFAULTS = {
     "encoder": "l2,pca:64",
+    "onnx": "l2,pca:64",
     "gabor": "standardise,pca:200",
     "pixels": "none",
     "visual_words": "codebook:200",

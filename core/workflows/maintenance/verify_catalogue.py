@@ -58,15 +58,15 @@ def _verify_structure(file: Path, result: VerificationResult, repairer: Repairer
 def _verify_readable(file: Path, result: VerificationResult, repairer: Repairer | None) -> bool:
     from semblance.core.library.catalogue_damage import unreadable_rows
 
-    if not (strange := unreadable_rows(file)):
+    if not (unreadable := unreadable_rows(file)):
         return True
     finding = Problem(
         tr_lazy("catalogue rows"),
         CATALOGUE,
-        tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_row_counts_text(strange)),
+        tr_lazy("Rows of the catalogue cannot be read: {rows}.", rows=_row_counts_text(unreadable)),
         tr_lazy("Repair (--repair) recovers their readable part. A backup has them completely."),
     )
-    done, all_repaired = repairer.repair_rows(strange) if repairer is not None else ("", False)
+    done, all_repaired = repairer.repair_rows(unreadable) if repairer is not None else ("", False)
     if done and not all_repaired:
         finding = replace(finding, remedy=join_texts([done, finding.remedy], " "))
     result.add(finding, done if all_repaired else "")

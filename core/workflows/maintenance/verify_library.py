@@ -71,7 +71,7 @@ def _verify_file_types(library: Path, result: VerificationResult, repairer: Repa
     block, and a file without permission would be taken for damaged."""
     from semblance.core.workflows.maintenance.repair_library import unreadable_files
 
-    strange, unreadable = unreadable_files(library)
+    unknown, unreadable = unreadable_files(library)
     if unreadable:
         finding = Problem(
             tr_lazy("permissions"),
@@ -85,7 +85,7 @@ def _verify_file_types(library: Path, result: VerificationResult, repairer: Repa
         )
         result.add(finding)
         return False
-    for file in strange:
+    for file in unknown:
         relative_path = file.relative_to(library).as_posix()
         finding = Problem(
             tr_lazy("link"),
@@ -105,11 +105,11 @@ def _verify_file_types(library: Path, result: VerificationResult, repairer: Repa
 def _verify_feature_rows(library: Library, result: VerificationResult, repairer: Repairer | None) -> None:
     from semblance.core.library.feature_checks import clear_unknown_rows, count_unknown_rows
 
-    if strange := count_unknown_rows(library.catalogue):
+    if unknown := count_unknown_rows(library.catalogue):
         finding = Problem(
             tr_lazy("catalogue rows"),
             CATALOGUE,
-            tr_lazy("{strange:,} rows of features belong to no case.", strange=strange),
+            tr_lazy("{strange:,} rows of features belong to no case.", strange=unknown),
             tr_lazy("Repair (--repair) removes them."),
         )
         done = ""

@@ -28,7 +28,7 @@ def run_command(capsys, *arguments) -> tuple[int, str, str]:
         ((), "No learner is named"),
         (("--learner", "nobody"), "There is no learner 'nobody'"),
         (("--learner", "lda", "--protocol", "guess"), "There is no protocol 'guess'"),
-        (("--learner", "lda,lda"), "stand twice"),
+        (("--learner", "lda,lda"), "is in the experiment twice"),
         (("--learner", "bdm", "--set", "bdm.rounds=0|5"), "'rounds' cannot be 0"),
         (("--learner", "bdm", "--set", "protocol.colour=1"), "is not a setting of a protocol"),
         (("--learner", "bdm", "--select", "best"), "'select' cannot be 'best'"),
@@ -48,7 +48,7 @@ def test_a_description_that_is_none(capsys, tmp_path):
     usual = {"cases": ["builtin:iris"], "learners": ["lda"], "protocols": ["bdm"]}
     for values, status, said in (
         (None, 1, "is no description of an experiment"),
-        ([], 2, "no table of keys"),
+        ([], 2, "No table of keys"),
         ({**usual, "learners": []}, 2, "names no learners"),
         ({**usual, "colour": 1}, 2, "'colour' is not a key"),
         ({**usual, "cases": [{"table": 7}]}, 2, "'table' of the cases cannot be 7"),

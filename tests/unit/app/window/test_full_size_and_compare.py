@@ -111,3 +111,46 @@ def test_the_header_is_that_of_what_is_looked_at(library):
         told = {line.name: line.value for line in dialog.rows.found}
         assert Path(told["File"]).name == Path(window.state.columns.ids[0]).name
         dialog.close()
+
+
+@pytest.mark.parametrize("page", ["compare", "large"])
+def test_keys_mark_the_case_that_fills_the_window(qtbot, library, page):
+    with open_window(library) as window:
+        search_first_case(window)
+        case = window.state.ranking.ranked[1]
+        open_page = window.parts.full.compare if page == "compare" else window.parts.full.view_case
+        open_page(case.row)
+        settle(window)
+        shown = getattr(window.panels, page)
+        view = shown.panes[1].view if page == "compare" else shown.view
+        qtbot.keyClick(view, Qt.Key.Key_U)
+        settle(window)
+        assert window.state.marks.liked == (case.case_id,)
+        qtbot.keyClick(view, Qt.Key.Key_U)
+        settle(window)
+        assert not window.state.marks
+        qtbot.keyClick(view, Qt.Key.Key_D)
+        settle(window)
+        assert window.state.marks.disliked == (case.case_id,)
+
+
+def test_a_case_marked_less_like_the_query_gives_way_to_the_next_in_compare(qtbot, library):
+    with open_window(library) as window:
+        search_first_case(window)
+        window.parts.full.compare(window.state.ranking.ranked[1].row)
+        settle(window)
+        qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_D)
+        settle(window)
+        assert window.parts.full.comparing
+        assert window.panels.compare.current_case() == window.state.ranking.ranked[1].case_id
+        assert window.panels.compare.facts.texts()[0] == ["Query", "Rank 2"]
+
+
+def test_the_query_itself_cannot_be_marked_in_full_size(qtbot, library):
+    with open_window(library) as window:
+        search_first_case(window)
+        window.parts.full.view_query()
+        settle(window)
+        qtbot.keyClick(window.panels.large.view, Qt.Key.Key_U)
+        settle(window)
+        assert not window.state.marks

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 
 REFRESHES = {
     RankingPanel: "_refresh",
-    LibraryPanel: "_renew_split",
+    LibraryPanel: "_refresh_split",
     QueryPanel: "_refresh",
-    TrainPanel: "_renew",
-    EvaluationPanel: "_renew",
+    TrainPanel: "_update_features",
+    EvaluationPanel: "_refresh",
     StatusLine: "_renew",
 }
 

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
+from semblance.core.evaluation import query_sample
 from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.evaluate_metric import MetricScores, accuracy_after_steps, evaluate_metric
+from semblance.core.evaluation.evaluate_metric import (
+    MetricScores,
+    accuracy_after_steps,
+    accuracy_of_queries,
+    evaluate_metric,
+)
 from semblance.core.evaluation.splits import holdout
 from semblance.core.metrics import fit_metric, make_learner
 from semblance.core.metrics.steps import parse_steps
@@ -158,3 +164,34 @@ def test_equal_scores_have_no_interval():
     assert scores.knn_accuracy.at(1) == (1.0, None, None)
     assert {(one.low, one.high) for one in scores.by_finding.values()} == {(None, None)}
     assert MetricScores.from_json(json.loads(json.dumps(scores.to_json()))) == scores
+
+
+def test_of_many_held_out_cases_a_stated_sample_are_queries(monkeypatch):
+    data = two_views(n_patients=400)
+    everything = scored(data)
+    monkeypatch.setattr(query_sample, "MOST", 100)
+    monkeypatch.setattr(query_sample, "FEWEST", 100)
+    sample = scored(data)
+    assert (everything.n_queries, everything.sampled_queries) == (240, None)
+    assert (sample.n_test, sample.n_queries) == (240, 100)
+    assert sum(one.n for one in sample.by_finding.values()) == np.sum(sample.confusion) == 100
+    mean, low, high = sample.retrieval_accuracy.at(10)
+    assert low < everything.retrieval_accuracy.at(10)[0] < high
+    assert mean != everything.retrieval_accuracy.at(10)[0]
+    stored = json.loads(json.dumps(sample.to_json()))
+    assert stored["n_queries"] == 100
+    assert MetricScores.from_json(stored) == sample
+    del stored["n_queries"]
+    assert MetricScores.from_json(stored).n_queries == 240
+
+
+def test_accuracies_of_the_sampled_queries_have_the_mean_of_the_scores(monkeypatch):
+    monkeypatch.setattr(query_sample, "MOST", 60)
+    monkeypatch.setattr(query_sample, "FEWEST", 60)
+    data = two_views(n_patients=400)
+    split = holdout(data.y.tolist(), data.groups, 0)
+    metric = fitted(data, split)
+    accuracy = accuracy_of_queries(metric, data, split.test, seed=3)
+    scores = evaluate_metric(metric, data, split.train, split.test, seed=3)
+    assert np.isfinite(accuracy).sum() == 60
+    assert np.nanmean(accuracy) == pytest.approx(scores.retrieval_accuracy.at(10)[0])

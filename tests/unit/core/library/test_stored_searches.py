@@ -7,7 +7,7 @@ from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.library import Library
 from semblance.core.library.records import JudgementRecord
 from semblance.core.library.stored_searches import (
-    MOST_DELETED,
+    MAX_DELETED,
     add_search,
     copy_judgements,
     delete_search,
@@ -74,15 +74,15 @@ def test_deleted_searches_do_not_pile_up(catalogue, monkeypatch):
     moments = iter(f"2026-01-01T00:00:{n:02d}" for n in range(60))
     monkeypatch.setattr(stored_searches, "now", lambda: next(moments))
     tokens = []
-    for n in range(MOST_DELETED + 3):
+    for n in range(MAX_DELETED + 3):
         add_search(catalogue, f"s{n}", {})
         tokens.append(delete_search(catalogue, f"s{n}"))
     with pytest.raises(BadArguments):
         restore_search(catalogue, tokens[0])
     told = deleted_searches(catalogue)
-    assert len(told) == MOST_DELETED
-    assert told[0] == (f"s{MOST_DELETED + 2}", "2026-01-01T00:00:45", tokens[-1])
-    assert restore_search(catalogue, tokens[-1]) == f"s{MOST_DELETED + 2}"
+    assert len(told) == MAX_DELETED
+    assert told[0] == (f"s{MAX_DELETED + 2}", "2026-01-01T00:00:45", tokens[-1])
+    assert restore_search(catalogue, tokens[-1]) == f"s{MAX_DELETED + 2}"
 
 
 def test_a_ledger_is_copied_with_what_was_undone(catalogue):

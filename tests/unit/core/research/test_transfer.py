@@ -232,7 +232,7 @@ def test_features_with_other_settings_are_refused(tmp_path):
     with sqlite3.connect(sides[1] / "catalogue.sqlite") as catalogue:
         catalogue.execute("UPDATE feature_sets SET version = 7")
     catalogue.close()
-    with pytest.raises(BadInput, match="were not made alike: version=1 and version=7"):
+    with pytest.raises(BadInput, match="were extracted with different settings: version=1 and version=7"):
         read_cases(CasesSpec.from_json(values), (), 0)
 
 
@@ -251,5 +251,5 @@ def test_near_duplicates_are_noted_if_patients_are_unknown(tmp_path):
         cases = read_cases(CasesSpec(library=str(library)), (), 0)
         notes.append(cases.notes)
     assert len(notes[0]) == 1
-    assert "look like another of no known patient" in notes[0][0]
+    assert "are near-duplicates of cases" in notes[0][0]
     assert notes[1] == ()

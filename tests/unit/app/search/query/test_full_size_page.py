@@ -186,7 +186,7 @@ def volume(panel, jobs, tmp_path, monkeypatch):
     )
     panel.show_source(QuerySource(None, None, path))
     jobs.run_pending()
-    panel.strip._settled.timeout.emit()
+    panel.strip._resize_timer.timeout.emit()
     jobs.run_pending()
     return panel
 

@@ -269,9 +269,9 @@ def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
     from semblance.core.workflows.features import extract_features as module
 
     with open_library(library) as opened:
-        images = module._images(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
+        images = module.case_images(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
     monkeypatch.setattr(module.Batch, "add", lambda *_: None)
-    module._extract_chunk("polyp", {}, images, reporter=SILENT)
+    module.measure_cases("polyp", {}, images, reporter=SILENT)
     assert seen == [(2.0, 0.5, 0.5)]
 
 

@@ -44,7 +44,7 @@ def greys(monkeypatch):
 
 
 def chunk(*images, reporter=SILENT):
-    return extract_features._extract_chunk("greys", {}, list(images), reporter=reporter)
+    return extract_features.measure_cases("greys", {}, list(images), reporter=reporter)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def series(tmp_path):
         slices.append(ImageAddress(tmp_path / f"{number}.png"))
     hashes = tuple(content_hash(one.container.read_bytes()) for one in slices)
     address = ImageAddress(slices[0].container, slices=tuple(slices))
-    return extract_features._Image(3, "c3", address, None, hashes)
+    return extract_features.CaseImage(3, "c3", address, None, hashes)
 
 
 def test_all_slices_in_files_are_seen(series):
@@ -70,9 +70,9 @@ def test_all_slices_of_an_array_are_seen_and_images_beside_it(tmp_path, series):
     flat = np.full((6, 6), 255, np.uint8)
     np.savez(tmp_path / "volumes.npz", one=voxels, flat=flat)
     content = content_of_volume(ArrayStack(Volume(voxels)).volume())
-    volume = extract_features._Image(1, content, ImageAddress(tmp_path / "volumes.npz", "one"), None)
+    volume = extract_features.CaseImage(1, content, ImageAddress(tmp_path / "volumes.npz", "one"), None)
     plain = ImageAddress(tmp_path / "volumes.npz", "flat")
-    image = extract_features._Image(2, content_hash(flat.tobytes()), plain, None)
+    image = extract_features.CaseImage(2, content_hash(flat.tobytes()), plain, None)
     found = chunk(volume, image, series)
     assert (found.rows.tolist(), found.failures) == ([1, 2, 3], [])
     assert found.values[0, :4] == pytest.approx(np.arange(4) / 255.0)
@@ -96,7 +96,7 @@ def test_a_slice_that_is_not_what_it_was_is_told_and_tried_again(series, how):
 def test_a_changed_array_is_told(tmp_path):
     np.savez(tmp_path / "volumes.npz", one=np.zeros((4, 6, 5), np.uint8))
     address = ImageAddress(tmp_path / "volumes.npz", "one")
-    found = chunk(extract_features._Image(1, "another", address, Region(0, 0, 3, 3)))
+    found = chunk(extract_features.CaseImage(1, "another", address, Region(0, 0, 3, 3)))
     assert [failure[:2] for failure in found.failures] == [(1, "")]
 
 
@@ -112,7 +112,7 @@ def test_an_object_of_several_frames_is_what_it_was_when_imported(tmp_path):
     import_source(tmp_path / "in", library)
     with open_library(library) as opened:
         rows = [row.id for row in opened.catalogue.all_cases()]
-        found = chunk(*extract_features._images(opened, np.array(rows)))
+        found = chunk(*extract_features.case_images(opened, np.array(rows)))
     assert found.failures == []
     assert len(found.rows) == 1
     assert (found.values[0, :4] > 0).all()
@@ -129,7 +129,7 @@ def test_regions_of_one_array_read_it_once(tmp_path, monkeypatch):
     regions = [Region(x, 1, 3, 3, None, 2) for x in range(4)]
     found = chunk(
         *(
-            extract_features._Image(n, content_of_volume(volume, region), address, region)
+            extract_features.CaseImage(n, content_of_volume(volume, region), address, region)
             for n, region in enumerate(regions)
         )
     )

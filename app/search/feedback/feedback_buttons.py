@@ -1,0 +1,75 @@
+"""The buttons + and - for one case, for the pages that show it large."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QWidget
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.panel_header import header_button
+from semblance.core.language import tr
+
+_KEYS = {Qt.Key.Key_U: 1, Qt.Key.Key_D: -1}
+
+
+class FeedbackButtons(QWidget):
+    """``judged(case_row, 1 or -1)``: the case was marked. The same mark again removes it."""
+
+    judged = Signal(int, int)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._state = context.state
+        self._case: str | None = None
+        self._buttons = {
+            1: header_button("plus", tr("More like this (U)")),
+            -1: header_button("minus", tr("Less like this (D)")),
+        }
+        row = hbox(self, spacing=2)
+        for mark, button in self._buttons.items():
+            button.setCheckable(True)
+            button.clicked.connect(partial(self.judge, mark))
+            row.addWidget(button)
+        self._state.on_change(Change.RANKING | Change.REFUSAL | Change.QUERY, self, self._refresh)
+        self._refresh()
+
+    def show_case(self, case: str | None) -> None:
+        """The case that the buttons mark; ``None``: none."""
+        self._case = case
+        self._refresh()
+
+    def judge(self, mark: int, _checked: bool = False) -> None:
+        """Mark the case as more (1) or less (-1) like the query."""
+        row = self._row
+        # Until it is saved the buttons stay as the ledger has it.
+        self._refresh()
+        if row >= 0:
+            self.judged.emit(row, mark)
+
+    def handle_key(self, event: QKeyEvent) -> bool:
+        """Whether ``event`` is one of the keys U and D, which mark the case."""
+        mark = 0 if event.modifiers() else _KEYS.get(Qt.Key(event.key()), 0)
+        if mark:
+            self.judge(mark)
+        return bool(mark)
+
+    @property
+    def _row(self) -> int:
+        """The catalogue row of the case if it can be marked, else -1."""
+        query, columns = self._state.query, self._state.columns
+        if self._case is None or not self._state.can_judge or query is None or query.case == self._case:
+            return -1
+        index = columns.index_of_id(self._case)
+        return int(columns.case_row[index]) if index >= 0 else -1
+
+    def _refresh(self) -> None:
+        marks, can_mark = self._state.marks, self._row >= 0
+        self._buttons[1].setChecked(self._case in marks.liked)
+        self._buttons[-1].setChecked(self._case in marks.disliked)
+        for button in self._buttons.values():
+            button.setEnabled(can_mark)

@@ -1,0 +1,75 @@
+"""The bar above the similar cases while marks order them: before and after, undo, start again."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
+
+from semblance.app.search.feedback import refine_metric
+from semblance.app.shell.context import Context
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.core.language import tr, tr_n
+
+
+class MarksBar(QFrame):
+    """Visible while the current query has marks."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context, self._state = context, context.state
+        set_look(self, message="foot")
+        self._text = ElidedLabel()
+        self.before = QPushButton(tr("Order before"))
+        self.before.setCheckable(True)
+        self.before.setToolTip(tr("Show the order without the marks. They are kept."))
+        self.undo = QPushButton(tr("Undo"))
+        self.undo.setToolTip(tr("Undo the last mark (Ctrl+Z)"))
+        self.start_again = QPushButton(tr("Start again"))
+        self.start_again.setToolTip(tr("Undo all marks and judgements of this search"))
+        self.before.clicked.connect(self._show_order)
+        self.undo.clicked.connect(lambda: refine_metric.undo(context))
+        self.start_again.clicked.connect(lambda: refine_metric.reset(context))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 0, 8, 0)
+        row.setSpacing(12)
+        row.addWidget(self._text, 1)
+        for button in (self.before, self.undo, self.start_again):
+            set_look(button, quiet=True)
+            row.addWidget(button)
+        theme_signals.changed.connect(self._update_height)
+        self._state.on_change(Change.RANKING | Change.SEARCH | Change.LIBRARY, self, self._refresh)
+        self._update_height()
+        self._refresh()
+
+    @property
+    def text(self) -> str:
+        """Its text; empty while it is hidden."""
+        return "" if self.isHidden() else self._text.text()
+
+    def _refresh(self) -> None:
+        marks, search = self._state.marks, self._state.search
+        is_before = search is not None and search.strength == 0.0
+        if is_before:
+            text = tr_n("Order before {n} mark", "Order before {n} marks", len(marks))
+        else:
+            text = tr_n("Ordered by {n} mark", "Ordered by {n} marks", len(marks))
+        self._text.setText(text)
+        self._text.set_tip(
+            tr(
+                "{more} more like this, {less} less like this",
+                more=len(marks.liked),
+                less=len(marks.disliked),
+            )
+        )
+        self.before.setChecked(is_before)
+        writable = self._state.library is not None and self._state.library.writable
+        for button in (self.undo, self.start_again):
+            button.setEnabled(writable)
+        self.setVisible(bool(marks))
+
+    def _show_order(self, before: bool) -> None:
+        refine_metric.set_strength(self._context, 0.0 if before else 1.0)
+
+    def _update_height(self) -> None:
+        self.setFixedHeight(theme().px(30))

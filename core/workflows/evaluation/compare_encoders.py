@@ -1,0 +1,225 @@
+"""What encoders are worth on the cases of one library: the same learners on the features of each, held out alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, wait
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.engine import Engine, default_workers
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.evaluation.data import EvaluationData, prepare
+from semblance.core.evaluation.data_sources import case_data
+from semblance.core.evaluation.findings_map import parse_findings_map
+from semblance.core.evaluation.protocols.bdm import BDMProtocol
+from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.result import EvaluationResult
+from semblance.core.evaluation.significance import corrected_t_test
+from semblance.core.features.encoder.model_file import RANDOM
+from semblance.core.features.registry import make_extractor
+from semblance.core.language import tr_lazy
+from semblance.core.library.open_library import open_library
+from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.parameters import Value
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.extract_features import case_images, measure_cases
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+#: Cases measured at most where nothing else is said.
+MOST_CASES = 1000
+REPEATS = 5
+SCORE = "retrieval_accuracy@10"
+#: Cases handed to a worker together.
+_PART = 64
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An extractor with its settings and steps ("": its default) under the ``name`` it is shown by."""
+
+    name: str
+    extractor: str
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    steps: str = ""
+
+
+#: The first is what the others are compared with.
+CONTENDERS = (
+    Contender("encoder", "encoder"),
+    Contender("encoder, random weights", "encoder", {"weights": RANDOM}),
+    Contender("gabor", "gabor"),
+    # Principal components leave distances of pixels as they are, nearly, and learners quick.
+    Contender("pixels 28 x 28", "pixels", {"size": 28}, "pca:64"),
+)
+
+
+@dataclass(frozen=True)
+class EncoderRequest:
+    """Which encoders and ``learners`` to compare on which cases.
+
+    ``own``: (model, settings) files of a user's own encoders. ``findings`` as on the command line.
+    """
+
+    own: tuple[tuple[Path, Path], ...] = ()
+    learners: tuple[str, ...] = ("euclidean", "bdm_v")
+    findings: str = ""
+    max_cases: int = MOST_CASES
+    repeats: int = REPEATS
+    seed: int = 0
+
+    @property
+    def contenders(self) -> tuple[Contender, ...]:
+        """Those of :data:`CONTENDERS` and the user's own."""
+        own = [
+            Contender(model.stem, "onnx", {"model": str(model), "settings": str(settings)})
+            for model, settings in self.own
+        ]
+        return (*CONTENDERS, *own)
+
+
+def compare_encoders(
+    library: Path, request: EncoderRequest, *, reporter: Reporter = SILENT
+) -> dict[str, Any]:
+    """Measure the same cases with each encoder and score learners on them by the protocol ``bdm``.
+
+    ``{"source", "seed", "repeats", "measured_on", "encoders": [{"name", "extractor", "settings", "n_features",
+    "results": as of "evaluate"}], "comparisons": [{"a", "b", "learner", "score", "difference", "ci95", "p_value"}],
+    "failed": [{"name", "reason"}], "left_out": [{"case_id", "reason"}]}``. The features are not kept. Cases that
+    one encoder cannot measure are left out for all.
+
+    Raises:
+        BadArguments: an unknown learner, or two encoders of one name.
+        BadInput: too few cases with images and findings, or no encoder could be run.
+        Cancelled: asked for by the reporter.
+    """
+    names = [one.name for one in request.contenders]
+    if len(set(names)) < len(names):
+        raise BadArguments("Two encoders have the same name.", "Rename one of the files.")
+    specs = [LearnerSpec(learner_class(name).name) for name in request.learners]
+    failed: list[dict[str, str]] = []
+    measured: list[tuple[Contender, dict[int, npt.NDArray[np.float32]]]] = []
+    reasons: dict[int, str] = {}
+    with open_library(library) as opened:
+        cases = _cases(opened, request)
+        ids, case_ids = cases.case_rows, cases.case_ids
+        assert ids is not None
+        assert case_ids is not None
+        for contender in request.contenders:
+            try:
+                rows, refused = _measure(opened, contender, ids, reporter)
+            except SemblanceError as error:
+                failed.append({"name": contender.name, "reason": str(error)})
+                continue
+            measured.append((contender, rows))
+            reasons |= refused
+    if not measured:
+        raise BadInput("None of the encoders can be run.", failed[0]["reason"])
+    shared = cases.rows(np.flatnonzero([row not in reasons for row in ids.tolist()]))
+    results = [_scored(one, rows, shared, specs, request, reporter) for one, rows in measured]
+    names_of = dict(zip(ids.tolist(), case_ids.tolist(), strict=True))
+    return {
+        "source": dict(results[0].source) | {"path": str(library), "n_features": None},
+        "seed": request.seed,
+        "repeats": results[0].repeats,
+        "measured_on": results[0].measured_on,
+        "encoders": [
+            {
+                "name": one.name,
+                "extractor": one.extractor,
+                "settings": dict(one.settings),
+                "n_features": result.source["n_features"],
+                "results": [learner.to_json() for learner in result.results],
+            }
+            for (one, _), result in zip(measured, results, strict=True)
+        ],
+        "comparisons": _comparisons([one.name for one, _ in measured], results),
+        "failed": failed,
+        "left_out": [{"case_id": names_of[row], "reason": reason} for row, reason in sorted(reasons.items())],
+    }
+
+
+def _cases(library: Library, request: EncoderRequest) -> EvaluationData:
+    """The cases with an image and a finding, at most ``max_cases``, without numbers yet."""
+    rows = np.array(
+        [r.id for r in library.catalogue.all_cases() if r.has_image and r.finding], dtype=np.int64
+    )
+    if not len(rows):
+        raise BadInput(
+            tr_lazy("{library} has no images with findings.", library=library.path.name),
+            "Give the cases findings (a labels.csv).",
+        )
+    findings = parse_findings_map(request.findings) if request.findings else None
+    everything = case_data(library, rows, np.zeros((len(rows), 1)))
+    return prepare(everything, findings=findings, max_cases=request.max_cases, seed=request.seed)
+
+
+def _measure(
+    library: Library, contender: Contender, rows: npt.NDArray[np.int64], reporter: Reporter
+) -> tuple[dict[int, npt.NDArray[np.float32]], dict[int, str]]:
+    """The numbers of the cases ``rows`` by id, and the reasons of those without."""
+    # Here, so that a file that cannot be used is refused once.
+    extractor = make_extractor(contender.extractor, **contender.settings)
+    images = case_images(library, rows)
+    parts = [images[start : start + _PART] for start in range(0, len(images), _PART)]
+    found: dict[int, npt.NDArray[np.float32]] = {}
+    refused: dict[int, str] = {}
+    with Engine(min(default_workers(), len(parts))) as engine:
+        tasks = [engine.submit(measure_cases, extractor.name, extractor.settings, part) for part in parts]
+        waiting = {task.future for task in tasks}
+        try:
+            while waiting:
+                done = len(tasks) - len(waiting)
+                reporter.progress(done, len(tasks), tr_lazy("Measuring with {name}", name=contender.name))
+                reporter.check_cancelled()
+                _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+            for task in tasks:
+                part = task.result()
+                found |= dict(zip(part.rows.tolist(), part.values, strict=True))
+                refused |= {row: reason for row, _, reason in part.failures}
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            raise
+    return found, refused
+
+
+def _scored(
+    contender: Contender,
+    rows: Mapping[int, npt.NDArray[np.float32]],
+    cases: EvaluationData,
+    specs: Sequence[LearnerSpec],
+    request: EncoderRequest,
+    reporter: Reporter,
+) -> EvaluationResult:
+    assert cases.case_rows is not None
+    X = np.stack([rows[row] for row in cases.case_rows.tolist()]).astype(np.float64)
+    data = replace(cases, X=X, feature_names=(), feature_groups=())
+    steps = chosen_steps(contender.steps, contender.extractor)
+    return BDMProtocol().run(
+        data, specs, steps=steps, repeats=request.repeats, seed=request.seed, reporter=reporter
+    )
+
+
+def _comparisons(names: Sequence[str], results: Sequence[EvaluationResult]) -> list[dict[str, Any]]:
+    """The first encoder against each other, learner by learner, on the same splits."""
+    first, found = results[0], []
+    for name, other in zip(names[1:], results[1:], strict=True):
+        own = {one.learner: one for one in other.results}
+        for one in first.results:
+            other_scores = own[one.learner].scores if one.learner in own else {}
+            if SCORE not in one.scores or SCORE not in other_scores:
+                continue
+            values = one.scores[SCORE].values, other_scores[SCORE].values
+            difference = corrected_t_test(*values, first.split.n_train, first.split.n_test)
+            if difference is not None:
+                told = {"a": names[0], "b": name, "learner": one.learner, "score": SCORE, **vars(difference)}
+                found.append(told | {"ci95": list(difference.ci95)})
+    return found
