@@ -303,7 +303,7 @@ def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
     if row.reason:
         lines.append(translate(row.reason))
     if row.near_duplicates:
-        lines.append(tr("+{alike} near-duplicates", alike=row.near_duplicates))
+        lines.append(tr("+{n} near-duplicates", n=row.near_duplicates))
     return lines
 
 
