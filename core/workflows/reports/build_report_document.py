@@ -11,7 +11,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
-from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.card_facts import card_facts
@@ -30,6 +30,7 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.marks import Marks, is_mark
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -133,6 +134,7 @@ def report_document(
         no_good_match=result.no_good_match,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
+        order=_order(result.marks),
         notes=_notes(search, asked, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
@@ -152,10 +154,28 @@ def _judgement_row(one: Judgement) -> JudgementRow:
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
+def _order(marks: Marks) -> str:
+    """How marks changed the order; empty where there are none."""
+    if not marks:
+        return ""
+    return tr_lazy_n(
+        "Ordered by {n} mark: {more} more like this, {less} less like this. The distances and the counts of the "
+        "nearest are those without it.",
+        "Ordered by {n} marks: {more} more like this, {less} less like this. The distances and the counts of the "
+        "nearest are those without them.",
+        len(marks),
+        more=len(marks.liked),
+        less=len(marks.disliked),
+    )
+
+
 def _notes(search: Search, asked: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
     """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(asked.result.warnings)
-    if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
+    teaches = any(
+        entry.undone is None and not is_mark(entry.judgement, search.query) for entry in asked.entries
+    )
+    if teaches and asked.refused is None:
         notes.append(
             tr_lazy(
                 "The judgements refined the metric by {strength:.0f} %; it was not measured again, "

@@ -74,6 +74,22 @@ def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], rel=1e-9)
 
 
+def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
+    search = search_of()
+    first, second, third = (line.case_id for line in rank_cases(table, search).result.ranked[:3])
+    marks = ((first, True), (second, False), (third, True))
+    refine_metric.judge(table, search, [likeness_judgement(search, case, like) for case, like in marks])
+    ordered = "Ordered by 3 marks: 2 more like this, 1 less like this."
+    told = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
+    assert told["order"].startswith(ordered)
+    # Marks on the query re-order its search; only other judgements refine the metric.
+    assert not any("refined the metric" in note for note in told["notes"])
+    assert ordered in words(write_search_report(table, search, tmp_path / "r.pdf"))
+    assert ordered in write_search_report(table, search, tmp_path / "r.html").read_text()
+    before = write_search_report(table, replace(search, strength=0.0), tmp_path / "before.json")
+    assert json.loads(before.read_text())["order"] == ""
+
+
 def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
     near, other = (line.case_id for line in rank_cases(table, search_of()).result.ranked[:2])
     search = search_of(like=(Query(case=other),))
