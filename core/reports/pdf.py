@@ -303,8 +303,8 @@ def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
         lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
     if row.reason:
         lines.append(translate(row.reason))
-    if row.alike:
-        lines.append(tr_n("+{n} near-duplicate", "+{n} near-duplicates", row.alike))
+    if row.near_duplicates:
+        lines.append(tr_n("+{n} near-duplicate", "+{n} near-duplicates", row.near_duplicates))
     return lines
 
 

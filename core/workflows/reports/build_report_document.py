@@ -121,7 +121,7 @@ def report_document(
                 _thumbnail(details[case.row], thumbnails),
                 _shown_parts(reason.parts, case.distance, moved=search.is_shifted),
                 judged.get(case.case_id, ""),
-                case.alike,
+                case.near_duplicates,
                 reason.sentence,
             )
             for case, reason in zip(result.ranked, why, strict=True)
@@ -159,23 +159,21 @@ def _order(marks: Marks) -> str:
     if not marks:
         return ""
     return tr_lazy_n(
-        "Ordered by {n} mark: {more} more like this, {less} less like this. The distances and the counts of the "
-        "nearest are those without it.",
-        "Ordered by {n} marks: {more} more like this, {less} less like this. The distances and the counts of the "
-        "nearest are those without them.",
+        "Ordered by {n} mark ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
+        "those of the metric without it.",
+        "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
+        "those of the metric without them.",
         len(marks),
-        more=len(marks.liked),
-        less=len(marks.disliked),
+        liked=len(marks.liked),
+        disliked=len(marks.disliked),
     )
 
 
 def _notes(search: Search, asked: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
     """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(asked.result.warnings)
-    teaches = any(
-        entry.undone is None and not is_mark(entry.judgement, search.query) for entry in asked.entries
-    )
-    if teaches and asked.refused is None:
+    in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
+    if asked.refused is None and not all(is_mark(one, search.query) for one in in_force):
         notes.append(
             tr_lazy(
                 "The judgements refined the metric by {strength:.0f} %; it was not measured again, "

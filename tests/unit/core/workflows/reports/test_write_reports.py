@@ -65,7 +65,8 @@ def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
     told = json.loads(out.read_text())
     assert [one["verdict"] for one in told["judgements"]] == ["alike", "closer to the query"]
     assert told["judgements"][1]["c"].endswith("c4")
-    assert "2 judgements" in told["notes"][0] or "judgements refined" in told["notes"][0]
+    assert told["order"].startswith("Ordered by 1 mark (1 more like the query, 0 less)")
+    assert "judgements refined" in told["notes"][0]
     assert "Like the examples t/c5." in " ".join(told["notes"])
     assert [line["case_id"] for line in told["results"]] == [
         line.case_id for line in rank_cases(table, search).result.ranked
@@ -79,7 +80,7 @@ def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
     first, second, third = (line.case_id for line in rank_cases(table, search).result.ranked[:3])
     marks = ((first, True), (second, False), (third, True))
     refine_metric.judge(table, search, [likeness_judgement(search, case, like) for case, like in marks])
-    ordered = "Ordered by 3 marks: 2 more like this, 1 less like this."
+    ordered = "Ordered by 3 marks (2 more like the query, 1 less)."
     told = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
     assert told["order"].startswith(ordered)
     # Marks on the query re-order its search; only other judgements refine the metric.
