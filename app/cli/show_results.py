@@ -65,6 +65,9 @@ def show_cases(document: Mapping[str, Any]) -> None:
         cells = (str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
         table.add_row(*map(clean, cells))
     stdout.print(table)
+    marks = sum(map(len, document["feedback"].values()))
+    if marks:
+        echo(f"ordered by {marks} mark{'s' * (marks > 1)}; the counts and the estimate are without them")
     hidden = document["hidden"]
     echo(
         f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates; "

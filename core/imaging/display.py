@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.imaging.image import Image, ValueWindow
+from semblance.core.imaging.shown_range import CLIPPED, first_window
 
 #: Bytes of the finest level handed over: a 4,664 x 3,064 image of 16 bits goes whole, and unpacking
 #: it holds the window's thread for about 20 ms.
@@ -17,8 +18,6 @@ MAX_BYTES = 40_000_000
 #: kept, earlier.
 SMALLEST, MIN_SIDE_OF_SLICES = 256, 512
 BINS = 64
-#: Share of the pixels, in percent, that the first window leaves below black and above white.
-CLIPPED = (0.5, 99.5)
 
 _SAMPLED = 1 << 18
 _BLOCK_ROWS = 256
@@ -36,7 +35,8 @@ class DisplayImage:
     ``slope``, ``intercept``: a stored number ``s`` means the value ``s * slope + intercept``, in ``unit``
     ("HU", or nothing).
     ``counts``: (BINS,) int64, the histogram of a sample between the stored numbers ``low`` and ``high``.
-    ``auto``: black and white of the first window, as stored numbers: the file's own, else by percentiles.
+    ``auto``: black and white of the first window, as stored numbers: the file's own, else of a CT's body part,
+    else by percentiles.
     ``spacing_mm``: row and column spacing of the image's own pixels where known.
     ``inverse``: high numbers are dark. ``windows``: those the file offers, on values.
     ``notes``: short facts for the corner of the view.
@@ -114,9 +114,9 @@ def display_image(
         low, high, counts, auto = like.low, like.high, like.counts, like.auto
     else:
         low, high, counts, auto = _histogram(pixels, None if reduced > 1 else padded)
-    if image.values.windows and not image.is_colour and slope > 0:
-        first = image.values.windows[0]
-        auto = ((first.low - intercept) / slope, (first.high - intercept) / slope)
+    window = first_window(image)
+    if window is not None and not image.is_colour and slope > 0:
+        auto = ((window[0] - intercept) / slope, (window[1] - intercept) / slope)
     return DisplayImage(
         image.name,
         image.height,

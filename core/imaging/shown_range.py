@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from semblance.core.imaging.display import CLIPPED
 from semblance.core.imaging.image import Image
 
 #: Of CT without a window: words of BodyPartExamined, and the Hounsfield units shown black and white. The first that
@@ -17,6 +16,8 @@ CT_WINDOWS = (
     (("ABDOMEN", "PELVIS", "LIVER", "KIDNEY", "PANCREAS", "COLON"), (-160.0, 240.0)),
     (("SPINE", "SKULL", "EXTREMITY", "HIP", "KNEE", "SHOULDER", "HAND", "FOOT"), (-500.0, 1300.0)),
 )
+#: Share of the pixels, in percent, left below black and above white.
+CLIPPED = (0.5, 99.5)
 _FULL = 65535.0
 #: Pixels that decide what the darkest and brightest are.
 _SAMPLED = 1 << 18
@@ -31,10 +32,7 @@ def as_shown(image: Image) -> Image:
     """
     if image.is_colour:
         return image
-    values = image.values
-    edges = (values.windows[0].low, values.windows[0].high) if values.windows else None
-    if edges is None and values.unit == "HU":
-        edges = _window_of_body_part(image.body_part)
+    values, edges = image.values, first_window(image)
     if edges is not None:
         black, white = sorted((edge - values.intercept) / values.slope for edge in edges)
     elif values.unit == "HU" or image.pixels.dtype.itemsize != np.dtype(np.uint16).itemsize:
@@ -46,10 +44,14 @@ def as_shown(image: Image) -> Image:
     return replace(image, black=black, white=white) if white > black else image
 
 
-def _window_of_body_part(name: str) -> tuple[float, float] | None:
-    for words, edges in CT_WINDOWS:
-        if any(word in name.upper() for word in words):
-            return edges
+def first_window(image: Image) -> tuple[float, float] | None:
+    """The values shown black and white at first: the file's first window, else that of a CT's body part; ``None``
+    where there is neither."""
+    if image.values.windows:
+        return image.values.windows[0].low, image.values.windows[0].high
+    if image.values.unit == "HU":
+        part = image.body_part.upper()
+        return next((edges for words, edges in CT_WINDOWS if any(word in part for word in words)), None)
     return None
 
 

@@ -38,11 +38,11 @@ class Block(NamedTuple):
 class AnchoredTriplets(abc.ABC):
     """The weights of all triplets of some anchors; a subclass knows the score H of their pairs.
 
-    Cases without a finding are to be left out beforehand. Cases are kept sorted by finding; projections are
+    Cases without a finding must be left out beforehand. Cases are sorted by finding; projections are
     of the cases in that order, :attr:`order`. Arrays of pairs have a row a case and a column an anchor.
 
     Attributes:
-        order: (n,) the given row of each case kept.
+        order: (n,) the original row of each case.
         count: m, the number of triplets.
         log_bound: ln prod_t Z_t, the bound on the weighted training error (Theorem 1).
         curvature: (d, d) the matrix of Eq. 8.

@@ -2,7 +2,7 @@
 
 d_ij depends on the bits of i and j alone, so cases of equal bits and equal finding are merged into m cells,
 and a round costs O(n d^2 + n m + m^2 d + n log n). Pairs in which similarity is not what findings say are
-counted one by one; they make g+_i and g-_i differ within a cell, which is why these are kept for every case.
+counted one by one; they make g+_i and g-_i differ within a cell, which is why these are stored for every case.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The weights of BDM's pairs from round to round, pair by pair (Yang et al. 2010, 3.4).
 
-Every pair is kept once, in blocks of similar and of dissimilar pairs. :class:`ChangedPairs` are the pairs in which
+Every pair is stored once, in blocks of similar and of dissimilar pairs. :class:`ChangedPairs` are the pairs in which
 similarity is not what findings say (visual neighbours, judged pairs).
 """
 
@@ -102,7 +102,7 @@ class PairBlock:
         rows, columns: which rows (r) are paired with which (k); ``columns`` begin where ``rows`` do.
         own: of the columns the first so many are similar, the rest dissimilar.
         weights: (r, k) g+ or g- (Eq. 8), 0 where no pair i < j is counted.
-        shares: (r, k) -S+ or S- (Eq. 12), once they are made.
+        shares: (r, k) -S+ or S- (Eq. 12), once they are computed.
     """
 
     def __init__(self, rows: slice, columns: slice, own: int, weights: Matrix) -> None:
@@ -223,7 +223,7 @@ class DensePairs:
     """g+_ij = exp(d_ij) of similar and g-_ij = exp(-d_ij) of dissimilar pairs (Eq. 8) while d grows by bits.
 
     Cases are put in order of their findings, so that the similar pairs of a block stand together, and every
-    pair is kept once. Pairs in which similarity is not what findings say are counted one by one where they
+    pair is stored once. Pairs in which similarity is not what findings say are counted one by one where they
     are few; else similar and dissimilar pairs have blocks of their own.
 
     Attributes:

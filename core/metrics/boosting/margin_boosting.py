@@ -141,9 +141,11 @@ class RankOneSum:
         )
         better = objective(found.x)[0] <= objective(begin)[0]
         self.weights = (found.x if better else begin) / scale
-        kept = self.weights > 0.0
-        self.weights, self._squares = self.weights[kept], self._squares[:, kept]
-        self._directions = [v for v, keep in zip(self._directions, kept.tolist(), strict=True) if keep]
+        remaining = self.weights > 0.0
+        self.weights, self._squares = self.weights[remaining], self._squares[:, remaining]
+        self._directions = [
+            v for v, remains in zip(self._directions, remaining.tolist(), strict=True) if remains
+        ]
         return self._margins.of(self._squares @ self.weights)
 
 

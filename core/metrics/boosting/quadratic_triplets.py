@@ -12,7 +12,7 @@ from semblance.core.tasks import Reporter
 
 #: alpha times the largest h is at most this: no weight overflows, nothing of use is lost.
 _LARGEST_EXPONENT = 500.0
-#: Anchors from which a part of them is asked first where the minimum is about.
+#: Anchors from which a part of them is used first to find the region of the minimum.
 _SAMPLE_FROM, _SAMPLED_LEAST = 300, 64
 _SAMPLED_SHARE = 32
 #: H this large still has two digits behind the point in single precision.
@@ -24,7 +24,7 @@ Embedding = tuple[Matrix, Matrix]
 
 
 class QuadraticTriplets(AnchoredTriplets):
-    """H is |E_i - E_j|^2 for embeddings E whose columns count as +1 or -1: no array of pairs is kept."""
+    """H is |E_i - E_j|^2 for embeddings E whose columns count as +1 or -1: no array of pairs is stored."""
 
     def __init__(self, X: Matrix, codes: Rows, anchors: int, seed: int) -> None:
         super().__init__(X, codes, anchors, seed)
@@ -43,7 +43,7 @@ class QuadraticTriplets(AnchoredTriplets):
     def step(self, direction: Matrix, sign: float, reporter: Reporter) -> float:
         """alpha of this sign with the least Z (option 1): ln Z is convex in alpha.
 
-        Where it is about is asked of a part of the anchors, and then in single precision.
+        Its region is found with a part of the anchors, and then in single precision.
         """
         projection = self.X @ direction
         spread = float(np.ptp(projection)) ** 2

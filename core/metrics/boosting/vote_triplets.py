@@ -32,7 +32,7 @@ from semblance.core.tasks import Reporter
 
 #: Cells of the line for each case.
 _CELLS = 64
-#: Pairs taken at once: the many small arrays they make stay in the cache.
+#: Pairs processed at once: their many small arrays stay in the cache.
 _BLOCK = 16_000
 #: Pairs are sorted bin by bin, and only where a bin may hold the best.
 _PAIRS_A_BIN, _MOST_BINS = 64, 1 << 15
@@ -43,7 +43,7 @@ _COARSE = 31
 _FINE = 64
 #: What is added to how far Z is above the least, where thresholds are shared out by it; the last leaves none.
 _FLOORS = np.geomspace(1e-9, 2.0, 64)
-#: Pairs up to which running sums are kept from one look to the next.
+#: Pairs up to which running sums are stored from one scan to the next.
 _KEPT = 1 << 23
 #: Part of the anchors that tells where to look closely, how few are worth it, and of how many times more.
 _SAMPLED_SHARE, _SAMPLED_LEAST, _SAMPLED_FROM = 24, 128, 5
@@ -145,8 +145,8 @@ def best_stump_inside(
     )
     bound = least_z(np.maximum(gain + totals[0, 1], 0.0), np.maximum(loss + totals[1, 1], 0.0)) - EQUAL
     best = float(alpha_and_z(gain, loss, search.triplets.count)[1].min())
-    kept = bound <= (best if found is None else min(best, found.z))
-    chosen = _joined(parts, kept)
+    included = bound <= (best if found is None else min(best, found.z))
+    chosen = _joined(parts, included)
     cut = _best_of_sorted(search, chosen, windows.low[chosen.bin // bins], gain, loss)
     if cut is None or found is None:
         return cut or found
@@ -154,11 +154,11 @@ def best_stump_inside(
     return cut if cut.z < found.z + (-EQUAL if search.listed else EQUAL) else found
 
 
-def _joined(parts: list[_Pairs], kept: npt.NDArray[np.bool_]) -> _Pairs:
-    """The pairs in bins ``kept``, those farthest apart first."""
-    taken = [np.flatnonzero(kept[part.bin]) for part in parts]
+def _joined(parts: list[_Pairs], included: npt.NDArray[np.bool_]) -> _Pairs:
+    """The pairs in bins ``included``, those farthest apart first."""
+    places = [np.flatnonzero(included[part.bin]) for part in parts]
     columns: list[Any] = [
-        np.concatenate([values[rows] for values, rows in zip(column, taken, strict=True)])
+        np.concatenate([values[rows] for values, rows in zip(column, places, strict=True)])
         for column in zip(*parts, strict=True)
     ]
     order = np.argsort(columns[1])[::-1]
@@ -313,26 +313,26 @@ class StumpSearch:
         if self._all <= _FEW:
             return best_stump_inside(self, ThresholdWindows.everything(anchors), self._all, None)
         scan, found = self._first_look()
-        kept = self._kept(scan, found)
+        included = self._included(scan, found)
         before = np.inf
         for _ in range(_ROUNDS):
-            left = float(scan.pairs[kept].sum())
+            left = float(scan.pairs[included].sum())
             # Equal distances cannot be parted, however often they are divided.
             if left <= max(_FEW, min(self._all / _ENOUGH, _MANY)) or left > 0.9 * before:
                 break
             before = left
-            last, scan = scan, self._scan(self._divided(scan, kept), known=scan)
+            last, scan = scan, self._scan(self._divided(scan, included), known=scan)
             cuts = [cut for cut in (found, self._at_thresholds(scan)) if cut is not None]
             found = min(cuts, key=lambda cut: cut.z, default=None)
-            inside = kept[np.searchsorted(last.edges, scan.edges[:-1], side="right") - 1]
-            kept = self._kept(scan, found) & inside
+            inside = included[np.searchsorted(last.edges, scan.edges[:-1], side="right") - 1]
+            included = self._included(scan, found) & inside
         # Neighbouring bins together.
-        ends = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]])))
+        ends = np.flatnonzero(np.diff(np.concatenate([[False], included, [False]])))
         low, high = ends[::2], ends[1::2]
         nothing = np.zeros((1, anchors))
         own, rest = np.concatenate([scan.own, nothing]), np.concatenate([scan.rest, nothing])
         windows = ThresholdWindows(scan.edges[low], scan.edges[high], own[high - 1], rest[high - 1])
-        return best_stump_inside(self, windows, int(scan.pairs[kept].sum()), found)
+        return best_stump_inside(self, windows, int(scan.pairs[included].sum()), found)
 
     @property
     def listed(self) -> bool:
@@ -381,22 +381,22 @@ class StumpSearch:
         few = max(_SAMPLED_LEAST, anchors // _SAMPLED_SHARE)
         if anchors >= _SAMPLED_FROM * few:
             chosen = triplets.sampled(few)
-            seen = self._scan(t, chosen)
+            scan = self._scan(t, chosen)
             for _ in range(_LOOKS):
-                t = np.union1d(seen.t, self._divided(seen, seen.bound <= seen.z.min()))
-                seen = self._scan(t, chosen, seen)
+                t = np.union1d(scan.t, self._divided(scan, scan.bound <= scan.z.min()))
+                scan = self._scan(t, chosen, scan)
         scan = self._scan(t)
         return scan, self._at_thresholds(scan)
 
-    def _divided(self, scan: _Scan, kept: npt.NDArray[np.bool_]) -> Matrix:
-        """Thresholds in the bins ``kept``, the more of them, the lower the bound below the least Z known.
+    def _divided(self, scan: _Scan, included: npt.NDArray[np.bool_]) -> Matrix:
+        """Thresholds in the bins ``included``, the more of them, the lower the bound below the least Z known.
 
         A bin must be narrow where Z is near its least value, and may be wide where it is not.
         """
         ends = np.concatenate([[1.0], scan.z, [1.0]])
         known = np.minimum(ends[:-1], ends[1:])
         above = known - known.min()
-        gap = np.where(kept, np.maximum(known - scan.bound, 0.0), 0.0)
+        gap = np.where(included, np.maximum(known - scan.bound, 0.0), 0.0)
         edges = scan.edges
         edges[-1] = max(self.range * (1.0 + 1e-6), edges[-2] * (1.0 + 1e-6))
         counts = np.maximum(np.ceil(1.5 * gap / (above + _FLOORS[:, np.newaxis])) - 1.0, 0.0)
@@ -405,7 +405,9 @@ class StumpSearch:
         inside = np.repeat(edges[:-1], more) + np.repeat(np.diff(edges) / np.maximum(more, 1), more) * (
             number - _OFF
         )
-        return self._snapped(np.unique(np.concatenate([edges[:-1][kept], edges[1:-1][kept[:-1]], inside])))
+        return self._snapped(
+            np.unique(np.concatenate([edges[:-1][included], edges[1:-1][included[:-1]], inside]))
+        )
 
     def _snapped(self, t: Matrix) -> Matrix:
         """Where cases stand at few places: the next thresholds midway between two squares, or the last."""
@@ -414,7 +416,7 @@ class StumpSearch:
             return t
         return np.unique(self._cuts[np.minimum(np.searchsorted(self._cuts, t), len(self._cuts) - 1)])
 
-    def _kept(self, scan: _Scan, found: Stump | None) -> npt.NDArray[np.bool_]:
+    def _included(self, scan: _Scan, found: Stump | None) -> npt.NDArray[np.bool_]:
         """The bins that may hold a better cut than ``found``."""
         edges = scan.edges
         if self._cuts is None:
@@ -424,8 +426,8 @@ class StumpSearch:
             wide = np.diff(np.searchsorted(self._cuts, edges)) > 1
             wide[0] = edges[1] > self._cuts[0]
             wide[-1] = edges[-2] < self._cuts[-1]
-        kept: npt.NDArray[np.bool_] = wide & (scan.bound <= (1.0 if found is None else found.z))
-        return kept
+        included: npt.NDArray[np.bool_] = wide & (scan.bound <= (1.0 if found is None else found.z))
+        return included
 
     def _at_thresholds(self, scan: _Scan) -> Stump | None:
         gain, loss = self.gain_and_loss(scan.own, scan.rest)

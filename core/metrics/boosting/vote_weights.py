@@ -16,20 +16,20 @@ from semblance.core.tasks import Reporter
 
 #: Rows that are added up by one small matrix product: thrice as fast as adding one after another.
 _RUN = 16
-#: Weights of more pairs than this are kept in float32: those of 15,155 cases take 0.92 GB, not 1.84.
+#: Weights of more pairs than this are stored in float32: those of 15,155 cases take 0.92 GB, not 1.84.
 _DOUBLE_PAIRS = 1 << 20
 #: 2 GiB of weights.
 _MOST_BYTES = 1 << 31
 #: Weights changed at once: they stay in the cache.
 _AT_ONCE = 1 << 16
-#: How much the logarithm of a weight may grow before all are made anew from the votes.
+#: How much the logarithm of a weight may grow before all are computed again from the votes.
 _MOST_GROWN = {np.dtype(np.float64): 600.0, np.dtype(np.float32): 60.0}
 
 
 class PrefixSums:
     """The sums of the first so many rows of ``values`` (n, b).
 
-    ``memory`` of the same kind is written to and kept, ``scratch`` only used; both hold :func:`memory_needed`.
+    ``memory`` of the same kind receives the result, ``scratch`` is only used; both hold :func:`memory_needed`.
     """
 
     def __init__(self, values: Floats, memory: Floats, scratch: Floats) -> None:
@@ -91,7 +91,7 @@ class _Vote(NamedTuple):
 
 
 class VoteWeights(AnchoredTriplets):
-    """The weights are kept, for votes have no embedding: an array of cases by anchors.
+    """The weights are stored, because votes have no embedding: an array of cases by anchors.
 
     Every vote multiplies those it raises; none is ever lowered, so none is lost to rounding before the
     next time that all are made anew.

@@ -13,7 +13,7 @@ from semblance.core.metrics.class_conditional.objective import expected_accuracy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows
-from semblance.core.metrics.training_data.parameter_search import answering, error_of, set_aside
+from semblance.core.metrics.training_data.parameter_search import error_of, gallery_sample, hold_out_rows
 
 #: Median squared distance of two cases at the start.
 _SPREAD = 10.0
@@ -123,12 +123,12 @@ def best_hyperparameters(
 
     All are run for a quarter of their rounds, the two best for another. ``tick`` is called every round.
     """
-    fitted, asked = set_aside(len(rows.X), groups, _SHARE, np.random.default_rng([seed, 1]))
+    fitted, asked = hold_out_rows(len(rows.X), groups, _SHARE, np.random.default_rng([seed, 1]))
     part = LabelledRows(rows.X[fitted], *_renumbered(rows.codes[fitted], rows.names))
     if len(candidates) == 1 or len(asked) < _FEWEST or not _usable(part.codes):
         return candidates[0]
     runs = [begin(part, candidate) for candidate in candidates]
-    answers = answering(fitted)
+    answers = gallery_sample(fitted)
     looked_at = np.concatenate([answers, asked])
     X, codes = rows.X[looked_at], rows.codes[looked_at]
     first, last = np.arange(len(answers)), np.arange(len(answers), len(looked_at))

@@ -1,1 +1,1 @@
-"""What learners are given, checked: rows, findings, pairs and triplets, and the memory they take."""
+"""Checked training data of learners: rows, findings, pairs, triplets, samples, and the memory they need."""

@@ -1,4 +1,4 @@
-"""Whether what a learner is about to hold fits into memory: asked before, not found out after."""
+"""Check before a learner starts whether its arrays fit into memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semblance.core.language import tr_lazy
 
 #: The share of the memory that a learner may take; the rest is for the window and other programs.
 _SHARE = 0.75
-#: Where the system does not say how much there is.
+#: Assumed if the system does not report its memory.
 _UNKNOWN = 8 << 30
 #: A matrix of all features has 0.9 GiB: a stored metric may have 1.
 MAX_FEATURES = 11_000
@@ -36,14 +36,14 @@ def check_memory(needed: float, what: str, way_out: str) -> None:
     Raises:
         BadInput: with the number of bytes needed and those there are.
     """
-    there = budget()
-    if needed > there:
+    available = budget()
+    if needed > available:
         raise BadInput(
             tr_lazy(
                 "{what} would take {needed} of memory; {there} may be used.",
                 what=what,
                 needed=_text(needed),
-                there=_text(there),
+                there=_text(available),
             ),
             way_out,
         )

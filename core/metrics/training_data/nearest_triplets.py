@@ -77,18 +77,18 @@ def nearest_of_both(X: Matrix, codes: npt.NDArray[np.int64], k: int, reporter: R
 def _candidates(values: npt.NDArray[np.float32], k: int, slack: float) -> tuple[Rows, Rows]:
     """(row, column) of all values that may be among the ``k`` smallest of their row; infinite ones never."""
     rows = np.arange(len(values))
-    kept = []
+    smallest_values = []
     for _ in range(min(k, values.shape[1])):
         place = values.argmin(axis=1)
         smallest = values[rows, place]
-        kept.append((place, smallest))
+        smallest_values.append((place, smallest))
         values[rows, place] = np.inf
-    if not kept:
+    if not smallest_values:
         return rows[:0], rows[:0]
-    finite = [np.where(np.isfinite(value), value, -np.inf) for _, value in kept]
+    finite = [np.where(np.isfinite(value), value, -np.inf) for _, value in smallest_values]
     reach = np.max(finite, axis=0) + np.float32(slack)
     # Backwards: a row without any more gives the same place again.
-    for place, value in kept[::-1]:
+    for place, value in smallest_values[::-1]:
         values[rows, place] = value
     row, column = np.divmod(np.flatnonzero(values <= reach[:, np.newaxis]), values.shape[1])
     return row, column

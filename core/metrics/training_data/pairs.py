@@ -1,4 +1,4 @@
-"""The pairs a pairwise learner eats: those given, and those drawn from findings."""
+"""The training pairs of a pairwise learner: given ones, and ones drawn from findings."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def training_pairs(
             )
             tables.append(sample_pairs(y, count, seed))
     if pairs is not None:
-        given = checked_pairs(pairs, n)
+        checked = checked_pairs(pairs, n)
         if tables:
             drawn = _keys(tables[0], n)
-            tables[0] = tables[0][~np.isin(drawn, _keys(given, n))]
-        tables.append(given)
+            tables[0] = tables[0][~np.isin(drawn, _keys(checked, n))]
+        tables.append(checked)
     found = as_pairs(np.concatenate(tables))
     if not (found.label < 0).any():
         raise BadInput(

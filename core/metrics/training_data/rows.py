@@ -1,4 +1,4 @@
-"""What every learner, step and metric asks of the rows it is given."""
+"""Checks of the rows of features that learners, steps and metrics take."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = 
             an infinite value, or a missing one where none is allowed.
     """
     try:
-        given = np.asarray(X)
-        if np.iscomplexobj(given):
+        source = np.asarray(X)
+        if np.iscomplexobj(source):
             raise TypeError("complex")
-        rows = np.asarray(given, dtype=np.float64)
+        rows = np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadInput("The features are not all numbers.", "Remove or encode the columns of text.") from None
     if rows.ndim == 1 and n_features is not None:

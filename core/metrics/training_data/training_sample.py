@@ -1,4 +1,4 @@
-"""The training cases a learner is fitted on where there are more than it learns anything further from."""
+"""The stratified sample of training cases that a learner is fitted on if there are many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The triplets a learner is trained on: given one by one and checked, or left to be made from findings."""
+"""The training triplets of a learner: given and checked, or to be drawn from findings."""
 
 from __future__ import annotations
 

@@ -92,28 +92,28 @@ def extract_features(
     While ``growing()`` is true, images that another thread or program adds are measured too.
 
     Raises:
-        BadArguments: unknown extractor or setting, or ``name`` made otherwise.
+        BadArguments: unknown extractor or setting, or ``name`` is a feature set made with others.
         BadInput: no case of the library suits the extractor.
         Cancelled: asked for by the reporter.
     """
     start = time.monotonic()
-    made = make_extractor(extractor, **(settings or {}))
+    configured = make_extractor(extractor, **(settings or {}))
     with open_library(library, writable=True) as opened:
         feature_set = _feature_set(
-            opened, made, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
+            opened, configured, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
         )
-        result = ExtractResult(str(opened.path), feature_set.name, made.name, len(feature_set.columns))
-        rows = opened.features.cases_to_extract(feature_set, images=made.needs_image)
-        reporter.progress(0, len(rows), tr_lazy("Extracting {title}", title=made.title))
-        if made.needs_image:
+        result = ExtractResult(str(opened.path), feature_set.name, configured.name, len(feature_set.columns))
+        rows = opened.features.cases_to_extract(feature_set, images=configured.needs_image)
+        reporter.progress(0, len(rows), tr_lazy("Extracting {title}", title=configured.title))
+        if configured.needs_image:
             workers = workers or default_workers()
             # Cases of one volume stay together, or it would be read again and again.
-            order = MeasuringOrder(rows, workers, first, spread=not made.volumes)
-            extraction = _Extraction(opened, feature_set, made, order, workers, growing, reporter)
+            order = MeasuringOrder(rows, workers, first, spread=not configured.volumes)
+            extraction = _Extraction(opened, feature_set, configured, order, workers, growing, reporter)
             result.extracted, total = extraction.run(), len(order)
         else:
             result.extracted, total = _copy_tables(opened, feature_set, rows, reporter), len(rows)
-        reporter.progress(total, total, tr_lazy("Extracting {title}", title=made.title))
+        reporter.progress(total, total, tr_lazy("Extracting {title}", title=configured.title))
         result.cases = len(opened.features.cases_of(feature_set))
         result.failed = [{"case_id": c, "reason": r} for c, r in opened.features.failures(feature_set)]
     result.seconds = time.monotonic() - start
@@ -170,9 +170,9 @@ def _copy_tables(
         part = rows[start : start + CHUNK].tolist()
         # Before the numbers: what changes in between is seen to have changed.
         details = library.catalogue.details(part)
-        kept, values = library.catalogue.numbers(part)
-        contents = [details[row].content if row in details else "" for row in kept.tolist()]
-        copied += library.features.write_chunk(feature_set, kept, values, (), contents)
+        stored, values = library.catalogue.numbers(part)
+        contents = [details[row].content if row in details else "" for row in stored.tolist()]
+        copied += library.features.write_chunk(feature_set, stored, values, (), contents)
         reporter.progress(
             start + len(part), len(rows), tr_lazy("Copying {feature_set}", feature_set=feature_set.name)
         )
@@ -234,8 +234,8 @@ class _Extraction:
         self._running: dict[Future[MeasuredCases], _Part] = {}
         self._workers = min(workers, max(1, order.parts)) if growing is None else workers
         self._numbers = itertools.count()
-        self._seen: dict[int, int] = {}
-        self._crashed = self._extracted = 0
+        self._done_counts: dict[int, int] = {}
+        self._crashes = self._extracted = 0
 
     def run(self) -> int:
         """How many cases were given numbers."""
@@ -243,14 +243,14 @@ class _Extraction:
             try:
                 while self._growing or self._order or self._suspects or self._running:
                     self._add_new_cases()
-                    self._hand_out(engine)
+                    self._submit_parts(engine)
                     done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
                     if not self._running:
                         time.sleep(0.05)
                     for future in done:
-                        self._take(self._running.pop(future))
+                        self._write_result(self._running.pop(future))
                     self._reporter.progress(
-                        sum(self._seen.values()),
+                        sum(self._done_counts.values()),
                         len(self._order),
                         tr_lazy("Extracting {title}", title=self._extractor.title),
                     )
@@ -275,7 +275,7 @@ class _Extraction:
         if not growing:
             self._growing = None
 
-    def _hand_out(self, engine: Engine) -> None:
+    def _submit_parts(self, engine: Engine) -> None:
         if self._suspects:
             if not self._running:
                 self._submit(engine, self._suspects.pop(), alone=True)
@@ -291,29 +291,29 @@ class _Extraction:
             self._extractor.name,
             self._extractor.settings,
             case_images(self._library, rows),
-            listener=partial(self._note, number),
+            listener=partial(self._record_progress, number),
         )
         self._running[task.future] = _Part(number, rows, task, alone)
 
-    def _note(self, number: int, kind: str, news: object) -> None:
-        if kind == "progress" and isinstance(news, Progress):
-            self._seen[number] = news.done
+    def _record_progress(self, number: int, kind: str, message: object) -> None:
+        if kind == "progress" and isinstance(message, Progress):
+            self._done_counts[number] = message.done
 
-    def _take(self, part: _Part) -> None:
+    def _write_result(self, part: _Part) -> None:
         try:
             chunk: MeasuredCases = part.task.result()
         except WorkerEnded:
-            self._seen.pop(part.number, None)
-            self._suspect(part)
+            self._done_counts.pop(part.number, None)
+            self._isolate_crash(part)
             return
-        self._crashed = 0
-        self._seen[part.number] = len(chunk.rows) + len(chunk.failures)
+        self._crashes = 0
+        self._done_counts[part.number] = len(chunk.rows) + len(chunk.failures)
         self._extracted += self._library.features.write_chunk(
             self._feature_set, chunk.rows, chunk.values, chunk.failures, chunk.contents
         )
         self._reporter.partial(self._extracted)
 
-    def _suspect(self, part: _Part) -> None:
+    def _isolate_crash(self, part: _Part) -> None:
         """Narrow down which image ended the worker; record it once it is found.
 
         Raises:
@@ -325,13 +325,13 @@ class _Extraction:
         elif half:
             self._suspects += [part.rows[half:], part.rows[:half]]
         else:
-            self._crashed += 1
-            if self._crashed > MAX_CRASHES:
+            self._crashes += 1
+            if self._crashes > MAX_CRASHES:
                 raise WorkerEnded
-            told = [(p.row, p.content, CRASHED) for p in case_images(self._library, part.rows)]
-            nothing = np.empty((0, len(self._feature_set.columns)), dtype=np.float32)
-            self._library.features.write_chunk(self._feature_set, part.rows[:0], nothing, told)
-            self._seen[part.number] = 1
+            failures = [(p.row, p.content, CRASHED) for p in case_images(self._library, part.rows)]
+            no_values = np.empty((0, len(self._feature_set.columns)), dtype=np.float32)
+            self._library.features.write_chunk(self._feature_set, part.rows[:0], no_values, failures)
+            self._done_counts[part.number] = 1
 
 
 def case_images(library: Library, rows: npt.NDArray[np.int64]) -> list[CaseImage]:
@@ -362,21 +362,21 @@ def measure_cases(
                 reporter.check_cancelled()
             content = ""
             try:
-                looked_at: Image | Stack
+                shown: Image | Stack
                 if extractor.volumes and reader.is_stack(image.address):
-                    looked_at, content = _open_all(volumes, image, reporter)
+                    shown, content = _open_all(volumes, image, reporter)
                 else:
-                    looked_at, content = _open(reader, volumes, image)
+                    shown, content = _open(reader, volumes, image)
                 if content != image.content:
                     content = ""
                     raise BadInput(
                         tr_lazy("'{address}' has changed since it was imported.", address=image.address),
                         "Import it again.",
                     )
-                if isinstance(looked_at, Stack):
-                    prepared = extractor.prepare_stack(looked_at, image.region)
+                if isinstance(shown, Stack):
+                    prepared = extractor.prepare_stack(shown, image.region)
                 else:
-                    prepared = extractor.prepare(looked_at, image.region)
+                    prepared = extractor.prepare(shown, image.region)
                 batch.add(image.row, content, prepared)
             except SemblanceError as error:
                 # An image that is away or not what it was, on a disk unplugged say, is tried again.

@@ -7,6 +7,7 @@ import itertools
 import math
 import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -184,6 +185,8 @@ class LibraryPreparation:
         self.record: dict[str, Any] = {}
         #: Cases that the provisional metric was fitted on; it is fitted again when they have doubled.
         self.fitted_on = 1
+        #: When it is worth reporting again how many cases can be ranked: of many cases that takes long.
+        self.next_provisional = 0.0
         #: Whether the current metric is none, or one that a preparation made current.
         self.may_select = True
 
@@ -241,8 +244,11 @@ class LibraryPreparation:
         self.update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
 
     def _rank_provisionally(self, extracted: object) -> None:
-        """Make a ranking of the cases measured so far possible."""
+        """Make a ranking of the cases measured so far possible; this may take a third of the time."""
         assert isinstance(extracted, int)
+        begin = time.monotonic()
+        if begin < self.next_provisional:
+            return
         with open_library(self.path, writable=True) as library:
             feature_set = library.features.get(self.state.feature_set)
             measured = len(library.features.cases_of(feature_set))
@@ -262,6 +268,8 @@ class LibraryPreparation:
                 total=total,
             ),
         )
+        now = time.monotonic()
+        self.next_provisional = now + 2 * (now - begin)
 
     def _store_provisional(self, library: Library, feature_set: FeatureSet) -> str:
         """Fit the default steps on what is measured and store the plain distance after them, under the name
@@ -489,9 +497,10 @@ def _digest(data: EvaluationData, seed: int) -> str:
     """Changes with the cases, their findings, patients and numbers, and with what is chosen among."""
     digest = hashlib.blake2b(repr((seed, SHORT_LIST)).encode(), digest_size=16)
     for values in (data.case_rows, data.y, data.units, data.X):
-        digest.update(
-            b"" if values is None else repr(values.shape).encode() + np.ascontiguousarray(values).tobytes()
-        )
+        if values is not None:
+            digest.update(repr((values.shape, values.dtype.str)).encode())
+            # As bytes without a copy: the numbers of many cases are large.
+            digest.update(np.ascontiguousarray(values).view(np.uint8).data)
     return digest.hexdigest()
 
 

@@ -33,7 +33,7 @@ def calibrate_estimate(
     All cases answer, as in a search. ``None`` where too few cases were held out.
 
     Raises:
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter asked for it.
     """
     everything = held_out.everything
     assert everything.case_rows is not None

@@ -64,7 +64,7 @@ def validate_learners(
 
     Raises:
         BadInput: too few cases or patients to split.
-        Cancelled: asked for by the reporter; what ``finished`` was told is valid.
+        Cancelled: the reporter asked for it; what ``finished`` received is valid.
     """
     validation = known or LearnerValidation()
     parts: list[_Part] | None = None
@@ -101,17 +101,17 @@ class _Part:
         """Retrieval accuracy @ 10 inside the validation part of ``learner`` fitted on the other.
 
         Raises:
-            BadInput: no case of the validation part can be asked for.
+            BadInput: no case of the validation part can be a query.
         """
-        made = make_learner(learner, random_state=seed)
-        made.fit(self.fit_rows, self.fit.y, groups=self.fit.groups, reporter=reporter)
+        fitted = make_learner(learner, random_state=seed)
+        fitted.fit(self.fit_rows, self.fit.y, groups=self.fit.groups, reporter=reporter)
         reporter.check_cancelled()
-        found = accuracy_after_steps(made.metric().distance, self.rows, self.findings, self.units)
-        if found is None:
+        accuracy = accuracy_after_steps(fitted.metric().distance, self.rows, self.findings, self.units)
+        if accuracy is None:
             raise BadInput(
                 "The validation part has no two cases of different patients.", "Import more cases."
             )
-        return found
+        return accuracy
 
 
 def inner_splits(train: EvaluationData, seed: int) -> list[HoldOut]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Ids = npt.NDArray[np.int64]
 
-#: Key of kept scores: :func:`counted_by_patient` when they were measured.
+#: Key of stored scores: :func:`counted_by_patient` when they were measured.
 COUNTED = "counted_by_patient"
 #: Key of a card: contents of training cases that the library did not have when the metric came into it.
 ELSEWHERE = "trained_elsewhere"
@@ -36,16 +36,16 @@ class IdentityIndex:
         codes = patient_codes(units, len(ids))
         self._codes = np.arange(len(ids)) if codes is None else codes
 
-    def unseen(self, seen: npt.ArrayLike, elsewhere: Collection[str] = ()) -> Ids:
-        """(f,) ids of the cases that are none of ``seen`` (s,) ids, nor their patients, nor their images.
+    def unseen(self, used: npt.ArrayLike, elsewhere: Collection[str] = ()) -> Ids:
+        """(f,) ids of the cases that are none of ``used`` (s,) ids, nor their patients, nor their images.
 
-        ``elsewhere``: contents seen in another library.
+        ``elsewhere``: contents of cases used in another library.
         """
-        taken = np.isin(self.ids, np.asarray(seen, dtype=np.int64))
+        excluded = np.isin(self.ids, np.asarray(used, dtype=np.int64))
         if elsewhere:
             known = frozenset(elsewhere)
-            taken |= np.array([content in known for content in self._contents], dtype=np.bool_)
-        out: Ids = self.ids[~np.isin(self._codes, self._codes[taken])]
+            excluded |= np.array([content in known for content in self._contents], dtype=np.bool_)
+        out: Ids = self.ids[~np.isin(self._codes, self._codes[excluded])]
         return out
 
     def codes(self, rows: npt.ArrayLike) -> Rows:
@@ -57,7 +57,7 @@ class IdentityIndex:
 def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:
     """Cases with a finding, of no patient of the ids ``training``.
 
-    What a window, which knows neither contents nor what was seen elsewhere, counts to tell whether scores are
+    What a window, which knows neither contents nor cases used elsewhere, counts to tell whether scores are
     stale.
     """
     cases = library.catalogue.all_cases()
@@ -68,5 +68,5 @@ def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:
 
 def contents_elsewhere(card: Mapping[str, Any]) -> tuple[str, ...]:
     """The contents under :data:`ELSEWHERE` of a card; none where it has no such list."""
-    told = card.get(ELSEWHERE)
-    return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()
+    contents = card.get(ELSEWHERE)
+    return tuple(one for one in contents if isinstance(one, str)) if isinstance(contents, list) else ()

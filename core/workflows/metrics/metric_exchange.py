@@ -36,14 +36,14 @@ SUFFIX = ".semblance-metric"
 METRIC, ABOUT = "metric.zip", "about.json"
 FORMAT, VERSION = "semblance-metric-exchange", 1
 MAX_BYTES, MAX_ABOUT = 1 << 30, 64 << 20
-#: Keys of a card that stay in the library: who judged, what it may have seen, names of ledgers.
+#: Keys of a card that stay in the library: authors, training cases elsewhere, names of ledgers.
 _STAYS = ("authors", ELSEWHERE, REQUESTED)
 
 
 def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
     """Write the metric called ``name``, its card and its scores to ``out``.
 
-    The file names no case, patient or author: the training cases are told by the hashes of their content, so
+    The file names no case, patient or author: the training cases are identified by the hashes of their content, so
     that the same images are known again elsewhere and never scored as if they were new.
 
     Raises:
@@ -130,7 +130,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             here = about["library"] == _mark(opened)
             card = {**metric.card.to_json(), **about["card"], "name": called}
             card.pop(ELSEWHERE, None)
-            # It may have been other cases it was asked of.
+            # The counted cases may have been other ones.
             card.pop(REQUESTED, None)
             # Not known here, but they may be imported, or the metric handed on to where they are.
             if unknown := trained.difference(row.content for row in cases):
@@ -203,17 +203,17 @@ def _mark(library: Library) -> str:
     return library.pseudonyms().reference("the library itself") if library.writable else ""
 
 
-def _matching(library: Library, wanted: Mapping[str, Any], file: Path) -> FeatureSet:
+def _matching(library: Library, required: Mapping[str, Any], file: Path) -> FeatureSet:
     for feature_set in library.features.all():
-        if json.loads(json.dumps(_features(feature_set))) == wanted:
+        if json.loads(json.dumps(_features(feature_set))) == required:
             return feature_set
-    settings = " ".join(f"--set {key}={value}" for key, value in dict(wanted["settings"]).items())
-    command = f"semblance features LIB --extractor {wanted['extractor']} {settings}".strip()
+    settings = " ".join(f"--set {key}={value}" for key, value in dict(required["settings"]).items())
+    command = f"semblance features LIB --extractor {required['extractor']} {settings}".strip()
     raise BadInput(
         tr_lazy(
             "{file} compares cases by '{wanted}' features that {library} does not have.",
             file=file.name,
-            wanted=wanted["extractor"],
+            wanted=required["extractor"],
             library=library.name,
         ),
         tr_lazy(

@@ -35,11 +35,12 @@ def store_provisional_metric(library: Library, feature_set: FeatureSet, name: st
     Raises:
         BadInput: all measured cases have the same features.
     """
-    rows, numbers = library.features.read(feature_set)
-    fitted_on = np.sort(np.random.default_rng(0).permutation(len(rows))[:MOST_FITTED])
+    measured = library.features.cases_of(feature_set)
+    sample = np.random.default_rng(0).permutation(measured)[:MOST_FITTED]
+    fitted_on, numbers = library.features.read(feature_set, sample)
     metric = fit_metric(
         make_learner("euclidean"),
-        numbers[fitted_on].astype(np.float64),
+        numbers.astype(np.float64),
         steps=chosen_steps("", feature_set.extractor, feature_set.settings, labelled=False),
         feature_names=[column for column, _ in feature_set.columns],
         feature_groups=feature_set.groups,
@@ -56,4 +57,4 @@ def store_provisional_metric(library: Library, feature_set: FeatureSet, name: st
     file = library.new_metric_file()
     save_metric(metric, file)
     card = {**metric.card.to_json(), PREPARED: {}, PROVISIONAL: True}
-    library.add_metric(name, "euclidean", feature_set.id, file, card, rows[fitted_on], None)
+    library.add_metric(name, "euclidean", feature_set.id, file, card, fitted_on, None)

@@ -24,7 +24,7 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
     Raises:
         BadArguments: no such metric.
         BadInput: no case was held out.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter asked for it.
     """
     with open_library(library, writable=True) as opened:
         record = opened.metric(name)
@@ -47,7 +47,7 @@ def held_out_scores(
 
     Raises:
         BadInput: no case was held out.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter asked for it.
     """
     scores = evaluate_metric(
         metric, held_out.cases, held_out.train, held_out.test, seed=seed, reporter=reporter

@@ -1,4 +1,4 @@
-"""The slider from visual to diagnostic likeness: BDM+V at several places, trained at once, kept together."""
+"""The slider from visual to diagnostic likeness: BDM+V at several places, trained and stored together."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MOST_TRAINING = 2000
 
 
 def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> Slider:
-    """Train BDM+V at every one of PLACES on the same training part of ``library``, score all, keep all.
+    """Train BDM+V at every one of PLACES on the same training part of ``library``, score all, store all.
 
-    ``request.learner`` is not used; ``request.name`` is the slider's. Nothing is kept before all are trained;
-    a slider of the same name is replaced. Asked to stop, every step keeps the best it has.
+    ``request.learner`` is not used; ``request.name`` is the slider's. Nothing is stored before all are trained;
+    a slider of the same name is replaced. If it is stopped, every step is stored with its best round.
 
     Of more than MOST_TRAINING training cases each step is trained on the same sample, unless the settings say
     otherwise.
@@ -37,7 +37,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
     Raises:
         BadArguments: unknown setting, step or feature set.
         BadInput: too few cases or findings, or data that cannot be used.
-        Cancelled: asked for by the reporter; nothing is kept.
+        Cancelled: the reporter asked for it; nothing is stored.
     """
     request = replace(request, name=checked_name(request.name, tr_lazy("A slider")))
     settings: dict[str, Any] = {

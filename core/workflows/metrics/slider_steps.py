@@ -1,4 +1,4 @@
-"""The steps of a slider from visual to diagnostic likeness, as the cards of their metrics tell them."""
+"""The steps of a slider from visual to diagnostic likeness, read from the cards of their metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 #: Places of the slider, in per cent diagnostic: of the pairs a step learns from, so many are findings' word,
 #: the others those of looks.
 PLACES = (0, 30, 50, 70, 85, 100)
-#: Where the slider begins: findings count most, and looks are kept.
+#: Where the slider begins: findings count most, and visual likeness still counts.
 DEFAULT_PLACE = 70
 #: Key of a card that says which slider a metric is a step of.
 CARD_KEY = "slider"
@@ -52,15 +52,15 @@ def step_name(slider: str, place: int) -> str:
 
 def slider_of(card: Mapping[str, Any]) -> tuple[str, int] | None:
     """Slider and place of a metric with this card; ``None`` where it is no step of one."""
-    told = card.get(CARD_KEY)
-    if not isinstance(told, Mapping):
+    entry = card.get(CARD_KEY)
+    if not isinstance(entry, Mapping):
         return None
-    name, place = told.get("name"), told.get("place")
+    name, place = entry.get("name"), entry.get("place")
     return (name, place) if isinstance(name, str) and isinstance(place, int) else None
 
 
 def sliders_by_name(cards: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Slider]:
-    """The sliders among metrics, (name, card) each, by name; steps that are gone are passed over."""
+    """The sliders among metrics, (name, card) each, by name; steps that were deleted are left out."""
     found: dict[str, list[SliderStep]] = {}
     for metric, card in cards:
         belongs = slider_of(card)

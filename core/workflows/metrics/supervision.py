@@ -106,11 +106,11 @@ def _judgements_in_force(library: Library, ledger: str) -> list[Judgement]:
         return [Judgement.from_record(record) for record in records]
     from semblance.core.library.judgements import ledgers
 
-    there = ", ".join(ledgers(library.catalogue))
+    names = ", ".join(ledgers(library.catalogue))
     raise BadInput(
         tr_lazy("The ledger '{judgements}' has no judgement in force.", judgements=ledger),
-        tr_lazy("Ledgers of this library: {there}.", there=there)
-        if there
+        tr_lazy("Ledgers of this library: {there}.", there=names)
+        if names
         else tr_lazy("Judge some cases first."),
     )
 

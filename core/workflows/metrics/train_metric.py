@@ -64,7 +64,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
     Raises:
         BadArguments: unknown learner, setting, step or feature set.
         BadInput: too few cases or findings, or data the learner cannot use.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter asked for it.
     """
     start = time.monotonic()
     request = replace(request, name=checked_name(request.name, tr_lazy("A metric")))
@@ -97,7 +97,7 @@ def fit_and_score(
     Raises:
         BadArguments: unknown step.
         BadInput: data the learner cannot use.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter asked for it.
     """
     supervision = training_supervision(
         library,

@@ -1,4 +1,4 @@
-"""What is asked of a training, and what of it stands on the metric's card."""
+"""The settings of a training, and those of them on the card of the metric."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ class TrainRequest:
             "judgements": self.judgements,
             ONLY_IN_WINDOW: self.held_out != HELD_OUT or not self.from_findings,
         }
-        given = {option: value for option, value in options.items() if value}
-        return {"findings_map": self.findings, REQUESTED: given}
+        set_options = {option: value for option, value in options.items() if value}
+        return {"findings_map": self.findings, REQUESTED: set_options}

@@ -11,7 +11,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
-from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.card_facts import card_facts
@@ -30,6 +30,7 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.marks import is_mark
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -155,7 +156,20 @@ def _judgement_row(one: Judgement) -> JudgementRow:
 def _notes(search: Search, asked: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
     """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(asked.result.warnings)
-    if any(entry.undone is None for entry in asked.entries) and asked.refused is None:
+    if marks := asked.result.marks:
+        notes.append(
+            tr_lazy_n(
+                "Ordered by {n} mark ({liked} more like the query, {disliked} less). Distances, counts and the "
+                "estimate are those of the metric without it.",
+                "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the "
+                "estimate are those of the metric without them.",
+                len(marks),
+                liked=len(marks.liked),
+                disliked=len(marks.disliked),
+            )
+        )
+    in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
+    if asked.refused is None and not all(is_mark(one, search.query) for one in in_force):
         notes.append(
             tr_lazy(
                 "The judgements refined the metric by {strength:.0f} %; it was not measured again, "

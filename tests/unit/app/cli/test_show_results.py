@@ -54,6 +54,7 @@ def ranking(**more):
     return {
         "results": [{"rank": 1, "case_id": "folder/" + "x" * 150, "finding": None, "distance": 0.25}],
         "hidden": {"same_patient": 3, "near_duplicates": 1},
+        "feedback": {"liked": [], "disliked": []},
         "vote": {"counts": {}, "calibrated": False, "why_not": "Too few cases."},
         "no_good_match": False,
         "warnings": ["Draw the region."],
@@ -178,3 +179,10 @@ def test_several_tables_end_with_the_ranks_over_all(capsys):
         "  euclidean and bdm: z 1.00, p 0.317, after Holm 0.5",
         "failed: c.csv: is empty",
     ]
+
+
+def test_marks_are_counted_below_the_ranking(capsys):
+    show_cases(ranking())
+    assert "mark" not in capsys.readouterr().out
+    show_cases(ranking(feedback={"liked": ["a", "b"], "disliked": ["c"]}))
+    assert "ordered by 3 marks" in capsys.readouterr().out

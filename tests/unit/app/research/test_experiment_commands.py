@@ -69,6 +69,6 @@ def test_a_case_of_another_library_names_it(window):
 def test_f1_in_the_comparison_of_encoders_opens_its_help(qtbot, window):
     window.context.actions["compare_encoders"].trigger()
     dialog = window.findChild(EncodersDialog)
-    assert dialog.isVisible()
+    wait_for(window, dialog.isActiveWindow)
     qtbot.keyClick(dialog, Qt.Key.Key_F1)
-    assert window.findChild(HelpDialog).page == "own_encoder"
+    assert "Compare encoders" in window.findChild(HelpDialog).page.toPlainText()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale, ValueWindow
 from semblance.core.imaging.shown_range import as_shown
 
@@ -39,6 +40,11 @@ def test_the_first_window_of_the_file_comes_before_the_body_part():
     windows = (ValueWindow(-10.0, 90.0), ValueWindow(0.0, 1.0))
     assert shown(ct("CHEST", windows=windows)) == (-10, 90)
     assert shown(ct("HEAD", slope=2.0, intercept=-100.0)) == (50, 90)
+
+
+def test_the_viewer_begins_with_the_same_window():
+    shown_first = display_image(ct("CHEST"))
+    assert [shown_first.value(stored) for stored in shown_first.auto] == [-1350, 150]
 
 
 def test_sixteen_bits_lose_the_few_darkest_and_brightest_pixels():

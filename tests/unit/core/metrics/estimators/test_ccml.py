@@ -15,7 +15,7 @@ from semblance.core.metrics.class_conditional.optimiser import (
     best_hyperparameters,
 )
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows
-from semblance.core.metrics.training_data.parameter_search import error_of, set_aside
+from semblance.core.metrics.training_data.parameter_search import error_of, hold_out_rows
 from tests.helpers import naive_bdm
 
 
@@ -130,11 +130,11 @@ def test_the_error_on_the_part_set_aside_is_that_of_both_rules():
 
 def test_patients_are_not_torn_apart():
     groups = np.array([f"p{row // 3}" for row in range(60)])
-    fitted, asked = set_aside(60, groups, 0.3, np.random.default_rng(0))
+    fitted, asked = hold_out_rows(60, groups, 0.3, np.random.default_rng(0))
     assert sorted([*fitted, *asked]) == list(range(60))
     assert not set(groups[fitted]) & set(groups[asked])
     assert 18 <= len(asked) <= 20
-    unknown = set_aside(60, None, 0.3, np.random.default_rng(0))
+    unknown = hold_out_rows(60, None, 0.3, np.random.default_rng(0))
     assert len(unknown[1]) == 18
 
 

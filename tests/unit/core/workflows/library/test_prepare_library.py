@@ -267,14 +267,14 @@ def test_cases_are_ranked_while_the_rest_is_measured(tmp_path, monkeypatch):
     library = tmp_path / "lib.semblance"
     import_source(striped_folder(tmp_path / "images", n=48), library)
     with Library.open(library) as opened:
-        last = opened.catalogue.all_cases()[-1]
-    measure_first(library, [last.id])
-    impatient = _Impatient(library, last.case_id)
+        # Not one that the first part, spread over the library, would hold anyhow.
+        case = opened.catalogue.all_cases()[1]
+    measure_first(library, [case.id])
+    impatient = _Impatient(library, case.case_id)
     done = prepare_library(library, workers=1, reporter=impatient)
     among = [compared for compared, _, _ in impatient.rankings]
     assert among[0] == 3  # the query was measured with the first four
     assert among == sorted(among)
-    assert among[-1] == 47
     assert {cases for _, cases, _ in impatient.rankings} == {48}
     provisional = [news for news in impatient.partials if news.provisional]
     assert {news.current for news in provisional} == {"pixels + Euclidean"} == {done.metrics[0].name}

@@ -4,7 +4,11 @@ import numpy as np
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.data_sources import table_data
+from semblance.core.features.registry import make_extractor
+from semblance.core.imaging.formats import has_image_name
+from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.source import Source
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 from semblance.core.workflows.metrics.choose_learner import (
     SHORT_LIST,
@@ -38,3 +42,15 @@ def test_copies_of_an_image_and_cases_of_a_patient_are_on_one_side():
 
 def test_of_equal_learners_the_plainest_is_chosen():
     assert LearnerValidation({"euclidean": 0.5, "bdm_v": 0.5, "lda": 0.4}).best == "euclidean"
+
+
+def test_bdm_v_wins_on_ultrasound_by_the_encoder(data):
+    archive = data / "images" / "busi_256.zip"
+    extractor = make_extractor("encoder")
+    with Source.open(archive) as source, ImageReader() as reader:
+        paths = [entry.path for entry in source.entries() if has_image_name(entry.path)]
+        rows = extractor.extract_many([reader.open(source.address(path)) for path in paths])
+    findings = np.array(["malignant" if "malignant" in path else "benign" for path in paths])
+    found = validate_learners(EvaluationData(rows.astype(np.float64), findings), "encoder")
+    assert found.best == "bdm_v"
+    assert found.accuracy["bdm_v"] > found.accuracy["euclidean"] + 0.05
