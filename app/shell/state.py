@@ -331,7 +331,7 @@ class State(QObject):
     def can_judge(self) -> bool:
         """Whether ranked cases can be judged now."""
         writable = self.library is not None and self.library.writable
-        return writable and self.ranking is not None and self.refusal is None
+        return writable and self.ranking is not None
 
     @property
     def marks(self) -> Marks:

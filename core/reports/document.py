@@ -55,7 +55,7 @@ class QueryFacts:
 
 @dataclass(frozen=True)
 class RankedRow:
-    """A case of the ranking. ``parts``: names and shares of its distance; ``alike``: number of its grouped
+    """A case of the ranking. ``parts``: names and shares of its distance; ``near_duplicates``: number of its grouped
     near-duplicates."""
 
     rank: int
@@ -67,7 +67,7 @@ class RankedRow:
     thumbnail: bytes | None = None
     parts: tuple[tuple[str, float], ...] = ()
     judgement: str = ""
-    alike: int = 0
+    near_duplicates: int = 0
     #: The main reasons of the distance, as a sentence.
     reason: str = ""
 

@@ -302,8 +302,8 @@ def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
         lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
     if row.reason:
         lines.append(translate(row.reason))
-    if row.alike:
-        lines.append(tr("+{alike} near-duplicates", alike=row.alike))
+    if row.near_duplicates:
+        lines.append(tr("+{alike} near-duplicates", alike=row.near_duplicates))
     return lines
 
 

@@ -121,7 +121,7 @@ def report_document(
                 _thumbnail(details[case.row], thumbnails),
                 _shown_parts(reason.parts, case.distance, moved=search.is_shifted),
                 judged.get(case.case_id, ""),
-                case.alike,
+                case.near_duplicates,
                 reason.sentence,
             )
             for case, reason in zip(result.ranked, why, strict=True)
