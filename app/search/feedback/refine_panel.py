@@ -205,18 +205,6 @@ class RefinePanel(Panel):
                 )
             self._show_page(self._empty)
             return
-        if state.refusal is not None and not entries:
-            self._empty.show_message(
-                tr("Marks cannot refine this metric"),
-                tr(
-                    "{why} Select another metric at the top, or train one.",
-                    why=str(state.refusal),
-                ),
-                tr("Train another metric"),
-                self.train_requested.emit,
-            )
-            self._show_page(self._empty)
-            return
         if state.library is not None and not state.library.writable and not entries:
             self._empty.show_message(
                 tr("Read-only"),
@@ -228,7 +216,10 @@ class RefinePanel(Panel):
         self._refusal_label.setText(
             ""
             if state.refusal is None
-            else tr("This metric does not use judgements. {hint}", hint=state.refusal.hint)
+            else tr(
+                "Marks order the similar cases, but they cannot refine this metric. {hint}",
+                hint=state.refusal.hint,
+            )
         )
         self._refusal_label.setVisible(state.refusal is not None)
         if self._influence_search is not None:

@@ -90,6 +90,10 @@ class CardFeedback(QObject):
         search = self._state.search
         if search is None or not self._state.can_judge:
             return
+        if self._state.refusal is not None:
+            # A comparison only refines the metric; it does not order a search as marks do.
+            self._context.messages.warning(self._state.refusal.message, self._state.refusal.hint)
+            return
         try:
             judgement: Judgement = comparison_judgement(search, self._id(closer_row), self._id(farther_row))
         except BadInput as error:
@@ -115,7 +119,7 @@ class CardFeedback(QObject):
             action = menu.addAction(f"{label}\t{key}", partial(self.judge, mark, rows))
             action.setCheckable(True)
             action.setChecked(all(marks.get(row) == mark for row in rows))
-        if len(rows) == 1:
+        if len(rows) == 1 and self._state.refusal is None:
             pending = self._grid.comparison.closer
             compare_label = (
                 tr("Mark as closer than…") if pending in (NONE, rows[0]) else tr("Mark as the farther case")

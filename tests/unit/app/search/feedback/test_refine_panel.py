@@ -16,13 +16,10 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
-from semblance.core.language import translate
-from semblance.core.metrics.relevance_feedback.feedback_space import no_coordinates_error
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import refine_metric
 from semblance.core.workflows.searches.estimate import NOT_CALIBRATED
 from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
-from tests.helpers.use_language import use_language
 from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
@@ -283,22 +280,6 @@ def test_restored_strength_is_shown_and_ranked_once(asked, context, jobs):
     assert jobs.held == []
 
 
-def test_metric_that_marks_cannot_refine_shows_the_next_step(qtbot, asked, context, jobs, monkeypatch):
-    context.state.set_metric("city")
-    search_operations.rank(context)
-    operations.check_metric(context)
-    settle(asked, jobs)
-    for words in ("Marks cannot refine this metric", "such as BDM"):
-        assert words in texts(asked)
-    with qtbot.waitSignal(asked.train_requested):
-        buttons = {button.text(): button for button in asked.findChildren(QPushButton)}
-        qtbot.mouseClick(buttons["Train another metric"], LEFT)
-    with use_language("de"):
-        operations.check_metric(context)
-        settle(asked, jobs)
-        assert translate(no_coordinates_error().message) in texts(asked)
-
-
 def test_late_refusal_of_another_metric_or_library_is_ignored(asked, context, jobs):
     context.state.set_metric("city")
     operations.check_metric(context)
@@ -319,7 +300,7 @@ def test_judgements_stay_listed_for_a_metric_without_refinement(asked, context, 
     search_operations.rank(context)
     operations.check_metric(context)
     settle(asked, jobs)
-    assert "This metric does not use judgements" in texts(asked)
+    assert "Marks order the similar cases, but they cannot refine this metric." in texts(asked)
     assert len(asked.rows.rows) == 1
     assert not asked.save.isEnabled()
     assert not asked.scores.isVisible()

@@ -203,20 +203,20 @@ def test_mark_that_cannot_be_saved_is_not_shown(panel, context, jobs, monkeypatc
     assert [message.level for message in context.messages.history] == ["error"]
 
 
-def test_metric_without_coordinates_hides_the_mark_buttons(qtbot, panel, context, jobs):
-    assert panel.grid._judging
+def test_marks_order_a_metric_that_they_cannot_refine(panel, context, jobs):
     context.state.set_metric("city")
     search_operations.rank(context)
     jobs.run_pending()
+    before = [case.case_id for case in context.state.ranking.ranked]
     assert "no coordinates" in context.state.refusal.message
-    assert not panel.grid._judging
-    panel.card_feedback.judge(1, [row(panel, 0)])
-    assert jobs.held == []
-    assert not {"can judge"} & context.state.available
-    context.state.set_metric("plain")
-    search_operations.rank(context)
+    panel.card_feedback.judge(1, [row(panel, 6)])
     jobs.run_pending()
-    assert panel.grid._judging
+    after = [case.case_id for case in context.state.ranking.ranked]
+    assert context.state.marks.liked == (before[6],)
+    assert after.index(before[6]) < 6
+    panel.card_feedback.compare(row(panel, 1), row(panel, 0))
+    assert jobs.held == []
+    assert "no coordinates" in context.messages.history[-1].what
 
 
 def test_judgement_during_another_search_is_saved_without_its_ranking(panel, context, jobs):
