@@ -113,7 +113,7 @@ def test_a_cancelled_preparation_says_how_to_continue(monkeypatch, tmp_path):
             prepare_for_searching(window.context)
             settle(window)
         message = window.context.messages.history[-1]
-        assert message.hint == "What was measured is kept. Metric > Prepare for searching continues it."
+        assert message.hint == "What was imported and measured is kept. Metric > Prepare for searching continues with it."
         ((_, run),) = message.actions
         run()
         wait_for(window, lambda: window.state.ranking is not None)
