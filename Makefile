@@ -31,7 +31,7 @@ setup: ## set up .venv with the pinned versions, and the system libraries where 
 test: lint ## run every check: style, types, import contracts, tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-test-deep: setup-deep ## run the tests of the extra `deep` (torch, onnxruntime), in an environment of their own
+test-deep: setup-deep ## run the tests of the extra `deep` (torch), in an environment of their own
 	.venv-deep/bin/python -m pytest tests/deep $(ARGS)
 
 lint: setup-test ## run the checks without the tests

@@ -25,5 +25,5 @@ def protocol_names(incomplete: str) -> list[str]:
 
 def _completions(incomplete: str, names: Iterable[str]) -> list[str]:
     """The names that complete the last of the comma-separated names in ``incomplete``."""
-    before, comma, begun = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+    before, comma, prefix = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in names if name.startswith(prefix)]

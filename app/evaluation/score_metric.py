@@ -43,7 +43,7 @@ def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
                 "Library shows the {n} hardest of {asked:,} held-out queries: "
                 "accuracy @{k} from {low:.2f} to {high:.2f}.",
                 n=len(result.rows),
-                asked=result.asked,
+                asked=result.n_queries,
                 k=result.k,
                 low=result.accuracies[0],
                 high=result.accuracies[-1],

@@ -14,7 +14,6 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.messages import Action
 from semblance.app.shell.state import Change
 from semblance.core.errors import SemblanceError
-from semblance.core.features.registry import extractor_class
 from semblance.core.language import count_label, tr, tr_n, tr_name, translate
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.searches.query import Query
@@ -43,7 +42,7 @@ def import_and_prepare(
 
     The cases are measured and ranked while others are read. Afterwards a metric is trained; it becomes current only
     if it is better on held-out patients, and a message says so. ``identified``: keep patient ids. ``actions`` are
-    offered beside the message about what was imported.
+    offered beside the message about what was imported, and the one that replaces it.
     """
     job = context.jobs.run(
         tr("Importing {name}", name=source.name),
@@ -55,11 +54,11 @@ def import_and_prepare(
         must_exist=context.state.path == library,
         channel=f"prepare {library}",
     )
-    view = _PreparationView(context, library, job)
+    view = _PreparationView(context, library, job, actions)
 
     def show_part(part: ImportResult | Preparation) -> None:
         if isinstance(part, ImportResult):
-            _report_import(context, source, part, actions)
+            _report_import(context, source, library, part, actions)
         else:
             view.show(part)
 
@@ -82,7 +81,7 @@ def prepare_for_searching(context: Context, library: Path | None = None) -> Job 
         path,
         channel=f"prepare {path}",
     )
-    view = _PreparationView(context, path, job)
+    view = _PreparationView(context, path, job, ())
     job.partial.connect(view.show)
     return context.follow(job, view.finish)
 
@@ -98,9 +97,9 @@ def measure_visible(context: Context, rows: Sequence[int]) -> None:
 class _PreparationView(QObject):
     """Shows one preparation in the window: the growing library and ranking, then the metric that is current."""
 
-    def __init__(self, context: Context, path: Path, job: Job) -> None:
+    def __init__(self, context: Context, path: Path, job: Job, actions: Sequence[Action]) -> None:
         super().__init__(job)
-        self._context, self._path = context, path
+        self._context, self._path, self._actions = context, path, actions
         #: What the window shows, and what it is to show once the library was read again.
         self._shown: Preparation | None = None
         self._next: Preparation | None = None
@@ -108,7 +107,8 @@ class _PreparationView(QObject):
         self._was_opened = context.state.path == path
         context.state.on_change(Change.QUERY, self, self._measure_query)
         job.cancelled.connect(self.report_cancelled)
-        job.ended.connect(lambda: context.state.set_extracting(""))
+        job.ended.connect(self._end)
+        context.state.set_preparing(path)
 
     @property
     def _is_open(self) -> bool:
@@ -135,7 +135,12 @@ class _PreparationView(QObject):
         actions: list[Action] = []
         if plain and preparation.current != plain:
             actions.append((tr("Use {metric}", metric=plain), partial(self._select, plain)))
-        self._context.messages.info(translate(preparation.message), actions=actions)
+        self._context.messages.info(
+            preparation.message,
+            preparation.details,
+            [*actions, *self._actions],
+            topic=_topic_of(self._path),
+        )
 
     def report_cancelled(self) -> None:
         """Say what a cancelled preparation left, and how to continue it."""
@@ -168,8 +173,6 @@ class _PreparationView(QObject):
         state = self._context.state
         before = self._shown.current if self._shown else ""
         self._shown = preparation
-        is_measuring = preparation.extractor and not preparation.metrics
-        state.set_extracting(tr_name(extractor_class(preparation.extractor).title) if is_measuring else "")
         # A metric that a person chose meanwhile stays.
         if preparation.current and (state.metric is None or before in ("", state.metric.name)):
             state.set_metric(preparation.current)
@@ -182,8 +185,12 @@ class _PreparationView(QObject):
         """Measure the case that is the query before the others."""
         state = self._context.state
         index = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
-        if self._is_open and state.extracting and index >= 0:
+        if self._is_open and index >= 0:
             measure_visible(self._context, [int(state.columns.case_row[index])])
+
+    def _end(self) -> None:
+        if self._context.state.preparing == self._path:
+            self._context.state.set_preparing(None)
 
     def _select(self, metric: str) -> None:
         """Rank by ``metric`` from now on, also after the next preparation."""
@@ -205,7 +212,7 @@ def _progress_of(preparation: Preparation) -> tuple[int, int, str, int]:
 
 
 def _report_import(
-    context: Context, source: Path, result: ImportResult, actions: Sequence[Action] = ()
+    context: Context, source: Path, library: Path, result: ImportResult, actions: Sequence[Action]
 ) -> None:
     """Say what was recognised and imported, and how many files could not be read."""
     title = tr_name(get_importer(result.kind).title)
@@ -218,18 +225,17 @@ def _report_import(
     counts = [count_label(n, finding) for finding, n in findings[:MAX_FINDINGS]]
     if len(findings) > MAX_FINDINGS:
         counts.append(tr("{n} more findings", n=len(findings) - MAX_FINDINGS))
-    facts = [
-        title,
-        tr_n("{n} case", "{n} cases", result.cases),
-        ", ".join(counts) or tr("no findings"),
-        known,
-    ]
+    facts = [title, known]
     if result.added != result.cases:
         facts.append(
             tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
         )
-    what = tr("Imported {name}: {facts}.", name=source.name, facts="; ".join(facts))
-    notes = " ".join(map(translate, result.notes))
+    what = tr(
+        "Imported {cases}: {findings}.",
+        cases=tr_n("{n} case", "{n} cases", result.cases),
+        findings=", ".join(counts) or tr("no findings"),
+    )
+    notes = " ".join([f"{source.name}: {'; '.join(facts)}.", *map(translate, result.notes)])
     if result.failed:
         unreadable = tr_n(
             "{n} file could not be read. File > Files that could not be read… gives the reason.",
@@ -238,4 +244,9 @@ def _report_import(
         )
         context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
     else:
-        context.messages.info(what, notes, actions)
+        context.messages.info(what, notes, actions, topic=_topic_of(library))
+
+
+def _topic_of(library: Path) -> str:
+    """The topic of the messages that say how far a new library is; the last of them is enough."""
+    return f"progress of {library}"

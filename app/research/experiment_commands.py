@@ -1,4 +1,4 @@
-"""The command that opens the Experiments window. Each main window has one."""
+"""The commands that open the Experiments window and the comparison of encoders. Each main window has one of each."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 
 if TYPE_CHECKING:
+    from semblance.app.research.encoders_dialog import EncodersDialog
     from semblance.app.research.experiments_dialog import ExperimentsDialog
 
 
@@ -27,7 +28,10 @@ class ExperimentCommands(QObject):
     def __init__(self, context: Context, parent: QWidget, thumbnails: ThumbnailSource) -> None:
         super().__init__(parent)
         self._context, self._parent, self._thumbnails = context, parent, thumbnails
-        self.commands: dict[str, Callable[[], object]] = {"experiments": self.show_window}
+        self.commands: dict[str, Callable[[], object]] = {
+            "experiments": self.show_window,
+            "compare_encoders": self.show_encoders,
+        }
 
     def show_window(self) -> ExperimentsDialog:
         """Open the Experiments window or bring it to the front. Closing hides it while the experiment runs on."""
@@ -40,6 +44,19 @@ class ExperimentCommands(QObject):
             dialog.results.preview.set_source(self._thumbnails)
             dialog.help_requested.connect(partial(self.help_requested.emit, "experiments"))
         dialog.form.add_feature_sets(self._context.state.library, self._context.state.features)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
+    def show_encoders(self) -> EncodersDialog:
+        """Open the comparison of encoders or bring it to the front. Closing hides it while it runs."""
+        from semblance.app.research.encoders_dialog import EncodersDialog
+
+        dialog = self._parent.findChild(EncodersDialog)
+        if dialog is None:
+            dialog = EncodersDialog(self._context, self._parent)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "own_encoder"))
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()

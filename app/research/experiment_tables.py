@@ -229,16 +229,9 @@ def show_differences(table: ResultTable, document: Document, protocol: str, scor
                 cases_title(entry["cases"]),
                 learner_title(entry["a"]),
                 learner_title(entry["b"]),
-                _with_minus_sign(
-                    tr(
-                        "{difference:+.3f} ({low:+.3f} to {high:+.3f})",
-                        difference=entry["difference"],
-                        low=entry["ci95"][0],
-                        high=entry["ci95"][1],
-                    )
-                ),
-                _p_value_text(entry["p_corrected_t"]),
-                _p_value_text(entry["p_wilcoxon"]),
+                difference_text(entry["difference"], *entry["ci95"]),
+                p_value_text(entry["p_corrected_t"]),
+                p_value_text(entry["p_wilcoxon"]),
             ]
             for entry in comparisons
         ],
@@ -250,11 +243,14 @@ def show_differences(table: ResultTable, document: Document, protocol: str, scor
     )
 
 
-def _with_minus_sign(text: str) -> str:
+def difference_text(difference: float, low: float, high: float) -> str:
+    """``+0.052 (+0.011 to +0.093)``."""
+    text = tr("{difference:+.3f} ({low:+.3f} to {high:+.3f})", difference=difference, low=low, high=high)
     return text.replace("-", "−")
 
 
-def _p_value_text(p: float | None) -> str:
+def p_value_text(p: float | None) -> str:
+    """``0.031``, ``<0.001``, or a dash."""
     return "–" if p is None else localise_number("<0.001" if p < 0.001 else f"{p:.3f}")
 
 

@@ -62,6 +62,7 @@ SYNONYMS = {
     "prepare_slider": tr("visual likeness"),
     "stop_training": tr("cancel abort end"),
     "experiments": tr("compare learners grid cross-validation significance"),
+    "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
     "map": tr("t-SNE plot scatter embedding"),
     "two_metrics": tr("side by side rank shifts"),

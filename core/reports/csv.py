@@ -17,6 +17,6 @@ def report_csv(document: ReportDocument) -> str:
     for row in document.ranking:
         shares = dict(row.parts)
         identity = (row.patient, row.path) if document.identified else ()
-        case = (row.rank, row.case_id, row.finding, row.distance, row.alike, row.judgement)
+        case = (row.rank, row.case_id, row.finding, row.distance, row.near_duplicates, row.judgement)
         rows.append((query, document.metric, *case, *identity, *(shares.get(name) for name in parts)))
     return csv_text((*header, *(f"part: {name}" for name in parts)), rows)

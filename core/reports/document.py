@@ -55,7 +55,7 @@ class QueryFacts:
 
 @dataclass(frozen=True)
 class RankedRow:
-    """A case of the ranking. ``parts``: names and shares of its distance; ``alike``: number of its grouped
+    """A case of the ranking. ``parts``: names and shares of its distance; ``near_duplicates``: number of its grouped
     near-duplicates."""
 
     rank: int
@@ -67,7 +67,7 @@ class RankedRow:
     thumbnail: bytes | None = None
     parts: tuple[tuple[str, float], ...] = ()
     judgement: str = ""
-    alike: int = 0
+    near_duplicates: int = 0
     #: The main reasons of the distance, as a sentence.
     reason: str = ""
 
@@ -141,6 +141,8 @@ class ReportDocument:
     no_good_match: bool = False
     judgements: tuple[JudgementRow, ...] = ()
     plots: tuple[Plot, ...] = ()
+    #: How a person's marks changed the order of :attr:`ranking`.
+    order: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     identified: bool = False

@@ -15,9 +15,9 @@ VERSION = 1
 
 
 def report_json(document: ReportDocument) -> str:
-    """The keys of ``search --json``, and ``report``, ``card``, ``judgements``, ``plots`` (their captions),
-    ``notes``, ``versions``, ``comment``, ``clinic`` and ``search``, with which its library reopens it. Without
-    images. NaN and infinities become null."""
+    """The keys of ``search --json``, and ``report``, ``card``, ``judgements``, ``order`` (what marks did to the
+    ranking, in words), ``plots`` (their captions), ``notes``, ``versions``, ``comment``, ``clinic`` and
+    ``search``, with which its library reopens it. Without images. NaN and infinities become null."""
     return json.dumps(_to_json(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -49,13 +49,14 @@ def _values(document: ReportDocument) -> dict[str, Any]:
                 "finding": row.finding,
                 "path": row.path,
                 **({"patient": row.patient} if document.identified else {}),
-                "alike": row.alike,
+                "alike": row.near_duplicates,
                 "judgement": row.judgement,
                 "reason": row.reason,
                 "parts": [{"name": name, "amount": amount} for name, amount in row.parts],
             }
             for row in document.ranking
         ],
+        "order": document.order,
         "hidden": {"same_patient": 0, "near_duplicates": 0, **document.hidden},
         "vote": {
             "counts": vote.counts,

@@ -23,8 +23,10 @@ class ClickIndex:
     the ranking is that of the frozen metric.
     """
 
-    def __init__(self, coordinates: Matrix, query: Matrix, beginning: InitialWeights | None = None) -> None:
-        """``coordinates`` (n, m) float64, kept without a copy; ``query`` (m,); ``beginning`` that of
+    def __init__(
+        self, coordinates: Matrix, query: Matrix, initial_weights: InitialWeights | None = None
+    ) -> None:
+        """``coordinates`` (n, m) float64, kept without a copy; ``query`` (m,); ``initial_weights`` that of
         the forms.
 
         Raises:
@@ -32,9 +34,9 @@ class ClickIndex:
         """
         if coordinates.ndim != 2 or query.shape != coordinates.shape[1:]:
             raise BadInput("The query does not fit the cases it is compared with.")
-        self._rows, self._beginning = coordinates, beginning
+        self._rows, self._initial_weights = coordinates, initial_weights
         self.set_query(query)
-        self.form = FeedbackForm.start(coordinates.shape[1], beginning)
+        self.form = FeedbackForm.start(coordinates.shape[1], initial_weights)
 
     def set_query(self, query: Matrix) -> None:
         """Ask another query (m,) under the same form."""
@@ -42,14 +44,14 @@ class ClickIndex:
         n, m = self._rows.shape
         self._single = np.empty((n, m), dtype=np.float32)
         self._base = np.empty(n)
-        self._own = self._base if self._beginning is None else np.empty(n)
+        self._own = self._base if self._initial_weights is None else np.empty(n)
         for part in self._parts():
             difference = self._rows[part] - self._query
             self._single[part] = difference
             self._base[part] = np.einsum("ij,ij->i", difference, difference)
-            if self._beginning is not None:
+            if self._initial_weights is not None:
                 difference *= difference
-                self._own[part] = difference @ self._beginning.own
+                self._own[part] = difference @ self._initial_weights.own
 
     @property
     def query(self) -> Matrix:
@@ -113,8 +115,8 @@ class ClickIndex:
 
     def _candidates(self, k: int, allowed: npt.NDArray[np.bool_] | None) -> Rows:
         """Ascending rows among which the ``k`` nearest and all that tie with the last of them surely are."""
-        alike = 1.0 if self._beginning is None else self._beginning.alike
-        values = self._base * (alike * self.form.open)
+        equal_weight = 1.0 if self._initial_weights is None else self._initial_weights.equal_weight
+        values = self._base * (equal_weight * self.form.open)
         values += self._own * (1.0 - self.form.open)
         scaled = self.form.directions * self.form.scales
         directions = np.ascontiguousarray(scaled.T, dtype=np.float32)

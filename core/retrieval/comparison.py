@@ -53,13 +53,13 @@ def shared(left: Rows, right: Rows, depth: int) -> int:
     return len(np.intersect1d(left[:depth], right[:depth]))
 
 
-def ranks_in(order: Rows, wanted: Rows) -> Rows:
-    """(w,) the rank, from 1, of each of ``wanted`` in ``order`` (from near to far); 0 for those not in it."""
-    out = np.zeros(len(wanted), dtype=np.int64)
+def ranks_in(order: Rows, rows: Rows) -> Rows:
+    """(w,) the rank, from 1, of each of ``rows`` in ``order`` (from near to far); 0 for those not in it."""
+    out = np.zeros(len(rows), dtype=np.int64)
     if len(order):
         by_value = np.argsort(order, kind="stable")
-        at = np.minimum(np.searchsorted(order, wanted, sorter=by_value), len(order) - 1)
-        found = order[by_value[at]] == wanted
+        at = np.minimum(np.searchsorted(order, rows, sorter=by_value), len(order) - 1)
+        found = order[by_value[at]] == rows
         out[found] = by_value[at[found]] + 1
     return out
 
@@ -89,8 +89,8 @@ def whole_order(
     rest[first.rows] = False
     if keys is not None:
         rest &= ~query.copies_among(keys)
-        taken = keys[first.rows]
-        rest &= ~np.isin(keys, taken[taken >= 0])
+        shown_keys = keys[first.rows]
+        rest &= ~np.isin(keys, shown_keys[shown_keys >= 0])
     rows = np.flatnonzero(rest)
     rows = rows[np.argsort(index.distances(query.embedded, rows), kind="stable")]
     if keys is not None:

@@ -23,7 +23,7 @@ def diverse_order(distances: Matrix, coordinates: Matrix, k: int, share: float) 
     k = min(k, n)
     if share <= 0.0 or k < 2:
         return np.arange(k)
-    asked = np.sqrt(np.maximum(distances, 0.0))
+    to_query = np.sqrt(np.maximum(distances, 0.0))
     nearest = np.full(n, np.inf)
     chosen = np.zeros(k, dtype=np.int64)
     left = np.ones(n, dtype=np.bool_)
@@ -32,7 +32,7 @@ def diverse_order(distances: Matrix, coordinates: Matrix, k: int, share: float) 
         if place:
             difference = coordinates - coordinates[last]
             np.minimum(nearest, np.sqrt(np.einsum("ij,ij->i", difference, difference)), out=nearest)
-            score = (1.0 - share) * asked - share * nearest
+            score = (1.0 - share) * to_query - share * nearest
             last = int(np.where(left, score, np.inf).argmin())
         chosen[place] = last
         left[last] = False

@@ -72,7 +72,7 @@ def feedback_scores(
         table = table.astype(np.float64)
     if not np.isfinite(table.sum(dtype=np.float64)) and not np.isfinite(table).all():
         raise ValueError("Input X contains NaN or infinity.")
-    asked, row = _query(table, query)
+    query_row, row = _query(table, query)
     plus, minus = _marks(liked, "liked", len(table)), _marks(disliked, "disliked", len(table))
     if row is not None:
         plus = plus[plus != row]
@@ -81,14 +81,14 @@ def feedback_scores(
     if len(both := np.intersect1d(plus, minus)):
         raise ValueError(f"Cases marked both ways: {', '.join(map(str, both.tolist()))}.")
     if base is None:
-        distances = squared_distances(table, asked)
+        distances = squared_distances(table, query_row)
     else:
         distances = np.asarray(base, dtype=np.float64)
         if distances.shape != (len(table),):
             raise ValueError(f"Expected {len(table)} distances, got an array of shape {distances.shape}.")
         if not np.isfinite(distances).all():
             raise ValueError("The base distances contain NaN or infinity.")
-    marks = Feedback(table.__getitem__, table.shape, asked, plus, minus)
+    marks = Feedback(table.__getitem__, table.shape, query_row, plus, minus)
     return marks.scores(distances)
 
 
@@ -104,7 +104,7 @@ def squared_distances(X: npt.NDArray[np.floating], point: Matrix) -> Matrix:
 class Feedback:
     """The marks of one search among n cases, in the coordinates they stretch.
 
-    ``rows_of``: row numbers (r,) -> coordinates (r, d), of a table of ``shape`` (n, d). ``asked`` (d,): the query.
+    ``rows_of``: row numbers (r,) -> coordinates (r, d), of a table of ``shape`` (n, d). ``query_row`` (d,): the query.
     ``liked`` and ``disliked``: different row numbers. ``more_liked`` (p, d) and ``more_disliked`` (m, d): marked
     images that are no case.
     """
@@ -113,7 +113,7 @@ class Feedback:
         self,
         rows_of: Callable[[Rows], npt.NDArray[np.floating]],
         shape: tuple[int, ...],
-        asked: Matrix,
+        query_row: Matrix,
         liked: Rows,
         disliked: Rows,
         more_liked: Sequence[Matrix] = (),
@@ -124,7 +124,9 @@ class Feedback:
         sample = self._rows(np.arange(0, self._n, max(1, self._n // SAMPLE)))
         variance = float(sample.var(axis=0).mean())
         scale = 1.0 / np.sqrt(variance) if variance > _TINY else 1.0
-        positive = np.vstack([asked[np.newaxis], self._rows(liked), *(one[np.newaxis] for one in more_liked)])
+        positive = np.vstack(
+            [query_row[np.newaxis], self._rows(liked), *(one[np.newaxis] for one in more_liked)]
+        )
         negative = np.vstack([self._rows(disliked), *(one[np.newaxis] for one in more_disliked)])
         #: (d,) what coordinates are multiplied by.
         self._stretch = scale * np.sqrt(coordinate_weights(positive * scale, negative * scale))

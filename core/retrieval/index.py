@@ -182,8 +182,8 @@ class Index:
                 upper = np.partition(upper, k - 1)[:k]
             best = np.partition(np.concatenate([best, upper]), k - 1)[:k]
             bound = float(best.max())
-        kept = [rows[close.astype(np.float64) - error <= bound] for rows, close, error in found]
-        return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
+        remaining = [rows[close.astype(np.float64) - error <= bound] for rows, close, error in found]
+        return np.concatenate(remaining) if remaining else np.empty(0, dtype=np.int64)
 
     def _measure(self, rows: Rows, q: Matrix) -> Matrix:
         distances = np.empty(len(rows))

@@ -1,4 +1,4 @@
-"""Cases in order of distance to a query, without its own patient, near-duplicates folded."""
+"""Cases in order of distance to a query, without its own patient, near-duplicates grouped."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class EmbeddedQuery:
 class Ranking:
     """``rows`` (k,) in the order of the index, from near to far, with their squared ``distances`` (k,).
 
-    ``folded`` (k,) counts the near-duplicates each row stands for. ``hidden_same_patient`` counts the cases
+    ``duplicate_counts`` (k,) counts the near-duplicates each row stands for. ``hidden_same_patient`` counts the cases
     of the query's patient left out that would otherwise stand at or before the last one shown;
-    ``hidden_near_duplicates`` those folded, and such copies of the query itself.
+    ``hidden_near_duplicates`` those grouped, and such copies of the query itself.
     """
 
     rows: Rows
     distances: Matrix
-    folded: Rows
+    duplicate_counts: Rows
     hidden_same_patient: int
     hidden_near_duplicates: int
 
@@ -100,9 +100,9 @@ def rank(
     mask &= ~own
     copies = np.zeros(n, dtype=np.bool_) if keys is None else mask & query.copies_among(keys)
     mask &= ~copies
-    rows, distances, folded = _folded(index, query, k, mask, keys)
+    rows, distances, duplicate_counts = _nearest_of_each_key(index, query, k, mask, keys)
     hidden = [_count_before(index, query, rows, distances, np.flatnonzero(m)) for m in (own, copies)]
-    return Ranking(rows, distances, folded, hidden[0], hidden[1] + int(folded.sum()))
+    return Ranking(rows, distances, duplicate_counts, hidden[0], hidden[1] + int(duplicate_counts.sum()))
 
 
 def _count_before(
@@ -116,7 +116,7 @@ def _count_before(
     return int((index.distances(query.embedded, left_out) <= distances[-1]).sum())
 
 
-def _folded(
+def _nearest_of_each_key(
     index: AnyIndex,
     query: EmbeddedQuery,
     k: int,
@@ -124,24 +124,24 @@ def _folded(
     keys: Rows | None,
 ) -> tuple[Rows, Matrix, Rows]:
     """The ``k`` nearest of different keys, and how many more cases each of their keys has."""
-    ask = k
+    requested = k
     while True:
-        hits = index.search(query.embedded, ask, mask, tie_query=query.tie_break)
+        hits = index.search(query.embedded, requested, mask, tie_query=query.tie_break)
         if keys is None:
             return hits.rows, hits.distances, np.zeros(len(hits.rows), dtype=np.int64)
         found = keys[hits.rows]
         first = found < 0
         first[np.unique(found, return_index=True)[1]] = True
         shown = np.flatnonzero(first)[:k]
-        if len(shown) == k or len(hits.rows) < ask:
+        if len(shown) == k or len(hits.rows) < requested:
             break
-        ask *= 2
-    folded = np.zeros(len(shown), dtype=np.int64)
+        requested *= 2
+    duplicate_counts = np.zeros(len(shown), dtype=np.int64)
     keyed = np.flatnonzero(found[shown] >= 0)
     if len(keyed):
-        wanted = found[shown[keyed]]
-        alike = np.flatnonzero(np.isin(keys, wanted))
-        # Every wanted key is there: that of the shown case itself.
-        names, counts = np.unique(keys[alike[mask[alike]]], return_counts=True)
-        folded[keyed] = counts[np.searchsorted(names, wanted)] - 1
-    return hits.rows[shown], hits.distances[shown], folded
+        shown_keys = found[shown[keyed]]
+        copies = np.flatnonzero(np.isin(keys, shown_keys))
+        # Every key shown is there: that of the shown case itself.
+        names, counts = np.unique(keys[copies[mask[copies]]], return_counts=True)
+        duplicate_counts[keyed] = counts[np.searchsorted(names, shown_keys)] - 1
+    return hits.rows[shown], hits.distances[shown], duplicate_counts

@@ -160,7 +160,9 @@ class LeaveOneOut:
         judgements = sum(group.judgements for group in groups)
         form = FeedbackForm.nearest(D, np.eye(m)).blended(trust(n_judgements))
         form = form.stretched(stretch_directions(directions, judgements, m))
-        return form.begun(self._initial_weights, feature_weight(n_judgements)).blended(self._strength)
+        return form.with_initial_weights(self._initial_weights, feature_weight(n_judgements)).blended(
+            self._strength
+        )
 
 
 def _weight(groups: Sequence[_QueryFeedback], change: Matrix, own_norm: float) -> float:

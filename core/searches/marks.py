@@ -41,13 +41,13 @@ def is_mark(judgement: Judgement, query: Query) -> bool:
 
 def marks_of(judgements: Iterable[Judgement], query: Query, given: Marks = NO_MARKS) -> Marks:
     """The marks for ``query`` among the ``judgements``, after those ``given``; of two of one case the later counts."""
-    said = dict.fromkeys(given.liked, True) | dict.fromkeys(given.disliked, False)
+    liked_by_case = dict.fromkeys(given.liked, True) | dict.fromkeys(given.disliked, False)
     for one in judgements:
         if is_mark(one, query):
-            said.pop(one.case, None)
-            said[one.case] = one.kind == JudgementKind.ALIKE
-    return Marks(_with(said, True), _with(said, False))
+            liked_by_case.pop(one.case, None)
+            liked_by_case[one.case] = one.kind == JudgementKind.ALIKE
+    return Marks(_cases_with(liked_by_case, True), _cases_with(liked_by_case, False))
 
 
-def _with(said: dict[str, bool], liked: bool) -> tuple[str, ...]:
-    return tuple(case for case, how in said.items() if how == liked)
+def _cases_with(liked_by_case: dict[str, bool], liked: bool) -> tuple[str, ...]:
+    return tuple(case for case, how in liked_by_case.items() if how == liked)

@@ -72,10 +72,10 @@ class LikenessModel:
         return cls(float(odds[0] + fall * positions[0]), fall) if fall > 0.0 else cls()
 
     @classmethod
-    def of(cls, nearer: Matrix, alike: npt.ArrayLike, before: LikenessModel | None = None) -> Self:
-        """Fit to answers by Newton's method: ``nearer`` (n,) in (0, 1), ``alike`` (n,) booleans; ``before``
+    def of(cls, nearer: Matrix, positive: npt.ArrayLike, before: LikenessModel | None = None) -> Self:
+        """Fit to answers by Newton's method: ``nearer`` (n,) in (0, 1), ``positive`` (n,) booleans; ``before``
         is the prior."""
-        x, answers = np.log(nearer), np.asarray(alike, dtype=np.float64)
+        x, answers = np.log(nearer), np.asarray(positive, dtype=np.float64)
         start = before or cls()
         precision, prior = np.array(_PRECISION), np.array([start.level, start.fall])
         design: Any = np.stack([np.ones_like(x), -x], axis=1)
@@ -180,7 +180,8 @@ def answer_judgements(
     """
     yes = {Answer.FIRST: (True, False), Answer.SECOND: (False, True), Answer.BOTH: (True, True)}
     kinds = [
-        JudgementKind.ALIKE if alike else JudgementKind.NOT_ALIKE for alike in yes.get(answer, (False, False))
+        JudgementKind.ALIKE if positive else JudgementKind.NOT_ALIKE
+        for positive in yes.get(answer, (False, False))
     ]
     return [
         Judgement(kind, query, case, author=author, time=time)

@@ -86,7 +86,7 @@ def learn(
         if triplets is None:
             return FeedbackForm.start(m, initial_weights)
         form = fit_form(triplets).blended(trust(len(distinct))).stretched(feedback.directions(m))
-        return form.begun(initial_weights, feature_weight(len(distinct))).blended(strength)
+        return form.with_initial_weights(initial_weights, feature_weight(len(distinct))).blended(strength)
 
 
 def one_thread() -> AbstractContextManager[object]:
@@ -108,8 +108,8 @@ class _QueryJudgements:
     """The judgements of one query."""
 
     query: str
-    alike: list[str] = field(default_factory=list)
-    unlike: list[str] = field(default_factory=list)
+    positive: list[str] = field(default_factory=list)
+    negative: list[str] = field(default_factory=list)
     shown: dict[str, None] = field(default_factory=dict)
 
 
@@ -217,7 +217,7 @@ def gather_feedback(judgements: Iterable[Judgement], coordinates: Coordinates) -
                 out.add(np.array([places_of_comparison], dtype=np.int64), np.ones(1), 1)
             continue
         query_judgements = judged_query.setdefault(one.query_key, _QueryJudgements(one.query_key))
-        (query_judgements.alike if one.kind == JudgementKind.ALIKE else query_judgements.unlike).append(
+        (query_judgements.positive if one.kind == JudgementKind.ALIKE else query_judgements.negative).append(
             one.case
         )
         query_judgements.shown.update(dict.fromkeys(one.shown))
@@ -231,32 +231,32 @@ def _add_marks(judged_query: _QueryJudgements, out: GatheredFeedback) -> None:
     query = points.place(judged_query.query)
     if query is None:
         return
-    alike, unlike = points.places(judged_query.alike), points.places(judged_query.unlike)
-    n_judgements = len(alike) + len(unlike)
-    if not alike or not unlike:
-        triplets = _one_sided_triplets(judged_query, query, alike, unlike, points)
+    positive, negative = points.places(judged_query.positive), points.places(judged_query.negative)
+    n_judgements = len(positive) + len(negative)
+    if not positive or not negative:
+        triplets = _one_sided_triplets(judged_query, query, positive, negative, points)
         out.add(triplets, np.ones(len(triplets)), n_judgements)
         return
-    places = [query, *alike, *unlike]
-    signs = np.repeat([1.0, -1.0], [1 + len(alike), len(unlike)])
+    places = [query, *positive, *negative]
+    signs = np.repeat([1.0, -1.0], [1 + len(positive), len(negative)])
     reliabilities = judgement_reliabilities(np.stack([points.points[place] for place in places]), signs)
     reliability = np.zeros(len(points.points))
     # A case marked both like and unlike occurs twice; the last one counts.
     reliability[places] = reliabilities
-    triplets = _mark_triplets([query, *alike], unlike, points)
+    triplets = _mark_triplets([query, *positive], negative, points)
     out.add(triplets, reliability[triplets].prod(axis=1) ** 2, n_judgements)
     out.separable.append((places, signs, reliabilities**2))
 
 
-def _mark_triplets(anchors: list[int], unlike: list[int], points: _Points) -> Rows:
+def _mark_triplets(anchors: list[int], negative: list[int], points: _Points) -> Rows:
     """(t, 3) triplets: each anchor is nearer to the other anchors than to the cases unlike them."""
-    unlike_points = np.stack([points.points[place] for place in unlike])
-    all_alike, all_unlike = np.array(anchors), np.array(unlike)
+    unlike_points = np.stack([points.points[place] for place in negative])
+    all_positive, all_negative = np.array(anchors), np.array(negative)
     out = []
     for number, anchor in enumerate(anchors):
         squared = ((unlike_points - points.points[anchor]) ** 2).sum(axis=1)
-        far = all_unlike[np.argsort(squared, kind="stable")[:MAX_UNLIKE]]
-        near = all_alike[all_alike != anchor]
+        far = all_negative[np.argsort(squared, kind="stable")[:MAX_UNLIKE]]
+        near = all_positive[all_positive != anchor]
         if len(near) > MAX_ALIKE:
             near = np.sort(np.random.default_rng(len(near) * 1000 + number).choice(near, MAX_ALIKE, False))
         pairs = np.column_stack([np.repeat(near, len(far)), np.tile(far, len(near))])
@@ -266,13 +266,13 @@ def _mark_triplets(anchors: list[int], unlike: list[int], points: _Points) -> Ro
 
 
 def _one_sided_triplets(
-    judged_query: _QueryJudgements, query: int, alike: list[int], unlike: list[int], points: _Points
+    judged_query: _QueryJudgements, query: int, positive: list[int], negative: list[int], points: _Points
 ) -> Rows:
     """Triplets if all marks have the same sign: each case against the mean of the other visible cases."""
-    judged_keys = {*judged_query.alike, *judged_query.unlike, judged_query.query}
+    judged_keys = {*judged_query.positive, *judged_query.negative, judged_query.query}
     others = points.places(sorted(key for key in judged_query.shown if key not in judged_keys))
     if not others:
         return np.empty((0, 3), dtype=np.int64)
     mean = points.add(np.mean([points.points[place] for place in others], axis=0))
-    triplets = [(query, case, mean) for case in alike] + [(query, mean, case) for case in unlike]
+    triplets = [(query, case, mean) for case in positive] + [(query, mean, case) for case in negative]
     return np.array(triplets, dtype=np.int64)

@@ -74,10 +74,10 @@ def whole_call(n: int, target: float) -> list[dict[str, Any]]:
         times, own = [], []
         for click in range(CLICKS):
             made = likeness_judgement(request, ranked[click % len(ranked)].case_id, bool(click % 3))
-            start, begun = time.perf_counter(), time.process_time()
+            start, start_cpu = time.perf_counter(), time.process_time()
             ranked = judge(library, request, [made]).result.ranked
             times.append(time.perf_counter() - start)
-            own.append(time.process_time() - begun)
+            own.append(time.process_time() - start_cpu)
         close_loaded_metrics()
     value, size = 1e3 * median(times), f"{n:,} x {M}"
     return [

@@ -2,14 +2,15 @@
 
 Bare: Pillow resizes, numpy scales, onnxruntime runs, written down as one would in a script.
 
-The ratio is of processor times, measured in turns, so that other work on the machine does not count. The others
-need a quiet machine.
+Ratio and time of a library are of processor time, so that other work on the machine does not count. The query needs a
+quiet machine.
 
 ``python -m tests.benchmarks.bench_encoder`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 import zipfile
@@ -91,11 +92,20 @@ def against_onnxruntime(container: Path) -> list[dict[str, Any]]:
     ]
 
 
-def a_library(container: Path, folder: Path) -> dict[str, Any]:
+def a_library(container: Path, folder: Path) -> list[dict[str, Any]]:
+    """Seconds as they passed, and as they would without other work on the machine."""
     import_source(container, folder / "lib")
+    before = os.times()
     result = extract_features(folder / "lib", "encoder", workers=WORKERS)
+    after = os.times()
+    of_workers = after.children_user + after.children_system - before.children_user - before.children_system
+    own = after.user + after.system - before.user - before.system
+    processor = own + of_workers / WORKERS
     what = f"features of {result.extracted:,} small images, {WORKERS} processes"
-    return row(what, result.seconds, "s", 40, result.seconds <= 40)
+    return [
+        row(what, result.seconds, "s"),
+        row(f"{what}: processor time each", processor, "s", 40, processor <= 40),
+    ]
 
 
 def queries(container: Path) -> dict[str, Any]:
@@ -121,7 +131,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         rows = [row("converting the weights and checking the graph, once", converted, "s")]
         for container in (SMALL, LARGE):
             rows += against_onnxruntime(images / container)
-        rows.append(a_library(images / SMALL, Path(folder)))
+        rows += a_library(images / SMALL, Path(folder))
     rows.append(queries(images / LARGE))
     return rows
 

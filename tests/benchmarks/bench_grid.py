@@ -137,9 +137,9 @@ def _settle(app: Any) -> None:
 
 
 def _timed(work: Callable[[], object]) -> tuple[float, object]:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     result = work()
-    return (time.perf_counter() - begun) * 1e3, result
+    return (time.perf_counter() - start) * 1e3, result
 
 
 def _megabytes() -> float:

@@ -64,7 +64,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
             ]
             case_row = unjudged[2 + click % 9]
             before = window.state.judgement_count
-            begin, begun = time.perf_counter(), time.process_time()
+            begin, start_cpu = time.perf_counter(), time.process_time()
             window.panels.ranking.card_feedback.judge(1 if click % 3 else -1, [case_row])
             longest = _wait(partial(_more, window.state, before))
             start = time.perf_counter()
@@ -72,7 +72,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
             # The first lays the library out for clicks.
             if click:
                 times.append(1e3 * (time.perf_counter() - begin))
-                own.append(1e3 * (time.process_time() - begun))
+                own.append(1e3 * (time.process_time() - start_cpu))
                 stalls.append(max(longest, 1e3 * (time.perf_counter() - start)))
                 stalls.append(_wait(lambda: True, seconds=0.6))
     value, size = median(times), f"{n:,} x {M}"

@@ -66,7 +66,7 @@ class DisagreementTable(QWidget):
         self.model.set_rows(columns, names, disagreements.lines)
         queries_text = tr(
             "{asked:,} of {n:,} cases used as queries, drawn at random (seed {seed}), training data included",
-            asked=disagreements.asked,
+            asked=disagreements.n_queries,
             n=disagreements.cases,
             seed=disagreements.seed,
         )

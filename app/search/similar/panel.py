@@ -234,8 +234,10 @@ class RankingPanel(Panel):
         row = self.grid.current() if case_row is None else case_row
         if ranking is None:
             return
-        group = next((one for one in ranking.ranked if row == one.row or row in one.alike_rows), None)
-        if group is not None and group.alike:
+        group = next(
+            (one for one in ranking.ranked if row == one.row or row in one.near_duplicate_rows), None
+        )
+        if group is not None and group.near_duplicates:
             self._expanded ^= {group.row}
             self.grid.set_model(self._case_model(ranking, self._state.columns), keep_scroll=True)
 
@@ -250,12 +252,12 @@ class RankingPanel(Panel):
         notes = _nearest_mark_notes(ranking, columns)
         rows: list[tuple[int, float, int, int, int]] = []
         for case, shift in zip(ranking.ranked, case_shifts, strict=True):
-            rows.append((case.row, case.distance, case.alike, case.rank, shift))
+            rows.append((case.row, case.distance, case.near_duplicates, case.rank, shift))
             if case.row in self._expanded:
-                members = zip(case.alike_rows, case.alike_distances, strict=True)
+                members = zip(case.near_duplicate_rows, case.near_duplicate_distances, strict=True)
                 rows += [(row, distance, 0, case.rank, shift) for row, distance in members]
                 if notes:
-                    notes |= dict.fromkeys(case.alike_rows, notes[case.row])
+                    notes |= dict.fromkeys(case.near_duplicate_rows, notes[case.row])
         indices = np.array([columns.index_of_row(row[0]) for row in rows], dtype=np.intp)
         present = indices >= 0
         numbers = np.array(rows, dtype=np.float64).reshape(-1, 5)[present]
@@ -315,8 +317,8 @@ class RankingPanel(Panel):
                 tr("No metric to search with"),
                 tr("The library is read-only. Copy it to a folder with write permission and train there."),
             )
-        elif self._state.extracting and self._state.metric is None:
-            self._empty.show_message(*extraction_message(self._state))
+        elif self._state.metric is None and (work := extraction_message(self._state)):
+            self._empty.show_message(*work)
         elif not library.feature_sets:
             self._empty.show_message(
                 tr("No features yet"),

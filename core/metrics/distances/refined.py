@@ -51,12 +51,12 @@ class RefinedDistance(Distance):
         u = self._coordinates(pair)
         z, embedded = u[0] - u[1], self.embed(pair)
         e = embedded[0] - embedded[1]
-        begun = [(part.name, part.amount * self.scale**2) for part in self.base.parts(q, x, names)]
+        initial_parts = [(part.name, part.amount * self.scale**2) for part in self.base.parts(q, x, names)]
         plain = z[len(z) - len(self.weights) :] ** 2
         changed = float(self.gains @ (self.directions @ z) ** 2)
-        told = (*(name for name, _ in begun), *names, CLICKS)
-        amounts = np.array([*(amount for _, amount in begun), *plain, changed])
-        return parts_by_group(amounts, told, float(e @ e))
+        names = (*(name for name, _ in initial_parts), *names, CLICKS)
+        amounts = np.array([*(amount for _, amount in initial_parts), *plain, changed])
+        return parts_by_group(amounts, names, float(e @ e))
 
     def settings(self) -> dict[str, Any]:
         """The kind and the settings of ``base``, and the scale."""

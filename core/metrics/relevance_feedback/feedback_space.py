@@ -1,6 +1,6 @@
 """The coordinates in which clicks are learnt: a metric's own, with a share of every feature.
 
-The share is for learning in. While nothing was learnt it does not count (:attr:`FeedbackSpace.beginning`):
+The share is for learning in. While nothing was learnt it does not count (:attr:`FeedbackSpace.initial_weights`):
 without a click distances are the metric's, and they leave that as far as clicks are followed. Where the
 metric was not learnt from anything, what they open to is how the cases lie
 (:mod:`semblance.core.metrics.relevance_feedback.neighbour_structure`).
@@ -53,7 +53,7 @@ class FeedbackSpace:
 
     For the Euclidean one they are turned into those in which the structure of the cases is Euclidean.
 
-    ``beginning``: how they count under ``base`` alone; once they count alike all is as large as before.
+    ``initial_weights``: how they count under ``base`` alone; once they count alike all is as large as before.
     ``structured``: they count alike where the structure of the cases is followed.
     """
 
@@ -61,7 +61,7 @@ class FeedbackSpace:
     root: Matrix | None
     scale: float
     weights: Matrix
-    beginning: InitialWeights
+    initial_weights: InitialWeights
     structured: bool = False
 
     @classmethod
@@ -81,8 +81,8 @@ class FeedbackSpace:
         varies = deviation > 0.0
         inverse = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
         if isinstance(base, LinearDistance) and len(deviation) <= _DENSE:
-            root, beginning = _mixed_root(base, deviation, inverse)
-            space = cls(base, root, 1.0, np.zeros(0), beginning)
+            root, initial_weights = _mixed_root(base, deviation, inverse)
+            space = cls(base, root, 1.0, np.zeros(0), initial_weights)
         else:
             embedded = base.embed(rows)
             spread = float(embedded.var(axis=0).sum())
@@ -91,8 +91,8 @@ class FeedbackSpace:
             )
             usual = 1.0 / scale**2 if scale > 0.0 else 0.0
             own = np.repeat([usual, 0.0], [embedded.shape[1], len(inverse)])
-            beginning = InitialWeights(own, float((1.0 - FEATURE_SHARE) * usual) or 1.0)
-            space = cls(base, None, float(scale), np.sqrt(FEATURE_SHARE) * inverse, beginning)
+            initial_weights = InitialWeights(own, float((1.0 - FEATURE_SHARE) * usual) or 1.0)
+            space = cls(base, None, float(scale), np.sqrt(FEATURE_SHARE) * inverse, initial_weights)
         space = space._scaled(rows, seed)
         learnt = not isinstance(base, LinearDistance) or base.L is not None
         return space if learnt or space.root is None else space._structured(rows, space.root, seed)
@@ -103,12 +103,12 @@ class FeedbackSpace:
         form = neighbour_structure(self.coordinates(some))
         if form is None:
             return self
-        turn, own = diagonalise_together(form, self.beginning.own)
+        turn, own = diagonalise_together(form, self.initial_weights.own)
         turned = replace(self, root=turn @ root)
         apart = turned._pairs(rows, seed)
         factor = np.sqrt(2.0 / _usual(apart**2 @ np.ones(len(own))))
-        beginning = InitialWeights(own / factor**2, _usual(apart**2 @ own) / 2.0)
-        return replace(turned, root=turn @ root * factor, beginning=beginning, structured=True)
+        initial_weights = InitialWeights(own / factor**2, _usual(apart**2 @ own) / 2.0)
+        return replace(turned, root=turn @ root * factor, initial_weights=initial_weights, structured=True)
 
     def _pairs(self, rows: Matrix, seed: int) -> Matrix:
         """(p, m) differences of pairs drawn."""
@@ -126,8 +126,10 @@ class FeedbackSpace:
             )
         factor = float(np.sqrt(2.0 / usual))
         root = None if self.root is None else self.root * factor
-        beginning = InitialWeights(self.beginning.own / factor**2, self.beginning.alike / factor**2)
-        return FeedbackSpace(self.base, root, self.scale * factor, self.weights * factor, beginning)
+        initial_weights = InitialWeights(
+            self.initial_weights.own / factor**2, self.initial_weights.equal_weight / factor**2
+        )
+        return FeedbackSpace(self.base, root, self.scale * factor, self.weights * factor, initial_weights)
 
     def coordinates(self, rows: Matrix) -> Matrix:
         """(n, d) -> (n, m)."""
@@ -137,7 +139,7 @@ class FeedbackSpace:
 
     def start(self) -> FeedbackForm:
         """The metric as it was."""
-        return FeedbackForm.start(len(self.beginning.own), self.beginning)
+        return FeedbackForm.start(len(self.initial_weights.own), self.initial_weights)
 
     def distance(self, form: FeedbackForm) -> Distance:
         """The frozen distance of rows after the steps: |z - z'|^2 under ``form`` of their coordinates."""
@@ -160,7 +162,7 @@ def _drawn(n: int, seed: int) -> Rows:
 
 
 def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> tuple[Matrix, InitialWeights]:
-    """``root`` and ``beginning`` before scaling."""
+    """``root`` and ``initial_weights`` before scaling."""
     d, used = len(deviation), int((inverse > 0.0).sum())
     L = np.diag(deviation) if base.L is None else base.L * deviation
     M0 = L.T @ L
@@ -169,5 +171,7 @@ def _mixed_root(base: LinearDistance, deviation: Matrix, inverse: Matrix) -> tup
     values, axes = np.linalg.eigh(share * max(1, used) / trace * M0 if trace > 0.0 else np.zeros((d, d)))
     values = np.where(values > _LOST * values[-1], values, 0.0)
     mixed = values + FEATURE_SHARE
-    alike = trace / max(1, used) if trace > 0.0 else 1.0
-    return (np.sqrt(mixed) * axes).T * inverse, InitialWeights(alike / share * values / mixed, alike)
+    equal_weight = trace / max(1, used) if trace > 0.0 else 1.0
+    return (np.sqrt(mixed) * axes).T * inverse, InitialWeights(
+        equal_weight / share * values / mixed, equal_weight
+    )

@@ -82,8 +82,8 @@ def judgement_reliabilities(points: Matrix, signs: Matrix) -> Matrix:
         rows = np.arange(part, len(signs), parts)
         if len(rows) >= FEWEST and len(np.unique(signs[rows])) > 1:
             predicted = _smooth(points[rows], signs[rows])
-            alike = np.clip((1.0 + predicted) / 2.0, 1.0 - _SURE, _SURE)
-            out[rows] = np.where(signs[rows] > 0.0, alike, 1.0 - alike)
+            probability = np.clip((1.0 + predicted) / 2.0, 1.0 - _SURE, _SURE)
+            out[rows] = np.where(signs[rows] > 0.0, probability, 1.0 - probability)
     return out
 
 
@@ -120,9 +120,9 @@ def separating_direction(points: Matrix, signs: Matrix, weights: Matrix) -> Sepa
     turned = U.T @ b
     best, slope = np.inf, np.zeros(points.shape[1])
     for ridge in _RIDGES * n:
-        kept = S**2 / (S**2 + ridge)
-        own = np.minimum((U**2) @ kept + 1.0 / n, 0.99)
-        error = (b - U @ (kept * turned)) / (1.0 - own)
+        filtered = S**2 / (S**2 + ridge)
+        own = np.minimum((U**2) @ filtered + 1.0 / n, 0.99)
+        error = (b - U @ (filtered * turned)) / (1.0 - own)
         if float(error @ error) < best:
             best, slope = float(error @ error), Vt.T @ (S / (S**2 + ridge) * turned)
     share = 1.0 - best / (float(b @ b) * (n / (n - 1.0)) ** 2) - CHANCE / np.sqrt(n)

@@ -18,15 +18,15 @@ class InitialWeights:
     """How coordinates count before any click, and once clicks opened all of them.
 
     ``own`` (m,), not negative: the distance of the metric clicks began with is the sum of ``own`` z^2.
-    ``alike``: what each counts where all count alike.
+    ``equal_weight``: the weight of each where all count equally.
     """
 
     own: Matrix
-    alike: float
+    equal_weight: float
 
     def opened(self, open: float) -> Matrix:
         """(m,) in between, for 0 to 1."""
-        out: Matrix = self.own + open * (self.alike - self.own)
+        out: Matrix = self.own + open * (self.equal_weight - self.own)
         return out
 
 
@@ -35,18 +35,18 @@ class FeedbackForm:
     """M = S (I + W' diag(g) W) S: ``directions`` W (r, m) with orthonormal rows, ``gains`` g (r,).
 
     Each gain is at least -1. So M is positive semidefinite, and what it does is done in r dimensions instead
-    of m. S is the diagonal of ``beginning`` as far as it is ``open``, or without one the identity.
+    of m. S is the diagonal of ``initial_weights`` as far as it is ``open``, or without one the identity.
     """
 
     directions: Matrix
     gains: Matrix
-    beginning: InitialWeights | None = None
+    initial_weights: InitialWeights | None = None
     open: float = 1.0
 
     @classmethod
-    def start(cls, m: int, beginning: InitialWeights | None = None) -> Self:
+    def start(cls, m: int, initial_weights: InitialWeights | None = None) -> Self:
         """What counts before any click, in ``m`` dimensions."""
-        return cls(np.empty((0, m)), np.empty(0), beginning, 0.0)
+        return cls(np.empty((0, m)), np.empty(0), initial_weights, 0.0)
 
     @classmethod
     def nearest(cls, change: Matrix, basis: Matrix) -> Self:
@@ -68,18 +68,18 @@ class FeedbackForm:
     @property
     def scales(self) -> Matrix:
         """(m,) the diagonal of S."""
-        if self.beginning is None:
+        if self.initial_weights is None:
             return np.ones(self.n_dimensions)
-        out: Matrix = np.sqrt(self.beginning.opened(self.open))
+        out: Matrix = np.sqrt(self.initial_weights.opened(self.open))
         return out
 
     def blended(self, strength: float) -> FeedbackForm:
         """Between what counted before any click (0) and M (1)."""
         return replace(self, gains=self.gains * strength, open=self.open * strength)
 
-    def begun(self, beginning: InitialWeights | None, open: float) -> FeedbackForm:
-        """The same change of another beginning."""
-        return replace(self, beginning=beginning, open=open)
+    def with_initial_weights(self, initial_weights: InitialWeights | None, open: float) -> FeedbackForm:
+        """The same change from other initial weights."""
+        return replace(self, initial_weights=initial_weights, open=open)
 
     def opened(self, open: float) -> FeedbackForm:
         """All coordinates count alike at least as far as ``open``."""
@@ -92,11 +92,11 @@ class FeedbackForm:
         basis = np.linalg.qr(np.concatenate([self.directions, more]).T)[0].T
         old, new = basis @ self.directions.T, basis @ more.T
         changed = FeedbackForm.nearest((old * self.gains) @ old.T + new @ new.T, basis)
-        return changed.begun(self.beginning, self.open)
+        return changed.with_initial_weights(self.initial_weights, self.open)
 
     def embed(self, Z: Matrix) -> Matrix:
         """(n, m) -> (n, m) such that squared distances between rows are those of M."""
-        scaled = Z if self.beginning is None else Z * self.scales
+        scaled = Z if self.initial_weights is None else Z * self.scales
         stretched = (scaled @ self.directions.T) * (np.sqrt(1.0 + self.gains) - 1.0)
         out: Matrix = scaled + stretched @ self.directions
         return out

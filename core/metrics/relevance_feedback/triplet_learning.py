@@ -153,8 +153,8 @@ class Pairs:
         sizes = squares[near] + squares[far]
         useful = (sizes > 0.0) & (weights > 0.0)
         # Only equally long ones can be equal.
-        alike = np.flatnonzero(np.abs(squares[near] - squares[far]) <= 1e-9 * sizes)
-        useful[alike] &= (z[near[alike]] != z[far[alike]]).any(axis=1)
+        equal = np.flatnonzero(np.abs(squares[near] - squares[far]) <= 1e-9 * sizes)
+        useful[equal] &= (z[near[equal]] != z[far[equal]]).any(axis=1)
         between = Between.of(points, pairs // n, pairs % n)
         return cls(z, near[useful], far[useful], sizes[useful], weights[useful], between)
 

@@ -20,27 +20,27 @@ _PERFECT = 1e-12
 
 
 class MRMR(Step):
-    """Keeps ``n_features_kept`` columns, the first chosen first: least redundancy, most relevance.
+    """Keeps ``n_selected`` columns, the first chosen first: least redundancy, most relevance.
 
     Peng, Long, Ding: Feature selection based on mutual information: criteria of max-dependency,
     max-relevance, and min-redundancy. IEEE TPAMI 27(8), 2005; with the t statistic and Pearson's correlation
     as in Bi et al. 2011 (5.3), where 20 of 96 features are chosen. The t quotient of Ding & Peng 2005: next
-    comes the column with the largest relevance over its mean absolute correlation with those already kept.
+    comes the column with the largest relevance over its mean absolute correlation with those already selected.
     """
 
     kind: ClassVar[str] = "mrmr"
     linear: ClassVar[bool] = True
 
-    def __init__(self, n_features_kept: int) -> None:
-        self.n_features_kept = n_features_kept
-        #: Columns kept, in the order they were chosen.
-        self.kept_: Rows = np.empty(0, dtype=np.int64)
+    def __init__(self, n_selected: int) -> None:
+        self.n_selected = n_selected
+        #: Columns selected, in the order they were chosen.
+        self.selected_: Rows = np.empty(0, dtype=np.int64)
         self._n_features = 0
 
     @property
     def text(self) -> str:
         """``mrmr:N``."""
-        return f"mrmr:{self.n_features_kept}"
+        return f"mrmr:{self.n_selected}"
 
     @property
     def n_features(self) -> int:
@@ -59,35 +59,37 @@ class MRMR(Step):
         relevant = relevance(rows, codes)
         correlated = correlation(rows)
         # Smaller correlations are chance, and a column must not win by it.
-        self.kept_ = choose(relevant, correlated, self.n_features_kept, floor=1.0 / np.sqrt(len(rows)))
+        self.selected_ = choose(relevant, correlated, self.n_selected, floor=1.0 / np.sqrt(len(rows)))
         self._n_features = X.shape[1]
         return self
 
     def transform(self, X: Matrix) -> Matrix:
-        """(n, d) -> (n, m): the columns kept, the first chosen first."""
-        return np.ascontiguousarray(X[:, self.kept_])
+        """(n, d) -> (n, m): the columns selected, the first chosen first."""
+        return np.ascontiguousarray(X[:, self.selected_])
 
     def pull_back(self, gradient: Matrix) -> Matrix:
-        """(..., m) -> (..., d): 0 for the columns that were not kept."""
+        """(..., m) -> (..., d): 0 for the columns that were not selected."""
         out = np.zeros((*gradient.shape[:-1], self._n_features))
-        out[..., self.kept_] = gradient
+        out[..., self.selected_] = gradient
         return out
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the columns kept."""
-        return tuple(names[column] for column in self.kept_)
+        """Those of the selected columns."""
+        return tuple(names[column] for column in self.selected_)
 
     def describe(self) -> str:
-        """How many features were kept of how many."""
-        return tr_lazy("mrmr: {n} of {n_features} features", n=len(self.kept_), n_features=self._n_features)
+        """How many features were selected of how many."""
+        return tr_lazy(
+            "mrmr: {n} of {n_features} features", n=len(self.selected_), n_features=self._n_features
+        )
 
     def settings(self) -> dict[str, Any]:
-        """How many features are wanted, and of how many."""
-        return {"n_features_kept": self.n_features_kept, "n_features": self._n_features}
+        """How many features to select, and of how many."""
+        return {"n_features_kept": self.n_selected, "n_features": self._n_features}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns kept."""
-        return {"kept": self.kept_}
+        """The selected columns."""
+        return {"kept": self.selected_}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
@@ -96,16 +98,21 @@ class MRMR(Step):
         Raises:
             BadInput: no columns, one twice, or one that does not exist.
         """
-        asked, n_features = settings.get("n_features_kept"), settings.get("n_features")
-        kept = arrays.get("kept")
-        if not isinstance(asked, int) or not isinstance(n_features, int) or kept is None:
+        n_selected, n_features = settings.get("n_features_kept"), settings.get("n_features")
+        selected = arrays.get("kept")
+        if not isinstance(n_selected, int) or not isinstance(n_features, int) or selected is None:
             raise BadInput("A stored mrmr step lacks its columns.")
-        if kept.ndim != 1 or kept.dtype != np.int64 or len(kept) == 0 or len(np.unique(kept)) != len(kept):
+        if (
+            selected.ndim != 1
+            or selected.dtype != np.int64
+            or len(selected) == 0
+            or len(np.unique(selected)) != len(selected)
+        ):
             raise BadInput("The columns of a stored mrmr step have the wrong form.")
-        if kept.min() < 0 or kept.max() >= n_features:
+        if selected.min() < 0 or selected.max() >= n_features:
             raise BadInput("A stored mrmr step names a column that does not exist.")
-        step = cls(asked)
-        step.kept_, step._n_features = kept, n_features
+        step = cls(n_selected)
+        step.selected_, step._n_features = selected, n_features
         return step
 
 
@@ -144,11 +151,11 @@ def correlation(X: Matrix) -> Matrix:
 
 def choose(relevant: Matrix, correlated: Matrix, count: int, *, floor: float) -> Rows:
     """(m,) up to ``count`` columns; mean correlations below ``floor`` count as that; of equals the first."""
-    kept = [int(relevant.argmax())]
-    overlap = correlated[kept[0]].copy()
-    while len(kept) < min(count, len(relevant)):
-        score = relevant / np.maximum(overlap / len(kept), floor)
-        score[kept] = -np.inf
-        kept.append(int(score.argmax()))
-        overlap += correlated[kept[-1]]
-    return np.array(kept, dtype=np.int64)
+    selected = [int(relevant.argmax())]
+    overlap = correlated[selected[0]].copy()
+    while len(selected) < min(count, len(relevant)):
+        score = relevant / np.maximum(overlap / len(selected), floor)
+        score[selected] = -np.inf
+        selected.append(int(score.argmax()))
+        overlap += correlated[selected[-1]]
+    return np.array(selected, dtype=np.int64)

@@ -22,8 +22,8 @@ class Standardise(Step):
     def __init__(self) -> None:
         self.mean_ = np.empty(0)
         self.deviation_ = np.empty(0)
-        #: Columns kept, ascending.
-        self.kept_ = np.empty(0, dtype=np.int64)
+        #: Columns selected, ascending.
+        self.selected_ = np.empty(0, dtype=np.int64)
         self._n_features = 0
 
     @property
@@ -34,24 +34,24 @@ class Standardise(Step):
     @property
     def dropped(self) -> tuple[int, ...]:
         """The constant columns, ascending."""
-        return tuple(int(c) for c in np.setdiff1d(np.arange(self._n_features), self.kept_))
+        return tuple(int(c) for c in np.setdiff1d(np.arange(self._n_features), self.selected_))
 
     def fit(self, X: Matrix, y: npt.NDArray[Any] | None = None) -> Self:
         """Raises BadInput if every column is constant."""
         deviation = X.std(axis=0)
-        kept = np.flatnonzero((X.max(axis=0) > X.min(axis=0)) & (deviation > 0) & np.isfinite(deviation))
-        if not len(kept):
+        selected = np.flatnonzero((X.max(axis=0) > X.min(axis=0)) & (deviation > 0) & np.isfinite(deviation))
+        if not len(selected):
             raise BadInput(
                 "Every feature has the same value in all training cases.", "Extract other features first."
             )
         self._n_features = X.shape[1]
-        self.kept_ = kept.astype(np.int64)
-        self.mean_, self.deviation_ = X.mean(axis=0)[kept], deviation[kept]
+        self.selected_ = selected.astype(np.int64)
+        self.mean_, self.deviation_ = X.mean(axis=0)[selected], deviation[selected]
         return self
 
     def transform(self, X: Matrix) -> Matrix:
         """(n, d) -> (n, m): the columns that vary, of mean 0 and deviation 1 in the training rows."""
-        chosen = X if len(self.kept_) == self._n_features else X[:, self.kept_]
+        chosen = X if len(self.selected_) == self._n_features else X[:, self.selected_]
         moved = chosen - self.mean_
         moved /= self.deviation_
         return moved
@@ -59,16 +59,16 @@ class Standardise(Step):
     def pull_back(self, gradient: Matrix) -> Matrix:
         """(..., m) -> (..., d): divided by the deviation, 0 for constant columns."""
         out = np.zeros((*gradient.shape[:-1], self._n_features))
-        out[..., self.kept_] = gradient / self.deviation_
+        out[..., self.selected_] = gradient / self.deviation_
         return out
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Those of the columns that vary."""
-        return tuple(names[column] for column in self.kept_)
+        return tuple(names[column] for column in self.selected_)
 
     def describe(self) -> str:
         """How many constant columns were dropped."""
-        dropped = self._n_features - len(self.kept_)
+        dropped = self._n_features - len(self.selected_)
         return (
             tr_lazy("standardise: {dropped} constant columns dropped", dropped=dropped)
             if dropped
@@ -80,8 +80,8 @@ class Standardise(Step):
         return {"n_features": self._n_features}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Mean and deviation of the columns kept, and which they are."""
-        return {"mean": self.mean_, "deviation": self.deviation_, "kept": self.kept_}
+        """Mean and deviation of the selected columns, and which they are."""
+        return {"mean": self.mean_, "deviation": self.deviation_, "kept": self.selected_}
 
     @classmethod
     def restore(cls, settings: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
@@ -91,14 +91,24 @@ class Standardise(Step):
             BadInput: columns that are missing, do not exist or do not ascend, or a deviation that is not positive.
         """
         step = cls()
-        kept, n_features = arrays.get("kept"), settings.get("n_features")
-        if kept is None or kept.ndim != 1 or kept.dtype != np.int64 or not isinstance(n_features, int):
+        selected, n_features = arrays.get("kept"), settings.get("n_features")
+        if (
+            selected is None
+            or selected.ndim != 1
+            or selected.dtype != np.int64
+            or not isinstance(n_features, int)
+        ):
             raise BadInput("A stored standardise step lacks its columns.")
-        if len(kept) == 0 or kept[0] < 0 or kept[-1] >= n_features or (np.diff(kept) <= 0).any():
+        if (
+            len(selected) == 0
+            or selected[0] < 0
+            or selected[-1] >= n_features
+            or (np.diff(selected) <= 0).any()
+        ):
             raise BadInput("The columns of a stored standardise step are not in order.")
-        step.mean_ = stored_vector(arrays, "mean", len(kept))
-        step.deviation_ = stored_vector(arrays, "deviation", len(kept))
+        step.mean_ = stored_vector(arrays, "mean", len(selected))
+        step.deviation_ = stored_vector(arrays, "deviation", len(selected))
         if not (step.deviation_ > 0).all():
             raise BadInput("A stored standardise step has a deviation that is not positive.")
-        step.kept_, step._n_features = kept, n_features
+        step.selected_, step._n_features = selected, n_features
         return step

@@ -68,7 +68,7 @@ class Grouping:
         for step in self.tail:
             if isinstance(step, Standardise):
                 rows[:] = 0.0
-                rows[step.kept_] = step.deviation_
+                rows[step.selected_] = step.deviation_
                 break
             if step.n_features != len(rows):
                 break

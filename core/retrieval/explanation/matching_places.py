@@ -48,7 +48,7 @@ class Places:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ImageFeatures:
     """An image, its region, and its numbers (d,) as extracted."""
 
     image: Image
@@ -56,7 +56,9 @@ class Seen:
     numbers: Matrix
 
 
-def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Places:
+def places_of(
+    extractor: Extractor, grouping: Grouping, query: ImageFeatures, case: ImageFeatures, usual: Matrix
+) -> Places:
     """Where ``query`` and ``case`` agree most under the metric of ``grouping``.
 
     ``usual`` (n, d') are head rows of other cases of the library.
@@ -65,7 +67,7 @@ def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen,
         BadInput: an image the extractor cannot look at.
     """
     if isinstance(extractor, Gabor):
-        return _of_energy(grouping, query, case, usual)
+        return _gabor_energy_places(grouping, query, case, usual)
     if isinstance(extractor, Mass):
         sides = [
             PlacesOf(outline=_thinned(extractor.outline(one.image, one.region))) for one in (query, case)
@@ -73,7 +75,7 @@ def places_of(extractor: Extractor, grouping: Grouping, query: Seen, case: Seen,
         return Places(sides[0], sides[1], tr_lazy("The outlines that were measured."))
     codebook = grouping.head[0] if grouping.head else None
     if isinstance(codebook, Codebook):
-        return _of_words(extractor, codebook, query, case, usual)
+        return _visual_word_places(extractor, codebook, query, case, usual)
     nothing = tr_lazy(
         "{title}: what is shown is described as a whole, so no places can be told.",
         title=as_lazy(extractor.title),
@@ -97,7 +99,9 @@ def column_weights(grouping: Grouping) -> Matrix:
     return weights
 
 
-def _of_energy(grouping: Grouping, query: Seen, case: Seen, usual: Matrix) -> Places:
+def _gabor_energy_places(
+    grouping: Grouping, query: ImageFeatures, case: ImageFeatures, usual: Matrix
+) -> Places:
     """Blocks with texture on both that differ less than usual: the mean of w (q - s)^2 over cases s of the
     library less w (x - q)^2, times the root of both energies w q^2 and w x^2, each summed over the bands.
 
@@ -144,7 +148,9 @@ def _smoothed(rows: Matrix) -> Matrix:
     return out
 
 
-def _of_words(extractor: Extractor, codebook: Codebook, query: Seen, case: Seen, usual: Matrix) -> Places:
+def _visual_word_places(
+    extractor: Extractor, codebook: Codebook, query: ImageFeatures, case: ImageFeatures, usual: Matrix
+) -> Places:
     """The windows of both that share most words, rare words counting more (-log of their usual share)."""
     rarity = -np.log(np.maximum(usual.mean(axis=0), 1e-6))
     windows = []

@@ -106,15 +106,15 @@ def sentence(
 def _together(groups: Sequence[str]) -> str:
     """Several groups in a sentence; the widths of stripes stand together."""
     widths = [_width(match[1]) for group in groups if (match := _STRIPES.fullmatch(group))]
-    words = [spoken(group) for group in groups if not _STRIPES.fullmatch(group)]
-    return joined([*words, tr_lazy("stripes {width} px wide", width=joined(widths))] if widths else words)
+    texts = [spoken(group) for group in groups if not _STRIPES.fullmatch(group)]
+    return joined([*texts, tr_lazy("stripes {width} px wide", width=joined(widths))] if widths else texts)
 
 
-def joined(words: Sequence[str]) -> str:
+def joined(texts: Sequence[str]) -> str:
     """``a, b and c``."""
-    if len(words) < 2:
-        return words[0] if words else ""
-    return tr_lazy("{first} and {last}", first=join_texts(words[:-1]), last=words[-1])
+    if len(texts) < 2:
+        return texts[0] if texts else ""
+    return tr_lazy("{first} and {last}", first=join_texts(texts[:-1]), last=texts[-1])
 
 
 def _width(text: str) -> str:

@@ -101,15 +101,15 @@ class _Names:
         if self._bands is not None:
             return self._bands.description(np.square(loads))
         if self._features or len(loads) == len(self._grouping.groups):
-            told = self._features or self._grouping.groups
-            return self._signed(loads, told)
+            detailed = self._features or self._grouping.groups
+            return self._signed(loads, detailed)
         weight = [
             float(np.square(loads[self._grouping.columns_of(group)]).sum())
             for group in range(len(self._grouping.groups))
         ]
         order = np.argsort(weight)[::-1][:_TOLD]
-        kept = [self._grouping.groups[group] for group in order if weight[group] >= _LEAST * max(weight)]
-        return " + ".join(kept)
+        selected = [self._grouping.groups[group] for group in order if weight[group] >= _LEAST * max(weight)]
+        return " + ".join(selected)
 
     @staticmethod
     def _signed(loads: Matrix, names: Sequence[str]) -> str:
@@ -145,12 +145,12 @@ class _Bands:
 
     def description(self, weights: Matrix) -> str:
         """``10 px, 45°, upper left``: what stands out half over its even share; the width always."""
-        words = []
+        labels = []
         for place, (names, codes) in enumerate(self._kinds):
             sums = np.bincount(codes, weights=weights, minlength=len(names))
             if place == 0 or sums.max() >= 1.5 * sums.mean():
-                words.append(str(names[sums.argmax()]))
-        return ", ".join(words)
+                labels.append(str(names[sums.argmax()]))
+        return ", ".join(labels)
 
 
 def _directions(
@@ -169,9 +169,9 @@ def _directions(
     along = L @ pair[0] - L @ pair[1]
     amounts = signs * along**2
     shares = []
-    told = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
+    detailed = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
     for k, amount in enumerate(amounts.tolist()):
-        if k not in told:
+        if k not in detailed:
             shares.append(Share(tr_lazy("direction {k}", k=k + 1), amount))
             continue
         side = (
@@ -192,22 +192,22 @@ def _directions(
 
 def _columns(amounts: Matrix, names: _Names) -> list[Share]:
     """One share for each number that is compared, (m,) of them."""
-    told = set(np.argsort(-amounts)[:DETAILED].tolist())
+    detailed = set(np.argsort(-amounts)[:DETAILED].tolist())
     shares = []
     for k, amount in enumerate(amounts.tolist()):
         unit = np.zeros(len(amounts))
         unit[k] = 1.0
-        shares.append(Share(names.of(unit) if k in told else tr_lazy("number {k}", k=k + 1), amount))
+        shares.append(Share(names.of(unit) if k in detailed else tr_lazy("number {k}", k=k + 1), amount))
     return shares
 
 
 def _bits(distance: BitDistance, pair: Matrix, name: Callable[[Matrix], str]) -> list[Share]:
     bits = distance.bits(pair)
     amounts = np.where(bits[0] != bits[1], 4.0 * distance.weights, 0.0)
-    told = set(np.argsort(-amounts)[:DETAILED].tolist())
+    detailed = set(np.argsort(-amounts)[:DETAILED].tolist())
     shares = []
     for t, amount in enumerate(amounts.tolist()):
-        if amount and t in told:
+        if amount and t in detailed:
             text = name(distance.directions[:, t])
             shares.append(
                 Share(
@@ -234,20 +234,20 @@ def _kernel_bits(
     values = distance.kernel.values(pair, distance.rows)
     bits = distance.bits.bits(values)
     amounts = np.where(bits[0] != bits[1], 4.0 * distance.bits.weights, 0.0)
-    told = [int(t) for t in np.argsort(-amounts)[:DETAILED] if amounts[t]]
-    directions = distance.bits.directions[:, told]
+    detailed = [int(t) for t in np.argsort(-amounts)[:DETAILED] if amounts[t]]
+    directions = distance.bits.directions[:, detailed]
 
     def value(mixed: Matrix) -> Matrix:
         projected: Matrix = distance.kernel.values(mixed, distance.rows) @ directions
         return projected
 
-    moved = shapley_shares(value, pair[0], pair[1], grouping.steps_of(q, x)) if told else np.empty((0, 0))
+    moved = shapley_shares(value, pair[0], pair[1], grouping.steps_of(q, x)) if detailed else np.empty((0, 0))
     shares = [
         Share(tr_lazy("bit {t}", t=t + 1), float(amount))
         for t, amount in enumerate(amounts)
-        if amount and t not in told
+        if amount and t not in detailed
     ]
-    for place, t in enumerate(told):
+    for place, t in enumerate(detailed):
         across = moved[:, place] * (-1.0 if bits[0, t] else 1.0)
         order = [
             int(group) for group in np.argsort(-across)[:_TOLD] if across[group] >= _LEAST * across.max() > 0
@@ -271,10 +271,10 @@ def _votes(distance: VoteDistance, pair: Matrix, names: _Names) -> list[Share]:
     z = pair[0] @ distance.directions - pair[1] @ distance.directions
     voted = z * z >= distance.thresholds
     amounts = np.where(voted, distance.weights, 0.0)
-    told = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
+    detailed = set(np.argsort(-np.abs(amounts))[:DETAILED].tolist())
     shares = []
     for t, amount in enumerate(amounts.tolist()):
-        if amount and t in told:
+        if amount and t in detailed:
             times = abs(z[t]) / np.sqrt(distance.thresholds[t])
             text = names.of(distance.directions[:, t])
             detail = tr_lazy(

@@ -31,7 +31,7 @@ from semblance.core.workflows.searches.refinement_session import open_refinement
 DEPTH = 50
 #: Ranks of a refined search that are known; a case behind them has none.
 REFINED_RANKS = 1000
-#: Queries asked at most to find where two metrics disagree.
+#: Queries ranked at most to find where two metrics disagree.
 MOST_QUERIES = 1000
 
 
@@ -102,17 +102,17 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Disagreements:
-    """Queries, those with least in common first; ``asked`` of ``cases``, a sample drawn with ``seed``."""
+    """Queries, those with least in common first; ``n_queries`` of ``cases``, a sample drawn with ``seed``."""
 
     lines: tuple[Disagreement, ...]
-    asked: int
+    n_queries: int
     cases: int
     seed: int
 
     @property
     def sampled(self) -> bool:
-        """Whether only a sample of the cases was asked."""
-        return self.asked < self.cases
+        """Whether only a sample of the cases were queries."""
+        return self.n_queries < self.cases
 
     @property
     def mean_shared(self) -> float:
@@ -141,10 +141,10 @@ def compare_metrics(
     sides = []
     for one in (left, right):
         if isinstance(one, Search):
-            sides.append(_Side.of_search(library, one, reporter))
+            sides.append(_MetricRanking.of_search(library, one, reporter))
         else:
             loaded = open_metric(library, one, reporter)
-            sides.append(_Side.of(loaded, query, hide_same_patient, group_duplicates))
+            sides.append(_MetricRanking.of(loaded, query, hide_same_patient, group_duplicates))
         reporter.check_cancelled()
     return _compared(sides[0], sides[1])
 
@@ -160,7 +160,7 @@ def disagreements(
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> Disagreements:
-    """Every case asked under both metrics, a seeded sample of ``most`` where there are more.
+    """Every case as a query under both metrics, a seeded sample of ``most`` where there are more.
 
     A search stands for its metric as its judgements refine it, without the feature groups it leaves out; its
     examples and concepts speak of its own query and are left aside.
@@ -169,7 +169,7 @@ def disagreements(
         BadArguments: no such metric.
         BadInput: no case has the metric's features, or clicks cannot refine it.
     """
-    one, two = (_Field.of(library, side, reporter) for side in (left, right))
+    one, two = (_MetricSearch.of(library, side, reporter) for side in (left, right))
     both = np.intersect1d(one.loaded.rows, two.loaded.rows)
     chosen = both
     if len(both) > most:
@@ -187,7 +187,7 @@ def disagreements(
 
 
 @dataclass(frozen=True, eq=False)
-class _Field:
+class _MetricSearch:
     """The cases of a loaded metric, where every one of them can be the query."""
 
     name: str
@@ -199,12 +199,12 @@ class _Field:
     usual: float | None
 
     @classmethod
-    def of_metric(cls, loaded: LoadedMetric, name: str = "") -> _Field:
+    def of_metric(cls, loaded: LoadedMetric, name: str = "") -> _MetricSearch:
         usual = usual_nearest(loaded.neighbourhoods.distances)
         return cls(name or loaded.record.name, loaded, loaded.index, loaded.embedding, loaded.ties, usual)
 
     @classmethod
-    def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _Field:
+    def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _MetricSearch:
         if isinstance(side, str):
             return cls.of_metric(open_metric(library, side, reporter))
         loaded = open_metric(library, side.metric, reporter, without=side.without)
@@ -217,7 +217,7 @@ class _Field:
         usual = usual_nearest(session.nearest_under(session.form(judged, side.strength)))
         return cls(name, loaded, Index(embedding), embedding, None, usual)
 
-    def asked(self, row: int) -> EmbeddedQuery:
+    def embedded_query(self, row: int) -> EmbeddedQuery:
         place = self.loaded.place_of(row)
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
@@ -225,29 +225,29 @@ class _Field:
             self.embedding[place], tie, place, self.loaded.cases.patient_of(row), self.loaded.query_key(row)
         )
 
-    def stands(self, places: Rows) -> Rows:
+    def representatives(self, places: Rows) -> Rows:
         """Of each of ``places`` (r,), near to far, the one it is a near-duplicate of, else its own."""
         first = places[:COMPARED]
         coordinates = np.asarray(self.embedding[first], dtype=np.float64)
-        same = self.loaded.duplicate_finder.folded(first, coordinates, self.usual)
+        same = self.loaded.duplicate_finder.representatives(first, coordinates, self.usual)
         return np.concatenate([first[np.array(same, dtype=np.int64)], places[COMPARED:]])
 
     def nearest(
-        self, asked: EmbeddedQuery, k: int, *, hide: bool, fold: bool
+        self, embedded: EmbeddedQuery, k: int, *, hide: bool, group_duplicates: bool
     ) -> tuple[Rows, Mapping[int, int]]:
         """(k,) catalogue rows of the nearest, as the ranking has them, and under which of them others are
-        folded."""
-        loaded, wanted = self.loaded, k + k // 5
-        patients, keys = loaded.patients if hide else None, loaded.keys if fold else None
+        grouped."""
+        loaded, count = self.loaded, k + k // 5
+        patients, keys = loaded.patients if hide else None, loaded.keys if group_duplicates else None
         while True:
-            places = rank(self.index, asked, wanted, patients=patients, keys=keys).rows
-            stands = self.stands(places) if fold else places
-            kept = places[stands == places]
-            if len(kept) >= k or len(places) < wanted:
-                return loaded.rows[kept[:k]], _folded(loaded, places, stands)
-            wanted += k - len(kept)
+            places = rank(self.index, embedded, count, patients=patients, keys=keys).rows
+            representatives = self.representatives(places) if group_duplicates else places
+            remaining = places[representatives == places]
+            if len(remaining) >= k or len(places) < count:
+                return loaded.rows[remaining[:k]], _representative_rows(loaded, places, representatives)
+            count += k - len(remaining)
 
-    def agreement(self, asked: EmbeddedQuery, order: Rows) -> Agreement | None:
+    def agreement(self, embedded: EmbeddedQuery, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
         loaded = self.loaded
         known = [
@@ -256,76 +256,78 @@ class _Field:
             if (at := loaded.place_of(row)) is not None
         ]
         places = np.array([at for _, at in known], dtype=np.int64)
-        keys = [places, self.index.distances(asked.embedded, places)]
-        if self.ties is not None and asked.tie_break is not None:
-            keys.insert(1, ((self.ties[places] - asked.tie_break) ** 2).sum(axis=1))
+        keys = [places, self.index.distances(embedded.embedded, places)]
+        if self.ties is not None and embedded.tie_break is not None:
+            keys.insert(1, ((self.ties[places] - embedded.tie_break) ** 2).sum(axis=1))
         return kendall([place for place, _ in known], np.lexsort(tuple(keys)).argsort())
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class _MetricRanking:
     """One metric's answer: the catalogue rows of the whole order, the first distances, and under which row
-    those stand that are folded; ``asked`` of ``field``, both ``None`` for a search as it is refined."""
+    near-duplicates are grouped; ``embedded`` of ``field``, both ``None`` for a search as it is refined."""
 
     loaded: LoadedMetric
-    field: _Field | None
-    asked: EmbeddedQuery | None
+    field: _MetricSearch | None
+    embedded: EmbeddedQuery | None
     order: Rows
     distances: Matrix
     vote: Vote
-    folded: Mapping[int, int]
+    representatives: Mapping[int, int]
 
     @classmethod
-    def of(cls, loaded: LoadedMetric, query: Query, hide: bool, fold: bool) -> _Side:
-        asked = embed_query(loaded, query)
-        patients, keys = loaded.patients if hide else None, loaded.keys if fold else None
-        first, order = whole_order(loaded.index, asked, COMPARED, patients=patients, keys=keys)
-        field = _Field.of_metric(loaded)
-        stands = field.stands(order) if fold else order
-        kept = stands == order
-        voters = order[kept][:VOTERS].tolist()
-        search = Search(loaded.record.name, query, hide_same_patient=hide, group_duplicates=fold)
-        vote = estimate_from_neighbours(loaded, search, asked, voters)
+    def of(cls, loaded: LoadedMetric, query: Query, hide: bool, group_duplicates: bool) -> _MetricRanking:
+        embedded = embed_query(loaded, query)
+        patients, keys = loaded.patients if hide else None, loaded.keys if group_duplicates else None
+        first, order = whole_order(loaded.index, embedded, COMPARED, patients=patients, keys=keys)
+        field = _MetricSearch.of_metric(loaded)
+        representatives = field.representatives(order) if group_duplicates else order
+        remaining = representatives == order
+        voters = order[remaining][:VOTERS].tolist()
+        search = Search(loaded.record.name, query, hide_same_patient=hide, group_duplicates=group_duplicates)
+        vote = estimate_from_neighbours(loaded, search, embedded, voters)
         return cls(
             loaded,
             field,
-            asked,
-            loaded.rows[order[kept]],
-            first.distances[kept[: len(first.distances)]],
+            embedded,
+            loaded.rows[order[remaining]],
+            first.distances[remaining[: len(first.distances)]],
             vote,
-            _folded(loaded, order, stands),
+            _representative_rows(loaded, order, representatives),
         )
 
     @classmethod
-    def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _Side:
+    def of_search(cls, library: Path, search: Search, reporter: Reporter) -> _MetricRanking:
         result = rank_cases(library, search, k=REFINED_RANKS, reporter=reporter).result
         ranked = result.ranked
         rows = np.array([line.row for line in ranked], dtype=np.int64)
         distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
-        folded = {copy: line.row for line in ranked for copy in line.alike_rows}
+        representatives = {copy: line.row for line in ranked for copy in line.near_duplicate_rows}
         loaded = open_metric(library, search.metric, reporter)
-        return cls(loaded, None, None, rows, distances, result.vote, folded)
+        return cls(loaded, None, None, rows, distances, result.vote, representatives)
 
     def ranks(self, rows: Rows) -> Rows:
-        """(r,) the rank of each of ``rows``, of what it is folded under where it is; 0 where it has none."""
-        stands = [self.folded.get(row, row) for row in rows.tolist()]
-        return ranks_in(self.order, np.array(stands, dtype=np.int64))
+        """(r,) the rank of each of ``rows``, of the case it is grouped under where it is; 0 where it has none."""
+        representatives = [self.representatives.get(row, row) for row in rows.tolist()]
+        return ranks_in(self.order, np.array(representatives, dtype=np.int64))
 
     def agreement(self, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
-        if self.field is not None and self.asked is not None:
-            return self.field.agreement(self.asked, order)
+        if self.field is not None and self.embedded is not None:
+            return self.field.agreement(self.embedded, order)
         ranks = self.ranks(order)
         return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
 
 
-def _folded(loaded: LoadedMetric, places: Rows, stands: Rows) -> dict[int, int]:
-    """Catalogue row of each of ``places`` (r,) that is folded -> that of the one it ``stands`` under."""
-    copies = np.flatnonzero(stands != places)
-    return dict(zip(loaded.rows[places[copies]].tolist(), loaded.rows[stands[copies]].tolist(), strict=True))
+def _representative_rows(loaded: LoadedMetric, places: Rows, representatives: Rows) -> dict[int, int]:
+    """Catalogue row of each of ``places`` (r,) that is grouped -> that of the case it is grouped under."""
+    copies = np.flatnonzero(representatives != places)
+    return dict(
+        zip(loaded.rows[places[copies]].tolist(), loaded.rows[representatives[copies]].tolist(), strict=True)
+    )
 
 
-def _compared(left: _Side, right: _Side) -> MetricComparison:
+def _compared(left: _MetricRanking, right: _MetricRanking) -> MetricComparison:
     lines = []
     for here, there in ((left, right), (right, left)):
         shown = here.order[:DEPTH]
@@ -353,12 +355,14 @@ def _compared(left: _Side, right: _Side) -> MetricComparison:
     )
 
 
-def _disagreement(one: _Field, two: _Field, row: int, hide: bool, fold: bool) -> Disagreement:
+def _disagreement(
+    one: _MetricSearch, two: _MetricSearch, row: int, hide: bool, group_duplicates: bool
+) -> Disagreement:
     """Only the first ranks of both: the others of a case are measured, not looked for."""
-    asked = [field.asked(row) for field in (one, two)]
-    (left, _), (right, folded) = [
-        field.nearest(query, DEPTH, hide=hide, fold=fold)
-        for field, query in zip((one, two), asked, strict=True)
+    embedded = [field.embedded_query(row) for field in (one, two)]
+    (left, _), (right, representatives) = [
+        field.nearest(query, DEPTH, hide=hide, group_duplicates=group_duplicates)
+        for field, query in zip((one, two), embedded, strict=True)
     ]
     finding = one.loaded.cases.finding_of(row)
     same = [
@@ -371,9 +375,9 @@ def _disagreement(one: _Field, two: _Field, row: int, hide: bool, fold: bool) ->
         row,
         one.loaded.cases.ids[row],
         finding,
-        shared(np.array([folded.get(other, other) for other in left.tolist()]), right, VOTERS),
-        two.agreement(asked[1], left),
+        shared(np.array([representatives.get(other, other) for other in left.tolist()]), right, VOTERS),
+        two.agreement(embedded[1], left),
         same[0],
         same[1],
-        (trained_on(one.loaded, asked[0]), trained_on(two.loaded, asked[1])),
+        (trained_on(one.loaded, embedded[0]), trained_on(two.loaded, embedded[1])),
     )

@@ -17,19 +17,19 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import held_out_cases
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 
-#: Nearest cases looked at, queries told, and cases asked at most.
+#: Nearest cases examined, queries listed, and queries ranked at most.
 K, MOST, ASKED = 10, 20, 4000
 
 
 @dataclass(frozen=True)
 class HardestQueries:
     """Catalogue ``rows`` of the queries with the lowest retrieval accuracy @ ``k``, the worst first, with
-    their ``accuracies``; ``asked`` held-out cases were asked of ``cases``."""
+    their ``accuracies``; ``n_queries`` of ``cases`` held-out cases were queries."""
 
     rows: tuple[int, ...]
     accuracies: tuple[float, ...]
     k: int
-    asked: int
+    n_queries: int
     cases: int
 
 

@@ -16,7 +16,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
-from semblance.core.retrieval.explanation.matching_places import PlacesOf, Seen, places_of
+from semblance.core.retrieval.explanation.matching_places import ImageFeatures, PlacesOf, places_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -144,7 +144,7 @@ def compare_images(
         )
     numbers = [context.numbers(), case_features(loaded, case)]
     seen = [
-        Seen(one.image, one.region, row)
+        ImageFeatures(one.image, one.region, row)
         for one, row in zip(taken, numbers, strict=True)
         if isinstance(one, _Taken)
     ]

@@ -33,7 +33,7 @@ MOVED = tr_lazy("examples and concepts")
 #: Rows tried for each case that tells what is usual, where subsets of groups are.
 SAMPLE_ROWS = 128
 #: Refined metrics kept ready for one loaded metric.
-_KEPT = 3
+_MAX_CONTEXTS = 3
 #: What a loaded keeps of explanations.
 _CONTEXTS, _SAMPLE = "grounds", "sample"
 #: Columns of a group that are told one by one.
@@ -188,16 +188,16 @@ class ExplanationContext:
         """The context of ``search``, kept while the loaded is and the clicks stay the same."""
         loaded = open_metric(library, search.metric, reporter, without=search.without)
         metric = _refined(library, loaded, search, reporter)
-        kept: OrderedDict[tuple[str, str], ExplanationContext] = loaded.kept.setdefault(
+        contexts: OrderedDict[tuple[str, str], ExplanationContext] = loaded.cache.setdefault(
             _CONTEXTS, OrderedDict()
         )
         key = (metric.card.content_hash, repr(search.query))
-        context = kept.pop(key, None)
+        context = contexts.pop(key, None)
         if context is None:
             context = cls(loaded, metric, search)
-        kept[key] = context
-        while len(kept) > _KEPT:
-            kept.popitem(last=False)
+        contexts[key] = context
+        while len(contexts) > _MAX_CONTEXTS:
+            contexts.popitem(last=False)
         return context
 
     def query_row(self) -> Matrix:
@@ -236,12 +236,12 @@ class ExplanationContext:
         apart = np.zeros(len(columns))
         apart[varies] = np.abs(x - q)[columns][varies] / self._deviations[columns][varies]
         order = np.argsort(-apart, kind="stable")[:_TOLD]
-        told = [
+        texts = [
             tr_lazy("{name} {apart:.1f}", name=as_lazy(self.feature_names[columns[k]]), apart=apart[k])
             for k in order.tolist()
             if apart[k] > 0.0
         ]
-        return tr_lazy("Most apart, in deviations: {told}", told=join_texts(told)) if told else ""
+        return tr_lazy("Most apart, in deviations: {columns}", columns=join_texts(texts)) if texts else ""
 
     def _names(self) -> tuple[str, ...]:
         """Of the columns where the groups are told; those of local descriptors are counted away."""
@@ -254,11 +254,11 @@ def _sample(loaded: LoadedMetric) -> Matrix:
     """(n, d) features of some cases, drawn once for a loaded metric."""
     if loaded.drawn is not None:
         return loaded.drawn
-    if _SAMPLE not in loaded.kept:
+    if _SAMPLE not in loaded.cache:
         chosen = loaded.rows[sample_places(len(loaded.rows))]
         _, numbers = loaded.library.features.read(loaded.feature_set, chosen)
-        loaded.kept[_SAMPLE] = numbers.astype(np.float64)
-    sample: Matrix = loaded.kept[_SAMPLE]
+        loaded.cache[_SAMPLE] = numbers.astype(np.float64)
+    sample: Matrix = loaded.cache[_SAMPLE]
     return sample
 
 

@@ -67,7 +67,7 @@ class LoadedMetric:
         self.transformed = TransformedCases(library, self.feature_set, self.metric, self.rows)
         self._reduced: OrderedDict[frozenset[str], LoadedMetric] = OrderedDict()
         #: What other modules computed for these cases, by names of their own; dropped with this metric.
-        self.kept: dict[str, Any] = {}
+        self.cache: dict[str, Any] = {}
 
     def close(self) -> None:
         """Close the library and drop all caches, which refer back to this metric."""
@@ -77,9 +77,9 @@ class LoadedMetric:
     def drop_caches(self) -> None:
         """Drop what can be made again from the rest."""
         for reduced in self._reduced.values():
-            reduced.kept.clear()
+            reduced.cache.clear()
         self._reduced.clear()
-        self.kept.clear()
+        self.cache.clear()
         self.transformed.forget()
 
     @property
@@ -87,7 +87,7 @@ class LoadedMetric:
         """Bytes of what grows with the library."""
         arrays = (self.embedding, self.ties, self.drawn)
         own = sum(array.nbytes for array in arrays if array is not None) + self.transformed.nbytes
-        own += sum(getattr(one, "nbytes", 0) for one in self.kept.values())
+        own += sum(getattr(one, "nbytes", 0) for one in self.cache.values())
         return (
             own
             if self._whole is not None
@@ -169,13 +169,13 @@ class LoadedMetric:
             reduced.embedding = distance.embed(rows) if distance.embeds else rows
             reduced.ties = rows if distance.ties else None
             reduced.index = index_for(distance, reduced.embedding, reduced.ties)
-            reduced._whole, reduced._near, reduced.kept = self, None, {}
+            reduced._whole, reduced._near, reduced.cache = self, None, {}
             reduced.duplicate_finder = DuplicateFinder(reduced.library, reduced.rows, reduced.findings)
         self._reduced[wanted] = reduced
         while len(self._reduced) > WITHOUT_KEPT or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
         ):
-            self._reduced.popitem(last=False)[1].kept.clear()
+            self._reduced.popitem(last=False)[1].cache.clear()
         return reduced
 
     def details(self, rows: Collection[int]) -> dict[int, CaseDetails]:

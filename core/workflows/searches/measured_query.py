@@ -25,15 +25,15 @@ class MeasuredQuery:
     @classmethod
     def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
         """The one kept, or a new one where another query was asked last."""
-        kept = loaded.kept.get(_KEPT)
+        cached = loaded.cache.get(_KEPT)
         if (
-            isinstance(kept, cls)
-            and kept.query.row == query.row
-            and np.array_equal(kept.query.embedded, query.embedded)
+            isinstance(cached, cls)
+            and cached.query.row == query.row
+            and np.array_equal(cached.query.embedded, query.embedded)
         ):
-            return kept
-        made = loaded.kept[_KEPT] = cls(loaded, query)
-        return made
+            return cached
+        created = loaded.cache[_KEPT] = cls(loaded, query)
+        return created
 
     @property
     def nbytes(self) -> int:

@@ -1,4 +1,4 @@
-"""Ranked images that show one and the same: found by their features first, then by what is seen."""
+"""Find near-duplicates among ranked cases: by their features first, then by their pixels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float64]
 
 #: First cases of a ranking among which near-duplicates are looked for: all 200 that the window shows, and
-#: those that take the places of folded ones. A signature takes .8 ms, once.
+#: those that take the places of grouped ones. A signature takes .8 ms, once.
 COMPARED = 256
 #: Two of one image are closer to each other than this many times the usual squared distance to a nearest:
-#: an image saved in another size has other edges and texture, and what is seen decides.
+#: an image saved in another size has other edges and texture, and the pixels decide.
 _CLOSE = 2.0
 #: Fingerprints kept in memory, of 6 kB each.
 _KEPT = 15_000
 
 
 class DuplicateFinder:
-    """Tells near-duplicates apart from cases that are only close, among the cases ``rows`` (n,), which have
-    these ``findings``."""
+    """Finds near-duplicates among the cases ``rows`` (n,), which have these ``findings``."""
 
     def __init__(self, library: Library, rows: npt.NDArray[np.int64], findings: Sequence[str | None]) -> None:
         self._library, self._rows, self._findings = library, rows, findings
@@ -35,13 +34,15 @@ class DuplicateFinder:
         self._shown: dict[int, tuple[str, str] | None] = {}
         self._known: dict[str, ImageSignature | None] = {}
 
-    def folded(self, places: npt.NDArray[np.int64], coordinates: Matrix, usual: float | None) -> list[int]:
+    def representatives(
+        self, places: npt.NDArray[np.int64], coordinates: Matrix, usual: float | None
+    ) -> list[int]:
         """For each of ``places`` (r,), nearest first, the number in the list it is a near-duplicate of; its
         own where it is none.
 
         ``coordinates`` (r, m) decide which images are worth comparing; ``usual`` is the squared distance
         from a case to its nearest. Cases of other findings, or of other regions of one image, are not
-        folded: a copy that contradicts is worth seeing.
+        grouped: a copy that contradicts is worth seeing.
         """
         own = list(range(len(places)))
         if usual is None or len(own) < 2:
@@ -49,20 +50,20 @@ class DuplicateFinder:
         first = coordinates[:COMPARED]
         norms = np.einsum("ij,ij->i", first, first)
         between = norms[:, None] + norms - 2.0 * first @ first.T
-        looked_at = places[: len(first)].tolist()
+        compared = places[: len(first)].tolist()
         numbers: dict[str | None, int] = {}
-        codes = np.array([numbers.setdefault(self._findings[place], len(numbers)) for place in looked_at])
+        codes = np.array([numbers.setdefault(self._findings[place], len(numbers)) for place in compared])
         worth = np.triu((between <= _CLOSE * usual) & (codes[:, None] == codes), 1)
-        prints = self._prints([looked_at[at] for at in _in_pairs(worth)])
-        there = np.array([place in prints for place in looked_at])
+        prints = self._prints([compared[at] for at in _numbers_in_pairs(worth)])
+        there = np.array([place in prints for place in compared])
         worth &= there[:, None] & there
         # Prints are compared only where both of a pair have one: most have neither a pair nor a copy.
-        known = _in_pairs(worth)
+        known = _numbers_in_pairs(worth)
         if not len(known):
             return own
-        marks = [prints[looked_at[at]] for at in known]
-        alike = near_duplicate_pairs([mark for _, mark in marks]) & worth[np.ix_(known, known)]
-        for left, right in np.argwhere(alike).tolist():
+        marks = [prints[compared[at]] for at in known]
+        are_equal = near_duplicate_pairs([mark for _, mark in marks]) & worth[np.ix_(known, known)]
+        for left, right in np.argwhere(are_equal).tolist():
             a, b = int(known[left]), int(known[right])
             if own[a] == a and own[b] == b and marks[left][0] != marks[right][0]:
                 own[b] = a
@@ -78,12 +79,12 @@ class DuplicateFinder:
         """Those of ``places`` (r,) whose image has nearly the pixels that ``signature`` is of.
 
         ``distances`` (r,) from the image decide which are worth comparing; with ``usual`` (see
-        :meth:`folded`) unknown, all are.
+        :meth:`representatives`) unknown, all are.
         """
         close = places if usual is None else places[distances <= _CLOSE * usual]
         prints = self._prints(close.tolist())
-        alike = near_duplicate_pairs([signature, *(mark for _, mark in prints.values())])[0, 1:]
-        return {place for place, same in zip(prints, alike.tolist(), strict=True) if same}
+        are_equal = near_duplicate_pairs([signature, *(mark for _, mark in prints.values())])[0, 1:]
+        return {place for place, same in zip(prints, are_equal.tolist(), strict=True) if same}
 
     def _prints(self, places: list[int]) -> dict[int, tuple[str, ImageSignature]]:
         """File and signature of cases whose thumbnail is there."""
@@ -103,7 +104,7 @@ class DuplicateFinder:
         if new:
             # A thumbnail that is not there yet may be the next time.
             for content, encoded in library.thumbnails.get(new).items():
-                self._known[content] = _of(encoded)
+                self._known[content] = _signature_of(encoded)
         return {
             place: (address, mark)
             for place, (content, address) in shown.items()
@@ -111,12 +112,12 @@ class DuplicateFinder:
         }
 
 
-def _in_pairs(pairs: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _numbers_in_pairs(pairs: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Numbers, in order, that stand in any of ``pairs`` (r, r)."""
     return np.flatnonzero(pairs.any(axis=0) | pairs.any(axis=1))
 
 
-def _of(encoded: bytes) -> ImageSignature | None:
+def _signature_of(encoded: bytes) -> ImageSignature | None:
     try:
         return image_signature(encoded)
     except (OSError, ValueError):

@@ -15,7 +15,7 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.influence import ranks_of
 from semblance.core.searches.marks import Marks
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.folded_ranking import QueryComparison
+from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.measured_query import MeasuredQuery
 from semblance.core.workflows.searches.search_result import RankedCase

@@ -74,7 +74,7 @@ class _OutsideImage:
 def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
     """Measured once for as long as the file stays the same: every click asks again."""
     assert query.image is not None
-    known: dict[object, _OutsideImage] = loaded.kept.setdefault(_OUTSIDE, {})
+    known: dict[object, _OutsideImage] = loaded.cache.setdefault(_OUTSIDE, {})
     key = (query, _stamp(query.image))
     if key not in known:
         features, image = _measure(loaded, query)

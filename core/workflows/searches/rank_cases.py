@@ -2,7 +2,7 @@
 
 In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and whose it is
 (:mod:`.query_features`, :mod:`.query_identity`), the order that marks give (:mod:`.order_by_marks`), the
-ranking without its patient and with near-duplicates folded (:mod:`.folded_ranking`), the estimate
+ranking without its patient and with near-duplicates grouped (:mod:`.grouped_ranking`), the estimate
 (:mod:`.estimate`), the result (:mod:`.search_result`).
 """
 
@@ -36,11 +36,11 @@ from semblance.core.workflows.searches.estimate import (
     estimate_from_neighbours,
     other_kind_of_query,
 )
-from semblance.core.workflows.searches.folded_ranking import (
-    Folded,
+from semblance.core.workflows.searches.grouped_ranking import (
+    GroupedCases,
     QueryComparison,
-    fold_ranking,
-    folded_under,
+    group_ranking,
+    grouped_cases,
     nearest_others,
     shown_order,
 )
@@ -209,20 +209,20 @@ def _shifts(asking: UnmarkedComparison, search: Search, result: SearchResult) ->
 def _result(
     asking: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
 ) -> SearchResult:
-    """Rank, hide and fold, estimate, and put the result together."""
+    """Rank, hide and group, estimate, and put the result together."""
     plain = asking.compared
     compared = plain if marked is None else marked.compared
     loaded, search = compared.loaded, compared.search
-    found = fold_ranking(compared, max(k, VOTERS))
+    found = group_ranking(compared, max(k, VOTERS))
     # Marks may follow the findings on screen: they have no part in what the findings say.
-    voting = found if marked is None else fold_ranking(plain, VOTERS)
+    voting = found if marked is None else group_ranking(plain, VOTERS)
     voters = voting.places[:VOTERS].tolist()
     vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=compared.changed)
     order = shown_order(compared, found, k)
     shown = found.places[order]
     others, other_distances = nearest_others(compared, found, next(iter(vote.counts), None))
     details = loaded.details(loaded.rows[np.union1d(shown, others)].tolist())
-    ranked = _lines(loaded, details, shown, found.distances[order], folded_under(compared, found))
+    ranked = _lines(loaded, details, shown, found.distances[order], grouped_cases(compared, found))
     if marked is not None:
         ranked = marked.with_nearest(ranked)
     rank_of = {case.row: case.rank for case in ranked}
@@ -255,7 +255,7 @@ def _lines(
     details: Mapping[int, CaseDetails],
     places: Rows,
     distances: Matrix,
-    alike: Mapping[int, Folded],
+    near_duplicates: Mapping[int, GroupedCases],
 ) -> tuple[RankedCase, ...]:
     lines = []
     pairs = zip(places.tolist(), distances.tolist(), strict=True)
@@ -263,7 +263,7 @@ def _lines(
         case = details.get(int(loaded.rows[place]))
         if case is not None:
             path = "" if case.address is None else str(case.address)
-            copies = alike.get(place, (0, (), ()))
+            copies = near_duplicates.get(place, (0, (), ()))
             lines.append(
                 RankedCase(rank, case.row, case.case_id, distance, case.finding, case.patient, path, *copies)
             )

@@ -31,7 +31,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
-from semblance.core.workflows.searches.folded_ranking import QueryComparison
+from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
 from semblance.core.workflows.searches.order_by_marks import distances_of, order_by_marks
 from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
@@ -214,7 +214,7 @@ def _influence_of_teaching(
         vector,
         k=k,
         strength=search.strength,
-        initial_weights=session.space.beginning,
+        initial_weights=session.space.initial_weights,
         reporter=reporter,
     )
     rows = session.loaded.rows[near]
@@ -290,13 +290,13 @@ def save_refined(
     return card
 
 
-def likeness_judgement(search: Search, case: str, alike: bool, shown: Sequence[str] = ()) -> Judgement:
+def likeness_judgement(search: Search, case: str, positive: bool, shown: Sequence[str] = ()) -> Judgement:
     """``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
 
     Raises:
         BadInput: the case is the query.
     """
-    kind = JudgementKind.ALIKE if alike else JudgementKind.NOT_ALIKE
+    kind = JudgementKind.ALIKE if positive else JudgementKind.NOT_ALIKE
     return Judgement(kind, *_named(search.query, case), region=_json(search.query.region), shown=tuple(shown))
 
 

@@ -131,7 +131,7 @@ class RefinementSession:
         if known is None or known[0] != key:
             m = self.coordinates.shape[1]
             judgements = (entry.judgement for entry in entries)
-            full = learn(judgements, self.vector_of(entries), m, initial_weights=self.space.beginning)
+            full = learn(judgements, self.vector_of(entries), m, initial_weights=self.space.initial_weights)
             known = self._learnt = (key, 1.0, full)
         return known[2].blended(strength)
 
@@ -164,7 +164,7 @@ class RefinementSession:
     def index_for(self, vector: Matrix) -> ClickIndex:
         """The index of the query, made when it changes."""
         if self._index is None:
-            self._index = ClickIndex(self.coordinates, vector, self.space.beginning)
+            self._index = ClickIndex(self.coordinates, vector, self.space.initial_weights)
         elif not np.array_equal(self._index.query, vector):
             self._index.set_query(vector)
         return self._index
@@ -278,7 +278,7 @@ def open_refinement(
         BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
     """
     loaded = open_metric(library, metric, reporter, without=without)
-    session = loaded.kept.get(_SESSION)
+    session = loaded.cache.get(_SESSION)
     if not isinstance(session, RefinementSession):
-        session = loaded.kept[_SESSION] = RefinementSession(loaded, reporter)
+        session = loaded.cache[_SESSION] = RefinementSession(loaded, reporter)
     return session

@@ -66,7 +66,7 @@ def search_record(
     if asked is not None and asked.search.query == search.query and asked.search.metric == search.metric:
         result = asked.result
         out["seen"] = {
-            "ranked": [[case.case_id, case.distance, case.alike] for case in result.ranked[:KEPT]],
+            "ranked": [[case.case_id, case.distance, case.near_duplicates] for case in result.ranked[:KEPT]],
             "compared": result.compared,
             "same_patient": result.same_patient,
             "near_duplicates": result.near_duplicates,
@@ -218,7 +218,9 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
             )
         try:
             search, view = Search.from_json(state), dict(state.get("view") or {})
-            seen = [(str(case), float(away), int(alike)) for case, away, alike in _seen(state)]
+            seen = [
+                (str(case), float(away), int(near_duplicates)) for case, away, near_duplicates in _seen(state)
+            ]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadInput(
                 tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it, and ask anew."
@@ -337,14 +339,18 @@ def _lines(library: Library, seen: Sequence[tuple[str, float, int]]) -> tuple[tu
     """What was seen, of the cases there still are, and how many are gone; ranks stay those of then."""
     rows = {case.case_id: int(case.id) for case in library.catalogue.all_cases()}
     there = [
-        (rank, rows[case], away, alike) for rank, (case, away, alike) in enumerate(seen, 1) if case in rows
+        (rank, rows[case], away, near_duplicates)
+        for rank, (case, away, near_duplicates) in enumerate(seen, 1)
+        if case in rows
     ]
     details = library.catalogue.details([row for _, row, _, _ in there])
     lines = []
-    for rank, row, away, alike in there:
+    for rank, row, away, near_duplicates in there:
         case = details[row]
         path = "" if case.address is None else str(case.address)
-        lines.append(RankedCase(rank, row, case.case_id, away, case.finding, case.patient, path, alike))
+        lines.append(
+            RankedCase(rank, row, case.case_id, away, case.finding, case.patient, path, near_duplicates)
+        )
     return tuple(lines), len(seen) - len(there)
 
 

@@ -14,10 +14,11 @@ from semblance.core.workflows.searches.estimate import Vote
 class RankedCase:
     """One line of a ranking; ``row`` is the case's row id in the catalogue.
 
-    ``alike`` counts its folded near-duplicates, ``alike_rows`` are the ids of the first of them, with their
-    ``alike_distances``. ``rank`` is 0 for a case that stands beyond the ranking. ``near_liked`` and
-    ``near_disliked``: the ids of the liked and of the disliked case it is nearest to where marks order the
-    ranking, ``None`` where no other case is marked so; ``nearer_to_liked`` says to which of the two it is nearer.
+    ``near_duplicates`` counts its grouped near-duplicates, ``near_duplicate_rows`` are the ids of the first
+    of them, with their ``near_duplicate_distances``. ``rank`` is 0 for a case that stands beyond the ranking.
+    ``near_liked`` and ``near_disliked``: the ids of the liked and of the disliked case it is nearest to where
+    marks order the ranking, ``None`` where no other case is marked so; ``nearer_to_liked`` says to which of the
+    two it is nearer.
     """
 
     rank: int
@@ -27,9 +28,9 @@ class RankedCase:
     finding: str | None
     patient: str | None
     path: str
-    alike: int = 0
-    alike_rows: tuple[int, ...] = ()
-    alike_distances: tuple[float, ...] = ()
+    near_duplicates: int = 0
+    near_duplicate_rows: tuple[int, ...] = ()
+    near_duplicate_distances: tuple[float, ...] = ()
     near_liked: str | None = None
     near_disliked: str | None = None
     nearer_to_liked: bool = False
@@ -88,7 +89,7 @@ def _case_json(case: RankedCase) -> dict[str, Any]:
         "distance": case.distance,
         "finding": case.finding,
         "path": case.path,
-        "near_duplicates": case.alike,
+        "near_duplicates": case.near_duplicates,
     }
 
 

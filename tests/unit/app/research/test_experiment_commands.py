@@ -7,7 +7,9 @@ import contextlib
 import pytest
 from PySide6.QtCore import Qt
 
+from semblance.app.research.encoders_dialog import EncodersDialog
 from semblance.app.research.experiments_dialog import ExperimentsDialog
+from semblance.app.window.help_dialog import HelpDialog
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.research import experiments
@@ -62,3 +64,11 @@ def test_a_case_of_another_library_names_it(window):
     said = window.context.messages.history[-1]
     assert said.what == "This case is of other.semblance."
     assert window.pages.currentWidget() is window.panels.ranking
+
+
+def test_f1_in_the_comparison_of_encoders_opens_its_help(qtbot, window):
+    window.context.actions["compare_encoders"].trigger()
+    dialog = window.findChild(EncodersDialog)
+    wait_for(window, dialog.isActiveWindow)
+    qtbot.keyClick(dialog, Qt.Key.Key_F1)
+    assert "Compare encoders" in window.findChild(HelpDialog).page.toPlainText()

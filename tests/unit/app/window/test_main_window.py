@@ -256,10 +256,10 @@ def test_a_window_larger_than_the_screen_fills_it(library):
 
 
 def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(library, tmp_path, monkeypatch):
-    given, begun = [], []
+    given, folders = [], []
 
     def choose(_window, _title, folder, _kinds):
-        begun.append(folder)
+        folders.append(folder)
         return str(tmp_path / "more.zip"), ""
 
     monkeypatch.setattr(library_commands.QFileDialog, "getOpenFileName", choose)
@@ -272,4 +272,4 @@ def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(librar
         window.context.actions["import_file"].trigger()
         window.context.actions["import_file"].trigger()
     assert given == [(tmp_path / "more.zip", library)] * 2
-    assert begun == ["", str(tmp_path)]
+    assert folders == ["", str(tmp_path)]

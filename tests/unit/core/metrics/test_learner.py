@@ -132,8 +132,8 @@ def test_cancelled_at_any_report_it_is_as_before(variant):
         else []
     )
     learner = variant.make()
-    for begun in (False, True):
-        if begun:
+    for is_started in (False, True):
+        if is_started:
             learner.fit(*problem("many findings"))
         before = dict(vars(learner))
         for moment in moments:

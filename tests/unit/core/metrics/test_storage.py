@@ -244,7 +244,7 @@ def test_the_hash_of_a_metric_stored_before_is_still_the_same():
     assert metric.card.content_hash == "8bfc90b585aea79b24c592e6d28fe48911ec2f2f82919b6939204dde99cfef03"
 
 
-STANDARDISE = {"mean_": [1.0, 2.0], "deviation_": [3.0, 4.0], "kept_": [0, 1]}
+STANDARDISE = {"mean_": [1.0, 2.0], "deviation_": [3.0, 4.0], "selected_": [0, 1]}
 
 
 def hash_of(groups=("a", "b"), L=((1.0, 2.0),), steps=(), **changed):

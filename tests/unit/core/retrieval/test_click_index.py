@@ -36,9 +36,9 @@ def test_the_nearest_are_those_of_the_dense_form(n: int, m: int, shift: float) -
 def test_a_form_that_began_with_a_metric_is_followed(open: float) -> None:
     rng = np.random.default_rng(3)
     Z = rng.normal(size=(9000, 12))
-    beginning = InitialWeights(np.where(np.arange(12) < 7, rng.random(12) * 30.0, 0.0), 4.0)
-    form = trained(Z, 1).begun(beginning, open)
-    index = ClickIndex(Z, Z[7], beginning)
+    initial_weights = InitialWeights(np.where(np.arange(12) < 7, rng.random(12) * 30.0, 0.0), 4.0)
+    form = trained(Z, 1).with_initial_weights(initial_weights, open)
+    index = ClickIndex(Z, Z[7], initial_weights)
     index.form = form
     difference = Z - Z[7]
     wanted = np.einsum("ij,jk,ik->i", difference, form.dense(), difference)

@@ -38,11 +38,11 @@ def test_one_newton_step_is_close_to_learning_again(queries: int, each: int) -> 
     judged = feedback_triplets(said, coordinates)
     assert judged is not None
     assert len(judged.triplets) > GRAM_TRIPLETS
-    beginning = InitialWeights(np.linspace(0.0, 2.0, 6), 1.0)
-    full = learn(said, coordinates, 6, 0.8, beginning).dense()
+    initial_weights = InitialWeights(np.linspace(0.0, 2.0, 6), 1.0)
+    full = learn(said, coordinates, 6, 0.8, initial_weights).dense()
     changes, errors = [], []
-    for place, form in enumerate(LeaveOneOut(said, coordinates, 6, 0.8, beginning).forms()):
-        anew = learn(said[:place] + said[place + 1 :], coordinates, 6, 0.8, beginning)
+    for place, form in enumerate(LeaveOneOut(said, coordinates, 6, 0.8, initial_weights).forms()):
+        anew = learn(said[:place] + said[place + 1 :], coordinates, 6, 0.8, initial_weights)
         assert form.open == anew.open
         changes.append(np.linalg.norm(anew.dense() - full))
         errors.append(np.linalg.norm(anew.dense() - form.dense()))

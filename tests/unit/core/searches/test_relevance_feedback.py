@@ -99,7 +99,7 @@ def test_one_mark_moves_mainly_its_own_case(rank: int, alike: bool) -> None:
         before = np.argsort(space.start().squared(at - at[query]))
         top = [str(case) for case in before[1:21]]
         said = (like if alike else unlike)(str(query), top[9], shown=tuple(top))
-        form = learn([said], lambda key: at[int(key)], at.shape[1], initial_weights=space.beginning)
+        form = learn([said], lambda key: at[int(key)], at.shape[1], initial_weights=space.initial_weights)
         after = np.argsort(form.squared(at - at[query])).tolist()
         shifts = [after.index(int(case)) - place for place, case in enumerate(top, 1)]
         own.append(shifts.pop(9) * (-1 if alike else 1))

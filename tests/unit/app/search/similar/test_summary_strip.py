@@ -48,7 +48,10 @@ def case(number: int, rank: int | None = None, **more) -> RankedCase:
 
 
 def ranking(vote=VOTE, **more) -> SearchResult:
-    ranked = (case(1), case(2, alike=2, alike_rows=(40, 41), alike_distances=(0.2, 0.21)))
+    ranked = (
+        case(1),
+        case(2, near_duplicates=2, near_duplicate_rows=(40, 41), near_duplicate_distances=(0.2, 0.21)),
+    )
     ranked += tuple(case(number) for number in range(3, 21))
     made = SearchResult(ASKED, "good", ranked, 99, 0, 2, vote.counts, False, 2.0, {"search": 0.01}, vote)
     return replace(made, **more)

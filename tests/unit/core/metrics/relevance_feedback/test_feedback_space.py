@@ -55,7 +55,7 @@ def test_without_a_click_distances_are_those_of_the_metric(base: object) -> None
     np.testing.assert_allclose(
         space.distance(space.start()).between(X[:1], X)[0], wanted, rtol=1e-9, atol=1e-12
     )
-    index = ClickIndex(Z, Z[0], space.beginning)
+    index = ClickIndex(Z, Z[0], space.initial_weights)
     order = np.lexsort(((Z - Z[0]) ** 2 @ np.ones(Z.shape[1]), np.round(wanted, 9)))
     np.testing.assert_array_equal(index.search(Z[0], 60).rows, order)
 
@@ -65,7 +65,9 @@ def test_a_form_leaves_the_metric_little_by_little(base: object) -> None:
     X = rows(n=60)
     space = FeedbackSpace.of(base, X)
     Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
-    full = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5]])).begun(space.beginning, 0.5)
+    full = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5]])).with_initial_weights(
+        space.initial_weights, 0.5
+    )
     away = [np.abs(full.blended(part).squared(Z - Z[0]) - wanted).max() for part in (1.0, 0.1, 0.01, 0.0)]
     assert away[0] > 5 * away[1] > 25 * away[2]
     assert away[3] < 1e-9 * wanted.max()

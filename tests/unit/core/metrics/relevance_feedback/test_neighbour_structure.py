@@ -68,12 +68,12 @@ def test_only_a_metric_that_learnt_nothing_opens_to_it() -> None:
     )
     assert plain.structured
     assert not learnt.structured
-    begun = plain.start().squared(plain.coordinates(X) - plain.coordinates(X[:1]))
-    np.testing.assert_allclose(begun, ((X - X[0]) ** 2).sum(axis=1), rtol=1e-9, atol=1e-9)
+    initial_distances = plain.start().squared(plain.coordinates(X) - plain.coordinates(X[:1]))
+    np.testing.assert_allclose(initial_distances, ((X - X[0]) ** 2).sum(axis=1), rtol=1e-9, atol=1e-9)
     opened = plain.start().opened(1.0)
     assert share_alike(opened.embed(plain.coordinates(X)), kind) > share_alike(X, kind) + 0.02
     assert np.median(opened.squared(plain.coordinates(X) - plain.coordinates(X[:1]))) == pytest.approx(
-        np.median(begun), rel=0.4
+        np.median(initial_distances), rel=0.4
     )
 
 

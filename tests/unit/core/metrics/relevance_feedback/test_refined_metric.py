@@ -38,7 +38,7 @@ def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_pat
     space = FeedbackSpace.of(base, X)
     Z = space.coordinates(X)
     learnt = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5], [0, 6, 7]]))
-    form = learnt.begun(space.beginning, 0.4).blended(0.7)
+    form = learnt.with_initial_weights(space.initial_weights, 0.4).blended(0.7)
     metric = refined_metric(
         start, space, form, name="mine", judgements=3, triplets=3, authors=("ann",), strength=0.7
     )

@@ -56,7 +56,7 @@ def test_a_copy_of_a_chosen_feature_is_chosen_last():
     y = np.array(list("ab" * 50))
     X = rng.normal(size=(100, 6)) + (y == "a")[:, None]
     X = np.column_stack([X, X[:, 2] + 1e-3 * rng.normal(size=100)])
-    assert MRMR(7).fit(X, y).kept_.tolist()[-1] in (2, 6)
+    assert MRMR(7).fit(X, y).selected_.tolist()[-1] in (2, 6)
 
 
 def test_it_is_part_of_the_metric_and_on_its_card(tmp_path):
@@ -69,7 +69,7 @@ def test_it_is_part_of_the_metric_and_on_its_card(tmp_path):
     metric.save(tmp_path / "metric.zip")
     again = load_metric(tmp_path / "metric.zip")
     assert (again.distances(X, X) == metric.distances(X, X)).all()
-    kept = metric.steps[-1].kept_
+    kept = metric.steps[-1].selected_
     assert again.card.selected_columns == tuple(names[column] for column in kept)
     parts = {part.name: part.amount for part in again.explain(X[0], X[1])}
     assert {name for name, amount in parts.items() if amount} == {names[column] for column in kept}
@@ -82,14 +82,14 @@ def test_cases_without_a_finding_say_nothing():
     X, y = problem()
     some = y.astype(object)
     some[:10] = None
-    assert (MRMR(5).fit(X, some).kept_ == MRMR(5).fit(X[10:], y[10:]).kept_).all()
+    assert (MRMR(5).fit(X, some).selected_ == MRMR(5).fit(X[10:], y[10:]).selected_).all()
 
 
 def test_perfect_and_constant_features():
     X, y = problem()
     X[:, 7] = (y == "f1") * 1.0
     X[:, 8] = 3.0
-    kept = MRMR(12).fit(X, y).kept_.tolist()
+    kept = MRMR(12).fit(X, y).selected_.tolist()
     assert kept[0] == 7
     assert kept[-1] == 8
 

@@ -13,7 +13,12 @@ from semblance.core.metrics.exclude_groups import exclude_groups
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.retrieval.explanation import Grouping
-from semblance.core.retrieval.explanation.matching_places import REGIONS, Seen, column_weights, places_of
+from semblance.core.retrieval.explanation.matching_places import (
+    REGIONS,
+    ImageFeatures,
+    column_weights,
+    places_of,
+)
 
 SIDE = 128
 
@@ -46,7 +51,7 @@ def told(name, query, case, *, learner="euclidean", without=(), regions=(None, N
     )
     grouping = Grouping(exclude_groups(metric, without))
     seen = [
-        Seen(image, region, extractor.extract(image, region).astype(np.float64))
+        ImageFeatures(image, region, extractor.extract(image, region).astype(np.float64))
         for image, region in zip((query, case), regions, strict=True)
     ]
     return places_of(extractor, grouping, *seen, grouping.head_rows(X.astype(np.float64))), grouping

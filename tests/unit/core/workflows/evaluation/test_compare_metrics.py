@@ -74,7 +74,7 @@ def test_a_metric_agrees_with_itself(library):
 
 def test_the_table_of_queries_says_of_each_what_its_own_page_says(library):
     found = disagreements(library, "plain", "learnt")
-    assert (found.asked, found.cases, found.sampled) == (60, 60, False)
+    assert (found.n_queries, found.cases, found.sampled) == (60, 60, False)
     assert [line.shared for line in found.lines] == sorted(line.shared for line in found.lines)
     for line in (found.lines[0], found.lines[-1]):
         both = compare_metrics(library, "plain", "learnt", Query(case=line.case_id))
@@ -86,7 +86,7 @@ def test_the_table_of_queries_says_of_each_what_its_own_page_says(library):
 
 def test_a_large_library_is_sampled_by_its_seed(library):
     one = disagreements(library, "plain", "learnt", most=12, seed=3)
-    assert (one.asked, one.cases, one.sampled) == (12, 60, True)
+    assert (one.n_queries, one.cases, one.sampled) == (12, 60, True)
     again = disagreements(library, "plain", "learnt", most=12, seed=3)
     assert one == again
     other = disagreements(library, "plain", "learnt", most=12, seed=4)
@@ -122,8 +122,8 @@ def test_every_case_is_asked_as_judgements_refine_its_metric(library):
     found = disagreements(library, "plain", refined)
     assert found.mean_shared < 1.0
     (own,) = [line for line in found.lines if line.case_id == case]
-    asked = rank_cases(library, refined, k=10).result.ranked
-    assert own.shared == len({line.case_id for line in asked} & set(plain[:10]))
+    results = rank_cases(library, refined, k=10).result.ranked
+    assert own.shared == len({line.case_id for line in results} & set(plain[:10]))
     # Examples belong to the search's own query.
     moved = replace(refined, like=(Query(case=plain[3]),))
     assert disagreements(library, "plain", moved) == found
@@ -157,5 +157,5 @@ def test_near_duplicates_are_folded_and_stand_where_their_like_stands(library, m
 
 def test_the_table_says_which_metric_was_trained_on_a_query(library):
     for line in disagreements(library, "plain", "learnt").lines[:20]:
-        asked = [nearest_cases(library, name, Query(case=line.case_id)) for name in ("plain", "learnt")]
-        assert line.trained == tuple(one.vote.trained for one in asked)
+        results = [nearest_cases(library, name, Query(case=line.case_id)) for name in ("plain", "learnt")]
+        assert line.trained == tuple(one.vote.trained for one in results)

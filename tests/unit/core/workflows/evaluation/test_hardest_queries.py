@@ -26,14 +26,14 @@ def test_the_worst_come_first_and_were_never_seen(library):
     with open_library(library) as opened:
         training = opened.metric("plain").training
     assert not np.isin(found.rows, training).any()
-    assert found.asked == found.cases
+    assert found.n_queries == found.cases
 
 
 def test_their_accuracies_are_those_of_the_score(library):
     found = hardest_queries(library, "plain", most=10_000)
     mean = score_metric(library, "plain")["retrieval_accuracy"]["mean"][found.k - 1]
-    perfect = found.asked - len(found.rows)
-    assert (sum(found.accuracies) + perfect) / found.asked == pytest.approx(mean)
+    perfect = found.n_queries - len(found.rows)
+    assert (sum(found.accuracies) + perfect) / found.n_queries == pytest.approx(mean)
 
 
 def test_of_one_finding_only(library):

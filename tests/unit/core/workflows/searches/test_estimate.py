@@ -262,9 +262,9 @@ def test_a_image_saved_anew_is_folded_and_can_be_seen(made):
     (stays,) = twins & set(names(folded.ranked))
     case = next(case for case in folded.ranked if names([case]) == [stays])
     with Library.open(made) as opened:
-        details = opened.catalogue.details(case.alike_rows)
+        details = opened.catalogue.details(case.near_duplicate_rows)
     assert set(names(details.values())) == twins - {stays}
-    assert case.alike == folded.near_duplicates == 2
+    assert case.near_duplicates == folded.near_duplicates == 2
     assert len(plain.ranked) == len(folded.ranked) + 2
     assert [c.rank for c in folded.ranked] == list(range(1, len(folded.ranked) + 1))
 
@@ -299,10 +299,10 @@ def test_exact_copies_can_be_seen_too(made, tmp_path):
     import_source(folder / "u.csv", library)
     extract_features(library, "raw")
     result = nearest_cases(library, "plain", Query("t/c20"), k=60)
-    (case,) = [case for case in result.ranked if case.alike]
+    (case,) = [case for case in result.ranked if case.near_duplicates]
     assert case.case_id in ("t/c4", "u/copy")
     with Library.open(library) as opened:
-        (other,) = opened.catalogue.details(case.alike_rows).values()
+        (other,) = opened.catalogue.details(case.near_duplicate_rows).values()
     assert {case.case_id, other.case_id} == {"t/c4", "u/copy"}
 
 

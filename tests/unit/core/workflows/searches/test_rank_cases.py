@@ -155,7 +155,7 @@ def test_copies_are_folded_into_one(images):
     original, copy = "images/level/p000.png", "images/level/copy of p000.png"
     result = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100)
     (first,) = [case for case in result.ranked if case.case_id in (original, copy)]
-    assert first.alike == 1
+    assert first.near_duplicates == 1
     assert result.near_duplicates == 1
     unfolded = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100, group_duplicates=False)
     assert {original, copy} <= set(ids(unfolded))

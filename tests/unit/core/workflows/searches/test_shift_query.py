@@ -68,8 +68,8 @@ def test_examples_and_clicks_work_together(table):
         table,
         search,
         [
-            refine_metric.likeness_judgement(search, before[5], alike=True),
-            refine_metric.likeness_judgement(search, before[0], alike=False),
+            refine_metric.likeness_judgement(search, before[5], positive=True),
+            refine_metric.likeness_judgement(search, before[0], positive=False),
         ],
         k=30,
     )

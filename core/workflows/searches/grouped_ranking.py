@@ -1,4 +1,4 @@
-"""The ranking of one query: its own patient hidden, near-duplicates folded into the nearest of them."""
+"""The ranking of one query: its own patient hidden, near-duplicates grouped under the nearest of them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.neighbourhoods import FEWEST, far_quantile, usual_nearest
 
-#: Cases with another finding that stand beside the ranking, and folded cases that are listed by id.
-OTHERS, MOST_ALIKE = 6, 100
-#: How many are folded under a case, the ids of the first of them, and their distances.
-Folded = tuple[int, tuple[int, ...], tuple[float, ...]]
+#: Cases with another finding that stand beside the ranking, and near-duplicates of one case that are listed by id.
+OTHERS, MAX_LISTED = 6, 100
+#: How many near-duplicates are grouped under a case, the ids of the first of them, and their distances.
+GroupedCases = tuple[int, tuple[int, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class QueryComparison:
     ordered: FeedbackIndex | None = None
 
     def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
-        """The ``k`` nearest, of the cases ``among`` (n,) only; those of one content already folded."""
+        """The ``k`` nearest, of the cases ``among`` (n,) only; near-duplicates of equal content already grouped."""
         allowed = self.allowed
         if among is not None:
             allowed = among if allowed is None else among & allowed
@@ -55,10 +55,10 @@ class QueryComparison:
             allowed=allowed,
         )
 
-    def fold(self, places: Rows) -> Rows:
+    def representatives(self, places: Rows) -> Rows:
         """(r,) for each of ``places``, nearest first, which of them it is a near-duplicate of, else itself."""
         usual = usual_nearest(self.nearest) if self.search.group_duplicates else None
-        folded = self.loaded.duplicate_finder.folded(places, self.coordinates(places), usual)
+        folded = self.loaded.duplicate_finder.representatives(places, self.coordinates(places), usual)
         return np.array(folded, dtype=np.int64)
 
     def coordinates(self, places: Rows) -> Matrix:
@@ -70,10 +70,10 @@ class QueryComparison:
     @property
     def query_coordinates(self) -> Matrix:
         """(m,) the query beside :meth:`coordinates`."""
-        asked = np.asarray(self.query.embedded, dtype=np.float64)
+        query = np.asarray(self.query.embedded, dtype=np.float64)
         if not isinstance(self.index, ClickIndex):
-            return asked
-        embedded: Matrix = self.index.form.embed(asked[np.newaxis])[0]
+            return query
+        embedded: Matrix = self.index.form.embed(query[np.newaxis])[0]
         return embedded
 
     @property
@@ -83,54 +83,58 @@ class QueryComparison:
 
 
 @dataclass(frozen=True, eq=False)
-class FoldedRanking:
-    """A ranking, the number ``stands`` (r,) of the line that each stands under, and those that stay, ``kept``."""
+class GroupedRanking:
+    """A ranking whose near-duplicates are grouped.
+
+    ``representatives`` (r,): for each ranked case the place of the case it is grouped under, its own where it is
+    grouped under none. ``remaining`` (s,): the places of the cases that stay in the ranking.
+    """
 
     ranking: Ranking
-    stands: Rows
-    kept: Rows
+    representatives: Rows
+    remaining: Rows
 
     @property
     def places(self) -> Rows:
         """The cases that stay, nearest first."""
-        return self.ranking.rows[self.kept]
+        return self.ranking.rows[self.remaining]
 
     @property
     def distances(self) -> Matrix:
         """Their squared distances."""
-        return self.ranking.distances[self.kept]
+        return self.ranking.distances[self.remaining]
 
     @property
     def near_duplicates(self) -> int:
         """How many cases are hidden because a copy of them is shown, or is the query."""
-        return self.ranking.hidden_near_duplicates + len(self.stands) - len(self.kept)
+        return self.ranking.hidden_near_duplicates + len(self.representatives) - len(self.remaining)
 
 
-def fold_ranking(compared: QueryComparison, wanted: int) -> FoldedRanking:
-    """The nearest, so that ``wanted`` stay where there are as many; more to choose from for a diverse search."""
-    k = wanted * AMONG if compared.search.diverse > 0.0 else wanted
+def group_ranking(compared: QueryComparison, count: int) -> GroupedRanking:
+    """The nearest, so that ``count`` stay where there are as many; more to choose from for a diverse search."""
+    k = count * AMONG if compared.search.diverse > 0.0 else count
     while True:
         ranking = compared.rank(k)
-        stands = compared.fold(ranking.rows)
-        kept = np.flatnonzero(stands == np.arange(len(stands)))
-        if len(kept) >= min(wanted, len(ranking.rows)) or len(ranking.rows) < k:
-            return FoldedRanking(ranking, stands, kept)
-        k += len(ranking.rows) - len(kept)
+        representatives = compared.representatives(ranking.rows)
+        remaining = np.flatnonzero(representatives == np.arange(len(representatives)))
+        if len(remaining) >= min(count, len(ranking.rows)) or len(ranking.rows) < k:
+            return GroupedRanking(ranking, representatives, remaining)
+        k += len(ranking.rows) - len(remaining)
 
 
-def shown_order(compared: QueryComparison, found: FoldedRanking, k: int) -> Rows:
+def shown_order(compared: QueryComparison, found: GroupedRanking, k: int) -> Rows:
     """The numbers, among the cases that stay, of the ``k`` to show; a diverse search picks unlike ones."""
     if compared.search.diverse <= 0.0:
-        return np.arange(min(k, len(found.kept)))
+        return np.arange(min(k, len(found.remaining)))
     coordinates = compared.coordinates(found.places)
     # Where marks order the cases, what stands earlier counts as nearer.
     return diverse_order(np.sort(found.distances), coordinates, k, compared.search.diverse)
 
 
 def nearest_others(
-    compared: QueryComparison, found: FoldedRanking, finding: str | None
+    compared: QueryComparison, found: GroupedRanking, finding: str | None
 ) -> tuple[Rows, Matrix]:
-    """The nearest cases with another finding than ``finding``, near-duplicates folded; none for ``None``."""
+    """The nearest cases with another finding than ``finding``, near-duplicates grouped; none for ``None``."""
     if finding is None:
         return np.empty(0, dtype=np.int64), np.empty(0)
     loaded, ranking = compared.loaded, found.ranking
@@ -141,28 +145,28 @@ def nearest_others(
         # A click may not cost a second comparison with all cases; the window ranks two hundred.
         again = compared.rank(2 * OTHERS, among=other)
         rows, distances = again.rows, again.distances
-    kept = np.flatnonzero(compared.fold(rows) == np.arange(len(rows)))[:OTHERS]
-    return rows[kept], distances[kept]
+    remaining = np.flatnonzero(compared.representatives(rows) == np.arange(len(rows)))[:OTHERS]
+    return rows[remaining], distances[remaining]
 
 
-def folded_under(compared: QueryComparison, found: FoldedRanking) -> dict[int, Folded]:
+def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int, GroupedCases]:
     """The near-duplicates that each ranked place stands for."""
     loaded, query, ranking = compared.loaded, compared.query, found.ranking
-    out: dict[int, Folded] = {}
+    out: dict[int, GroupedCases] = {}
     lines = zip(ranking.rows.tolist(), ranking.distances.tolist(), strict=True)
     for at, (place, distance) in enumerate(lines):
         copies: list[int] = []
-        if ranking.folded[at]:
+        if ranking.duplicate_counts[at]:
             equal = loaded.keys == loaded.keys[place]
             if compared.search.hide_same_patient:
                 equal &= ~query.own_cases(loaded.patients)
             copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
-        stands = int(ranking.rows[found.stands[at]])
-        n, rows, distances = out.get(stands, (0, (), ()))
-        if stands != place:
+        representative = int(ranking.rows[found.representatives[at]])
+        n, rows, distances = out.get(representative, (0, (), ()))
+        if representative != place:
             n, copies = n + 1, [place, *copies]
         # What has the same content is as far away.
-        ids = (rows + tuple(loaded.rows[copies].tolist()))[:MOST_ALIKE]
-        away = (distances + (distance,) * len(copies))[:MOST_ALIKE]
-        out[stands] = (n + int(ranking.folded[at]), ids, away)
+        ids = (rows + tuple(loaded.rows[copies].tolist()))[:MAX_LISTED]
+        away = (distances + (distance,) * len(copies))[:MAX_LISTED]
+        out[representative] = (n + int(ranking.duplicate_counts[at]), ids, away)
     return out
