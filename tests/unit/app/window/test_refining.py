@@ -211,8 +211,7 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
             window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
         wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
         assert in_force(window) == [JudgementKind.ALIKE, JudgementKind.ALIKE]
-        said = [message.what for message in window.context.messages.history]
-        assert any("6 added" in one for one in said)
+        wait_for(window, lambda: any("6 added" in one.hint for one in window.context.messages.history))
         before = window.state.ranking.compared
         extract_features.extract(window.context, "colour_edge_texture")
         wait_for(window, lambda: window.state.ranking and window.state.ranking.compared == before + 6)
