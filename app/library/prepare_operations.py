@@ -11,7 +11,7 @@ from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.messages import Action
-from semblance.core.language import tr, translate
+from semblance.core.language import tr
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import prepare_library
 from semblance.core.workflows.library.import_source import ImportResult
@@ -29,23 +29,32 @@ def import_and_prepare(
 ) -> Job:
     """Import ``source`` into ``library``, show it while it grows, and prepare it for searching.
 
-    ``actions`` are offered beside the message that says what was imported.
+    ``actions`` are offered beside the message that says what was imported, and the one that follows it.
     """
 
     def prepare(result: ImportResult) -> None:
         if result.cases:
-            prepare_for_searching(context, library)
+            prepare_for_searching(context, library, actions=actions)
+        else:
+            _end_preparing(context, library)
 
-    return library_operations.import_source(
+    job = library_operations.import_source(
         context, source, library, kind, prepare, identified=identified, actions=actions
     )
+    context.state.set_preparing(library)
+    for end in (job.failed, job.cancelled):
+        end.connect(lambda *_: _end_preparing(context, library))
+    return job
 
 
-def prepare_for_searching(context: Context, library: Path | None = None) -> Job | None:
+def prepare_for_searching(
+    context: Context, library: Path | None = None, *, actions: tuple[Action, ...] = ()
+) -> Job | None:
     """Measure the cases of ``library`` (the open one), rank them as they are measured, and train a metric.
 
     The trained metric becomes current only if it is better on held-out patients; a message says so. Cancelling
-    the job keeps what is finished, and the next call continues there.
+    the job keeps what is finished, and the next call continues there. ``actions`` are offered beside that message,
+    which replaces the one on the import.
     """
     path = library or context.state.path
     if path is None:
@@ -56,20 +65,27 @@ def prepare_for_searching(context: Context, library: Path | None = None) -> Job 
         path,
         channel=f"prepare {path}",
     )
-    preparation = _PreparationView(context, path, job)
+    preparation = _PreparationView(context, path, job, actions)
     job.partial.connect(preparation.show)
     job.done.connect(preparation.finish)
     job.failed.connect(context.messages.error)
     job.cancelled.connect(preparation.report_cancelled)
+    context.state.set_preparing(path)
+    job.ended.connect(lambda: _end_preparing(context, path))
     return job
+
+
+def _end_preparing(context: Context, library: Path) -> None:
+    if context.state.preparing == library:
+        context.state.set_preparing(None)
 
 
 class _PreparationView(QObject):
     """Shows one preparation in the window: the growing ranking, then the metric that it made current."""
 
-    def __init__(self, context: Context, path: Path, job: Job) -> None:
+    def __init__(self, context: Context, path: Path, job: Job, actions: tuple[Action, ...]) -> None:
         super().__init__(job)
-        self._context, self._path = context, path
+        self._context, self._path, self._actions = context, path, actions
         #: What the window shows, and what it is to show once the library was read again.
         self._shown: Preparation | None = None
         self._next: Preparation | None = None
@@ -97,7 +113,12 @@ class _PreparationView(QObject):
         actions: list[Action] = []
         if plain and preparation.current != plain:
             actions.append((tr("Use {metric}", metric=plain), partial(self._select, plain)))
-        self._context.messages.info(translate(preparation.message), actions=actions)
+        self._context.messages.info(
+            preparation.message,
+            preparation.details,
+            [*actions, *self._actions],
+            topic=library_operations.topic_of(self._path),
+        )
 
     def report_cancelled(self) -> None:
         """Say what a cancelled preparation left, and how to continue it."""

@@ -140,7 +140,7 @@ def import_source(
     refresh = _GrowingLibrary(context, library, job)
 
     def show(result: ImportResult) -> None:
-        _report_import(context, source, result, actions)
+        _report_import(context, source, library, result, actions)
         refresh.finish(partial(then, result) if then is not None else None)
 
     return context.follow(job, show)
@@ -198,7 +198,7 @@ class _GrowingLibrary(QObject):
 
 
 def _report_import(
-    context: Context, source: Path, result: ImportResult, actions: Sequence[Action] = ()
+    context: Context, source: Path, library: Path, result: ImportResult, actions: Sequence[Action]
 ) -> None:
     """Say what was recognised and imported, and how many files could not be read."""
     title = tr_name(get_importer(result.kind).title)
@@ -211,18 +211,17 @@ def _report_import(
     counts = [count_label(n, finding) for finding, n in findings[:MAX_FINDINGS]]
     if len(findings) > MAX_FINDINGS:
         counts.append(tr("{n} more findings", n=len(findings) - MAX_FINDINGS))
-    facts = [
-        title,
-        tr_n("{n} case", "{n} cases", result.cases),
-        ", ".join(counts) or tr("no findings"),
-        known,
-    ]
+    facts = [title, known]
     if result.added != result.cases:
         facts.append(
             tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
         )
-    what = tr("Imported {name}: {facts}.", name=source.name, facts="; ".join(facts))
-    notes = " ".join(map(translate, result.notes))
+    what = tr(
+        "Imported {cases}: {findings}.",
+        cases=tr_n("{n} case", "{n} cases", result.cases),
+        findings=", ".join(counts) or tr("no findings"),
+    )
+    notes = " ".join([f"{source.name}: {'; '.join(facts)}.", *map(translate, result.notes)])
     if result.failed:
         unreadable = tr_n(
             "{n} file could not be read. File > Files that could not be read… gives the reason.",
@@ -231,7 +230,12 @@ def _report_import(
         )
         context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
     else:
-        context.messages.info(what, notes, actions)
+        context.messages.info(what, notes, actions, topic=topic_of(library))
+
+
+def topic_of(library: Path) -> str:
+    """The topic of the messages that say how far a new library is; the last of them is enough."""
+    return f"progress of {library}"
 
 
 def relink(context: Context, folder: Path) -> None:

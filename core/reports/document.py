@@ -141,6 +141,8 @@ class ReportDocument:
     no_good_match: bool = False
     judgements: tuple[JudgementRow, ...] = ()
     plots: tuple[Plot, ...] = ()
+    #: How a person's marks changed the order of :attr:`ranking`.
+    order: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     identified: bool = False

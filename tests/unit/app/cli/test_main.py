@@ -202,6 +202,30 @@ def test_several_tables_are_compared(run_command, document, tmp_path):
     assert set(document(*asked[:-4])) >= {"protocol", "results", "comparisons"}
 
 
+def test_features_of_several_sets_and_encoders_side_by_side(run_command, document, tmp_path):
+    library = tmp_path / "lib"
+    document("import", striped_folder(tmp_path / "images", n=40), "--library", library)
+    assert document("features", library, "--name", "own")["extractor"] == "encoder"
+    document("features", library, "--extractor", "colour_edge_texture")
+    asked = ["train", library, "--learner", "euclidean", "--name", "both"]
+    trained = document(*asked, "--features", "own,colour_edge_texture")
+    assert trained["card"]["feature_set"] == "own,colour_edge_texture"
+    status, out, err = run_command(
+        "compare-encoders", library, "--learner", "euclidean", "--repeats", 2, "--max-cases", 30
+    )
+    assert (status, err) == (0, "")
+    for name in (
+        "encoder, random weights",
+        "gabor",
+        "pixels 28 x 28",
+        "30 cases; measured on held-out cases",
+    ):
+        assert name in out
+    status, _, err = run_command("compare-encoders", library, "--own", "net.onnx")
+    assert status == 2
+    assert "MODEL.onnx,SETTINGS.json" in err
+
+
 def test_version_and_help(run_command):
     status, out, err = run_command("--version")
     assert (status, err) == (0, "")
@@ -296,7 +320,7 @@ def test_several_feature_sets_need_a_name(run_command, library):
         (["features", "LIB", "--extractor", "gabor"], "holds no images for 'gabor'"),
         (["train", "gone", "--learner", "bdm", "--name", "x"], "does not exist"),
         (["search", "LIB", "--metric", "plain", "--case", "t/c99"], "There is no case 't/c99'"),
-        (["search", "LIB", "--metric", "plain", "--image", "gone.png"], "Ask with --case"),
+        (["search", "LIB", "--metric", "plain", "--image", "gone.png"], "Search with --case"),
         (["evaluate", "--table", "gone.csv", "--learner", "euclidean", "--protocol", "bdm"], "gone.csv"),
         (["relink", "LIB", "gone"], "does not exist. Choose the folder or zip"),
     ],
