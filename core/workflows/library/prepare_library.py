@@ -434,7 +434,7 @@ class LibraryPreparation:
         details = [_difference_text(plain.name, facts)]
         if not enough:
             details.append(
-                tr_lazy("These are too few to tell, so {metric} stays current.", metric=plain.name)
+                tr_lazy("These are too few to decide, so {metric} stays current.", metric=plain.name)
             )
         elif not better:
             details.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
@@ -557,7 +557,7 @@ def _comparison_text(plain: PreparedMetric, trained: PreparedMetric) -> str:
 def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
     difference = Interval.from_json(facts["difference"])
     if difference.mean is None or difference.ci95 is None:
-        return tr_lazy("No held-out case could be asked for.")
+        return tr_lazy("No held-out case could be used as a query.")
     values = {
         "plain": plain,
         "mean": difference.mean,
