@@ -71,6 +71,10 @@ class RankedRow:
     #: The main reasons of the distance, as a sentence.
     reason: str = ""
 
+    def near_duplicates_text(self) -> str:
+        """How many near-duplicates are grouped under the case."""
+        return tr_lazy_n("+{n} near-duplicate", "+{n} near-duplicates", self.near_duplicates)
+
 
 @dataclass(frozen=True)
 class VoteFacts:

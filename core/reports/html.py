@@ -6,7 +6,7 @@ import base64
 from functools import partial
 from pathlib import Path
 
-from semblance.core.language import LazyText, current_language, tr, tr_n, tr_name, translate
+from semblance.core.language import LazyText, current_language, tr, tr_name, translate
 from semblance.core.reports.contributions import relative_distance, waterfall
 from semblance.core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
 from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
@@ -30,7 +30,7 @@ def report_html(document: ReportDocument) -> str:
         trim_blocks=True,
         finalize=lambda value: translate(value) if isinstance(value, LazyText) else value,
     )
-    environment.globals["_"], environment.globals["_n"] = tr, tr_n
+    environment.globals["_"] = tr
     environment.filters |= {
         "uri": data_uri,
         "tr_name": tr_name,

@@ -22,7 +22,7 @@ from reportlab.platypus import (
 )
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import as_lazy, tr, tr_lazy, tr_n, translate
+from semblance.core.language import as_lazy, tr, tr_lazy, translate
 from semblance.core.reports.contributions import relative_distance
 from semblance.core.reports.document import (
     SUPPORT,
@@ -304,7 +304,7 @@ def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
     if row.reason:
         lines.append(translate(row.reason))
     if row.near_duplicates:
-        lines.append(tr_n("+{n} near-duplicate", "+{n} near-duplicates", row.near_duplicates))
+        lines.append(translate(row.near_duplicates_text()))
     return lines
 
 

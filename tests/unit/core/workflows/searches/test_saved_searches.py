@@ -135,7 +135,7 @@ def test_a_ranking_that_would_differ_is_shown_as_it_was_seen(library):
     found = saved_searches.reopen(library, "mine")
     assert [case.case_id for case in found.ranked_search.result.ranked] == [case for case, _, _ in seen]
     assert not found.is_current
-    assert "1 of the first 20 would be others" in " ".join(found.notes)
+    assert "1 of the first 20 cases would be different ones" in " ".join(found.notes)
     seen[0], seen[30] = seen[30], seen[0]
     seen[0], seen[1] = seen[1], seen[0]
     saved_searches.save(library, "swapped", state)
@@ -228,7 +228,7 @@ def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_pa
     words = " ".join(found.notes)
     assert words.count(path.name) == 1
     assert "is not there any more" in words
-    assert "seen then" in words
+    assert "saved one" in words
     assert ranked(found.ranked_search) == ranked(ranked_search)
     assert not found.is_current
 
