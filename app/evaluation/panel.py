@@ -395,8 +395,8 @@ class EvaluationPanel(Panel):
             self._empty.show_message(
                 tr("Nothing to evaluate yet"), tr("Open a library, or add images to this one.")
             )
-        elif self._state.extracting:
-            self._empty.show_message(*extraction_message(self._state))
+        elif work := extraction_message(self._state):
+            self._empty.show_message(*work)
         elif not library.feature_sets:
             self._empty.show_message(
                 tr("No features yet"),

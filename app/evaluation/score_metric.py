@@ -40,10 +40,10 @@ def show_hardest_queries(context: Context, finding: str = "") -> Job | None:
         state.set_selected_rows(np.array(sorted(result.rows), dtype=np.int64))
         context.messages.info(
             tr(
-                "Library shows the {n} hardest of {asked:,} held-out queries: "
-                "accuracy @{k} from {low:.2f} to {high:.2f}.",
+                "Library shows the {n} hardest of {n_queries:,} held-out queries: accuracy @{k} from "
+                "{low:.2f} to {high:.2f}.",
                 n=len(result.rows),
-                asked=result.n_queries,
+                n_queries=result.n_queries,
                 k=result.k,
                 low=result.accuracies[0],
                 high=result.accuracies[-1],

@@ -275,7 +275,7 @@ def show_worst(queries: ResultTable, findings: ResultTable, document: Document, 
 def show_queries(table: ResultTable, queries: Sequence[Mapping[str, Any]], score: str) -> None:
     """Show a row for every query, the worst first. Queries of a library have a case."""
     table.set_rows(
-        [tr("case"), tr("finding"), tr("mean"), tr("asked")],
+        [tr("case"), tr("finding"), tr("mean"), tr("queries")],
         [
             [
                 entry["case_id"] or tr("case {number}", number=entry["place"] + 1),

@@ -30,7 +30,7 @@ class Message:
     """``level``: error, warning or info. ``what``: what happened, to which file. ``hint``: what to do.
 
     ``details``: text to copy and send to others, without names of patients and files. ``actions``: texts of
-    buttons with what they do.
+    buttons with what they do. ``topic``: the message replaces an earlier one with the same topic, if it has one.
     """
 
     level: str
@@ -38,6 +38,7 @@ class Message:
     hint: str = ""
     details: str = ""
     actions: tuple[Action, ...] = ()
+    topic: str = ""
 
 
 class Messages(QObject):
@@ -60,8 +61,8 @@ class Messages(QObject):
     def warning(self, what: str, hint: str = "", actions: Sequence[Action] = ()) -> None:
         self._show(Message("warning", what, hint, actions=tuple(actions)))
 
-    def info(self, what: str, hint: str = "", actions: Sequence[Action] = ()) -> None:
-        self._show(Message("info", what, hint, actions=tuple(actions)))
+    def info(self, what: str, hint: str = "", actions: Sequence[Action] = (), *, topic: str = "") -> None:
+        self._show(Message("info", what, hint, actions=tuple(actions), topic=topic))
 
     def _show(self, message: Message) -> None:
         message = replace(message, what=translate(message.what), hint=translate(message.hint))

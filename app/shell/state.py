@@ -94,6 +94,8 @@ class State(QObject):
         self.training: TrainingRun | None = None
         #: The extractor that is running; empty for none.
         self.extracting = ""
+        #: The library that is being imported, measured and trained without further questions.
+        self.preparing: Path | None = None
         #: Rows of the cases selected on the map, ascending; ``None``: all.
         self.selected_rows: npt.NDArray[np.int64] | None = None
         #: Window and level of the query's image; ``None`` for colour and without an image.
@@ -370,6 +372,10 @@ class State(QObject):
 
     def set_extracting(self, extractor: str) -> None:
         self.extracting = extractor
+        self._notify(Change.EXTRACTION)
+
+    def set_preparing(self, library: Path | None) -> None:
+        self.preparing = library
         self._notify(Change.EXTRACTION)
 
     @property

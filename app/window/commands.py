@@ -353,7 +353,7 @@ class Commands(QObject):
             self._window,
             tr("About Semblance"),
             f"<b>Semblance {version('semblance')}</b><br>"
-            + tr("Finds the cases that look alike and mean alike.")
+            + tr("Finds the cases that look similar and have the same meaning.")
             + "<br><br>"
             + tr("Support, not a diagnosis. Works offline; images stay where they are."),
         )

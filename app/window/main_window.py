@@ -291,7 +291,9 @@ class MainWindow(QMainWindow):
         if message.level == "info" and not message.hint and not message.actions:
             self.status.show_message(message.what)
             return
-        self.message_bar.add(message.level, message.what, message.hint, message.details, message.actions)
+        self.message_bar.add(
+            message.level, message.what, message.hint, message.details, message.actions, message.topic
+        )
 
     # Dropping
 

@@ -56,9 +56,11 @@ class MessageView(QFrame):
         hint: str = "",
         details: str = "",
         actions: Sequence[Action] = (),
+        topic: str = "",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self.topic = topic
         self.level, self.what, self.hint, self.details = level, what, hint, details
         self.times = 1
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -77,8 +79,11 @@ class MessageView(QFrame):
         )
         row.addSpacing(2)
         row.addLayout(texts, 1)
+        # Below each other, so that the text keeps its width.
+        links = vbox(spacing=2)
         for text, then in actions:
-            row.addWidget(_button(text, then))
+            links.addWidget(_button(text, then), 0, Qt.AlignmentFlag.AlignRight)
+        row.addLayout(links)
         if details:
             row.addWidget(CopyDetailsButton(details))
         close = QToolButton()
@@ -126,17 +131,27 @@ class MessageBar(QWidget):
         self._update()
 
     def add(
-        self, level: str, what: str, hint: str = "", details: str = "", actions: Sequence[Action] = ()
+        self,
+        level: str,
+        what: str,
+        hint: str = "",
+        details: str = "",
+        actions: Sequence[Action] = (),
+        topic: str = "",
     ) -> MessageView:
         """Show a message of ``level`` error, warning or info. A repeated message is only counted.
 
-        ``actions``: texts of buttons with their functions. ``details``: text to copy.
+        ``actions``: texts of buttons with their functions. ``details``: text to copy. ``topic``: the message
+        replaces an earlier one with the same topic, if it has one.
         """
+        for view in self.messages():
+            if topic and view.topic == topic:
+                self.remove(view)
         for view in self._views:
             if (view.level, view.what, view.hint) == (level, what, hint):
                 view.count_again()
                 return view
-        view = MessageView(level, what, hint, details, actions)
+        view = MessageView(level, what, hint, details, actions, topic)
         view.closed.connect(lambda: self.remove(view))
         self._views.insert(0, view)
         self._column.insertWidget(0, view)

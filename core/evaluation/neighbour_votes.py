@@ -57,7 +57,7 @@ def neighbour_votes(
     for position, place in enumerate(queries.tolist()):
         if position % 64 == 0:
             reporter.check_cancelled()
-            reporter.progress(position, len(queries), "Calibrating the vote")
+            reporter.progress(position, len(queries), "Calibrating the estimate")
         query = EmbeddedQuery(
             np.asarray(coordinates[place], dtype=np.float64),
             None if ties is None else np.asarray(ties[place], dtype=np.float64),

@@ -90,7 +90,7 @@ class ConceptTable:
     def _check_exists(self, key: int) -> None:
         """Raises BadArguments where there is no such concept."""
         if not self._catalogue.read(sa.select(concepts.c.id).where(concepts.c.id == key)):
-            raise BadArguments("That concept is no longer in this library.", "Look at the list again.")
+            raise BadArguments("That concept is no longer in this library.", "Open the list again.")
 
     def _check_name(self, name: str, own: int | None = None) -> str:
         short = " ".join(name.split())

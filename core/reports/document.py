@@ -71,6 +71,10 @@ class RankedRow:
     #: The main reasons of the distance, as a sentence.
     reason: str = ""
 
+    def near_duplicates_text(self) -> str:
+        """How many near-duplicates are grouped under the case."""
+        return tr_lazy_n("+{n} near-duplicate", "+{n} near-duplicates", self.near_duplicates)
+
 
 @dataclass(frozen=True)
 class VoteFacts:
@@ -141,6 +145,8 @@ class ReportDocument:
     no_good_match: bool = False
     judgements: tuple[JudgementRow, ...] = ()
     plots: tuple[Plot, ...] = ()
+    #: How a person's marks changed the order of :attr:`ranking`.
+    order: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     identified: bool = False

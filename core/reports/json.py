@@ -15,9 +15,9 @@ VERSION = 1
 
 
 def report_json(document: ReportDocument) -> str:
-    """The keys of ``search --json``, and ``report``, ``card``, ``judgements``, ``plots`` (their captions),
-    ``notes``, ``versions``, ``comment``, ``clinic`` and ``search``, with which its library reopens it. Without
-    images. NaN and infinities become null."""
+    """The keys of ``search --json``, and ``report``, ``card``, ``judgements``, ``order`` (what marks did to the
+    ranking, in words), ``plots`` (their captions), ``notes``, ``versions``, ``comment``, ``clinic`` and
+    ``search``, with which its library reopens it. Without images. NaN and infinities become null."""
     return json.dumps(_to_json(_values(document)), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -56,6 +56,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             }
             for row in document.ranking
         ],
+        "order": document.order,
         "hidden": {"same_patient": 0, "near_duplicates": 0, **document.hidden},
         "vote": {
             "counts": vote.counts,

@@ -288,7 +288,8 @@ def _ranking(document: ReportDocument, marks: dict[str, FindingMark], text_width
         rows.append(cells)
     table = Table(rows, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)
     hidden = document.hidden_text()
-    return [table, *([Spacer(0, 4), paragraph(hidden, FAINT)] if hidden else [])]
+    order = [paragraph(translate(document.order), BODY), Spacer(0, 6)] if document.order else []
+    return [*order, table, *([Spacer(0, 4), paragraph(hidden, FAINT)] if hidden else [])]
 
 
 def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
@@ -303,7 +304,7 @@ def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
     if row.reason:
         lines.append(translate(row.reason))
     if row.near_duplicates:
-        lines.append(tr("+{alike} near-duplicates", alike=row.near_duplicates))
+        lines.append(translate(row.near_duplicates_text()))
     return lines
 
 

@@ -359,7 +359,7 @@ def _check_keys(values: Any, kind: Any, what: str) -> None:
     if not isinstance(values, Mapping):
         raise BadArguments(
             tr_lazy("No table of keys and values is given for {what}.", what=what),
-            "Look at the help page.",
+            "See the help page.",
         )
     known = [one.name for one in fields(kind)]
     unknown = next((key for key in values if key not in known), None)

@@ -33,9 +33,9 @@ CLOSE = 0.05
 #: How much more being near the liked counts in the rule than being far from the disliked.
 ATTACHMENT = 0.2
 #: Of the stretching of coordinates: what is added to differences of means and to variances.
-PRIOR = 0.5
+PRIOR = 3.0
 #: Variance of the noise of marks, and slope of the prior mean by the standardised distance.
-NOISE, PRIOR_SLOPE = 0.5, 0.5
+NOISE, PRIOR_SLOPE = 0.2, 0.5
 #: Inverse penalty, weak negatives and the weight of each.
 INVERSE_PENALTY, WEAK, WEAK_WEIGHT = 0.05, 40, 0.1
 #: Cases by which scales are measured, and those of them whose pair distances are.
@@ -151,7 +151,7 @@ class Feedback:
             self._process(to_positive[best], to_negative[best], base, pool[best], sample)
         )
         blended += LOGISTIC * _standardised(self._logistic(rows[best], sample))
-        shown = _smoothed(blended, rows[best])
+        shown = _smoothed(blended, rows[best], np.isin(pool[best], self.liked))
         # From here down: the best, the rest of the pool by the rule, all others by their distance, the disliked.
         out = _behind(-base, 0.0)
         out[pool] = _behind(rule, 2.0)
@@ -273,8 +273,8 @@ def _mean_nearest(squared: Matrix, k: int) -> Matrix:
     return mean
 
 
-def _smoothed(score: Matrix, rows: Matrix) -> Matrix:
-    """Each of the best averaged with the scores of its nearest."""
+def _smoothed(score: Matrix, rows: Matrix, liked: npt.NDArray[np.bool_]) -> Matrix:
+    """Each of the best averaged with the scores of its nearest, but not the ``liked`` ones (n,): they are known."""
     k = min(NEIGHBOURS, len(rows) - 1)
     if k < 1:
         return score
@@ -283,6 +283,7 @@ def _smoothed(score: Matrix, rows: Matrix) -> Matrix:
     squared[np.arange(len(best)), best] = np.inf
     near = np.argpartition(squared, k - 1, axis=1)[:, :k]
     averaged = (1.0 - NEIGHBOUR_SHARE) * score[best] + NEIGHBOUR_SHARE * score[near].mean(axis=1)
+    averaged = np.where(liked[best], score[best], averaged)
     out = score.copy()
     # What is not averaged stays behind.
     rest = np.ones(len(score), dtype=np.bool_)

@@ -21,7 +21,7 @@ class ContradictionReason(StrEnum):
 
     BOTH_WAYS = tr_lazy("the same pair was judged both ways")
     CIRCLE = tr_lazy("these comparisons go round in a circle")
-    OWN_PATIENT = tr_lazy("a case of the query's own patient was put away from it")
+    OWN_PATIENT = tr_lazy("a case of the query's own patient was marked as less like the query")
     ONE_PATIENT = tr_lazy("two cases of one patient were judged differently")
 
 

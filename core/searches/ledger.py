@@ -137,7 +137,7 @@ class Ledger:
         for key in judgements:
             if key not in self._entries:
                 raise BadArguments(
-                    tr_lazy("There is no judgement {key} in this ledger.", key=key), "Look at the list again."
+                    tr_lazy("There is no judgement {key} in this ledger.", key=key), "Open the list again."
                 )
         return judgements
 

@@ -65,8 +65,9 @@ class DisagreementTable(QWidget):
         """Show the queries, those with the fewest shared neighbours first."""
         self.model.set_rows(columns, names, disagreements.lines)
         queries_text = tr(
-            "{asked:,} of {n:,} cases used as queries, drawn at random (seed {seed}), training data included",
-            asked=disagreements.n_queries,
+            "{n_queries:,} of {n:,} cases used as queries, drawn at random (seed {seed}), training"
+            " data included",
+            n_queries=disagreements.n_queries,
             n=disagreements.cases,
             seed=disagreements.seed,
         )
@@ -76,9 +77,9 @@ class DisagreementTable(QWidget):
             )
         self._note.setText(
             tr(
-                "{asked}. On average {shared:.1f} of the {n} nearest are the same. Press Enter or "
+                "{queries}. On average {shared:.1f} of the {n} nearest are the same. Press Enter or "
                 "double-click to open a query here.",
-                asked=queries_text,
+                queries=queries_text,
                 shared=disagreements.mean_shared * VOTERS,
                 n=VOTERS,
             )

@@ -317,8 +317,8 @@ class RankingPanel(Panel):
                 tr("No metric to search with"),
                 tr("The library is read-only. Copy it to a folder with write permission and train there."),
             )
-        elif self._state.extracting and self._state.metric is None:
-            self._empty.show_message(*extraction_message(self._state))
+        elif self._state.metric is None and (work := extraction_message(self._state)):
+            self._empty.show_message(*work)
         elif not library.feature_sets:
             self._empty.show_message(
                 tr("No features yet"),

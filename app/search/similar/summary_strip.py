@@ -113,7 +113,12 @@ class SummaryStrip(QFrame):
         self._shown = (ranking, columns, stale)
         vote = ranking.vote
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
-        self._count_labels = (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
+        # Marks must not confirm the opinion of the person who made them: they do not change what is counted.
+        self._count_labels = (
+            (tr("{n} nearest without marks:", n=len(voters)), tr("without marks:"))
+            if ranking.marks
+            else (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
+        )
         texts = [count_label(n, finding) for finding, n in ranking.counts.items()]
         missing = len(voters) - sum(ranking.counts.values())
         if missing:

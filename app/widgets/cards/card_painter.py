@@ -23,7 +23,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import tr
+from semblance.core.language import tr, tr_n
 from semblance.core.library.case_columns import NO_FINDING, ImageState
 
 SCALE_BUDGET_S = 0.0025
@@ -143,7 +143,9 @@ class CardPainter:
             self._draw_corner_text(square, str(model.rank(place)), model.shift(place))
         if model.near_duplicates is not None and model.near_duplicates[place] > 0:
             self._draw_corner_text(
-                square, tr("+{n} near-duplicates", n=model.near_duplicates[place]), at_bottom=True
+                square,
+                _near_duplicates_text(model.near_duplicates[place]),
+                at_bottom=True,
             )
         if state.role:
             self._draw_role(square, state.role)
@@ -366,7 +368,7 @@ class CardPainter:
                 and model.near_duplicates[place] > 0
                 and right - x > tokens.px(140)
             ):
-                text = tr("+{n} near-duplicates", n=model.near_duplicates[place])
+                text = _near_duplicates_text(model.near_duplicates[place])
                 text_width = int(self._small.width(text)) + 2
                 self._small.draw(
                     self._painter,
@@ -402,3 +404,7 @@ class CardPainter:
         code = int(self._model.columns.finding[index])
         letter = "" if code == NO_FINDING else self._finding_letters[self._model.columns.findings[code]]
         self._painter.drawPixmap(at, chip_pixmap(code, letter, self._ratio))
+
+
+def _near_duplicates_text(n: int) -> str:
+    return tr_n("+{n} near-duplicate", "+{n} near-duplicates", n)

@@ -112,12 +112,12 @@ class Views:
         view = data.attributes.get(VIEW)
         if view is None or not (view != "").all():
             raise BadInput(
-                tr_lazy("{data} does not tell the view (prone, supine) of every candidate.", data=data.name),
+                tr_lazy("{data} does not give the view (prone, supine) of every candidate.", data=data.name),
                 "Import candidates as the kind 'polyps', or add a column 'view'.",
             )
         if data.groups is None or data.patients != "known":
             raise BadInput(
-                tr_lazy("{data} does not tell the patient of every candidate.", data=data.name),
+                tr_lazy("{data} does not give the patient of every candidate.", data=data.name),
                 "Add a column 'patient_id'.",
             )
         self._view, self._patients = view, data.groups

@@ -36,7 +36,7 @@ _NO_GAIN = 1e-7
 _FAR_APART = 40.0
 _NO_DIRECTION = tr_lazy("no further direction helps")
 _NO_CHANGE = tr_lazy("the margins moved no more")
-_NO_LOSS = tr_lazy("all triplets are kept far apart")
+_NO_LOSS = tr_lazy("all triplets have a large margin")
 
 
 class TripletMargins:

@@ -111,7 +111,7 @@ class VoteWeights(AnchoredTriplets):
                     n=len(self.X),
                     pairs=pairs * self.kind.itemsize / 1e9,
                 ),
-                "Use fewer anchors (anchors=1000, say), another weak model, or fewer cases.",
+                "Use fewer anchors (for example anchors=1000), another weak model, or fewer cases.",
             )
         self._kept: Floats = np.ones((len(self.X), len(self.at)), dtype=self.kind)
         self._kept[self.at, np.arange(len(self.at))] = 0.0

@@ -58,7 +58,7 @@ def as_images(title: str, X: Matrix, layers: int) -> Images:
         smallest = next(s for s in range(1, _LARGEST) if side_after(s, KERNELS[:layers]))
         raise BadInput(
             tr_lazy(
-                "{title} with layers={layers} cannot look at images of {side} x {side} pixels.",
+                "{title} with layers={layers} cannot process images of {side} x {side} pixels.",
                 title=title,
                 layers=layers,
                 side=side,

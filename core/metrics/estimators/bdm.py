@@ -192,7 +192,7 @@ class BDMV(BDM):
 
     name: ClassVar[str] = "bdm_v"
     title: ClassVar[str] = "BDM+V"
-    summary: ClassVar[str] = "Ranks by meaning and keeps visual likeness; the first to try on images."
+    summary: ClassVar[str] = "Ranks by meaning and keeps visual similarity; the first to try on images."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "visual_neighbours",

@@ -137,7 +137,7 @@ class DistBoost(Learner):
             if not added:
                 if not boosting.weights:
                     raise BadInput(
-                        "No partition of these features tells similar from dissimilar cases.",
+                        "No partition of these features separates similar from dissimilar cases.",
                         "Try other features, or check the findings.",
                     )
                 return tr_lazy("Stopped after {done} rounds: no further mixture helps.", done=done)

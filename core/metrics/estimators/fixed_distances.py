@@ -36,7 +36,7 @@ class Euclidean(FixedDistance):
 
     name: ClassVar[str] = "euclidean"
     title: ClassVar[str] = "Euclidean"
-    summary: ClassVar[str] = "Plain visual likeness: nothing is learnt, all features count alike."
+    summary: ClassVar[str] = "Plain visual similarity: nothing is learnt, all features have equal weight."
 
     def _distance(self, n_features: int) -> LinearDistance:
         return LinearDistance(n_features)

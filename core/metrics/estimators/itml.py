@@ -40,7 +40,8 @@ class ITML(LinearLearner):
         Parameter(
             "gamma",
             1.0,
-            "How dear it is to miss a bound: large keeps to the pairs, small to plain likeness.",
+            "Penalty for missing a bound: large values follow the pairs, small values stay near "
+            "plain visual similarity.",
             minimum=1e-6,
             maximum=1e6,
             paper=1.0,

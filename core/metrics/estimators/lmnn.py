@@ -47,7 +47,7 @@ class LMNN(LinearLearner):
         Parameter(
             "push",
             0.5,
-            "How much keeping other findings away counts against keeping like cases close.",
+            "Weight of separating different findings against keeping similar cases close.",
             minimum=0.01,
             maximum=0.99,
             paper=0.5,

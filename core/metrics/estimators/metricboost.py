@@ -70,8 +70,8 @@ class MetricBoost(Learner):
         Parameter(
             "weak",
             "binary",
-            "What a round says of a pair: near or far, its squared distance in 0 to 1, or that with the best "
-            "factor.",
+            "Output of a round for a pair: near or far, its squared distance in 0 to 1, or that "
+            "with the best factor.",
             choices=("binary", "normalised", "real"),
             paper="binary",
         ),
@@ -85,7 +85,7 @@ class MetricBoost(Learner):
         Parameter(
             "readout",
             "mahalanobis",
-            "What becomes of the rounds: one linear map, or their votes (binary; slower to search).",
+            "Form of the result: one linear map, or the votes of the rounds (binary; slower to search).",
             choices=("mahalanobis", "votes"),
             paper="votes",
         ),

@@ -324,9 +324,9 @@ class PassiveAggressive(Learner):
             told.append(f"C = {self.C_:.3g}{'' if self.C else ', chosen on training pairs'}.")
         told.append(
             tr_lazy(
-                "{updates} of {seen} pairs moved the metric; threshold {threshold:.4g}.",
+                "{updates} of {n_pairs} pairs moved the metric; threshold {threshold:.4g}.",
                 updates=state.updates,
-                seen=state.seen,
+                n_pairs=state.seen,
                 threshold=self.threshold_,
             )
         )

@@ -85,7 +85,7 @@ class Codebook(Step):
         sample, _ = _sample(form, X, min(MOST, A_WORD * self.n_words), rng)
         if not len(sample):
             raise BadInput(
-                "No training image has anything to describe.", "Extract other features, 'gabor' say."
+                "No training image has anything to describe.", "Extract other features, for example 'gabor'."
             )
         self._n_features, self._n_descriptors = X.shape[1], len(sample)
         self.whitening_ = _whitening(sample) if form.whitened else None

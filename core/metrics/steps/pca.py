@@ -97,12 +97,12 @@ class PCA(Step):
         asked = (
             ""
             if kept == self.n_components
-            else tr_lazy(" of {n_components} asked", n_components=self.n_components)
+            else tr_lazy(" of {n_components} requested", n_components=self.n_components)
         )
         return tr_lazy(
-            "pca: {kept} components{asked}, {explained:.1%} of the variance",
+            "pca: {kept} components{requested}, {explained:.1%} of the variance",
             kept=kept,
-            asked=asked,
+            requested=asked,
             explained=self.explained_,
         )
 

@@ -83,7 +83,7 @@ def _codebook(word: str, numbers: str) -> Codebook:
         raise _no_step(word)
     if colon and int(merged) > int(words):
         raise BadArguments(
-            tr_lazy("{words} words cannot be merged to {merged}.", words=words, merged=merged),
+            tr_lazy("{n_words} words cannot be merged to {merged}.", n_words=words, merged=merged),
             "The second number of 'codebook' is the smaller.",
         )
     return Codebook(int(words), int(merged) if colon else None)

@@ -45,7 +45,7 @@ def checked_triplets(triplets: npt.ArrayLike, n: int) -> Rows:
         row = int(both.argmax())
         raise BadInput(
             tr_lazy(
-                "Row {i} is said to be closer to {j} than to {k}, and the other way round.",
+                "One triplet has row {i} closer to {j} than to {k}, another one the opposite.",
                 i=i[row],
                 j=j[row],
                 k=k[row],

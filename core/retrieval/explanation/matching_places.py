@@ -77,7 +77,7 @@ def places_of(
     if isinstance(codebook, Codebook):
         return _visual_word_places(extractor, codebook, query, case, usual)
     nothing = tr_lazy(
-        "{title}: what is shown is described as a whole, so no places can be told.",
+        "{title}: the features describe the image as a whole, so there are no places to show.",
         title=as_lazy(extractor.title),
     )
     return Places(PlacesOf(), PlacesOf(), nothing)
@@ -158,12 +158,14 @@ def _visual_word_places(
         at, words = extractor.keypoints(one.image, one.region), codebook.words_of(one.numbers)
         if at is None or len(at) != len(words):
             return Places(
-                PlacesOf(), PlacesOf(), tr_lazy("The places of the words cannot be told for these images.")
+                PlacesOf(),
+                PlacesOf(),
+                tr_lazy("The places of the visual words are not known for these images."),
             )
         windows.append(_counted(at, words, codebook.n_columns))
     (from_q, q), (from_x, x) = windows
     if not len(from_q) or not len(from_x):
-        return Places(PlacesOf(), PlacesOf(), tr_lazy("Too few words for a place."))
+        return Places(PlacesOf(), PlacesOf(), tr_lazy("Too few visual words for a place."))
     shared = np.stack([np.minimum(row, x) @ rarity for row in q])
     rings: list[tuple[Ring, Ring]] = []
     while len(rings) < REGIONS and shared.max() > 0.0:
@@ -171,7 +173,7 @@ def _visual_word_places(
         rings.append(((*from_q[here], _WORD_RADIUS), (*from_x[there], _WORD_RADIUS)))
         shared[_near(from_q, here)] = 0.0
         shared[:, _near(from_x, there)] = 0.0
-    note = _sharing(len(rings)) if rings else tr_lazy("No place shares a word.")
+    note = _sharing(len(rings)) if rings else tr_lazy("No places share a visual word.")
     return Places(PlacesOf(tuple(a for a, _ in rings)), PlacesOf(tuple(b for _, b in rings)), note)
 
 

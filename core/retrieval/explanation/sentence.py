@@ -74,7 +74,7 @@ def sentence(
     if not shown_groups:
         return ""
     if all(amounts[place] == 0.0 for place in shown_groups):
-        return tr_lazy("Nothing that is compared tells the two apart.")
+        return tr_lazy("None of the compared features separates the two.")
     near = sorted((place for place in shown_groups if ranks[place] <= CLOSE), key=lambda place: ranks[place])
     far = sorted((place for place in shown_groups if ranks[place] >= FAR), key=lambda place: -ranks[place])
     most = max(shown_groups, key=lambda place: amounts[place])

@@ -92,7 +92,8 @@ def evaluate_tables(
         documents.append(_document(result, left_out))
     if not results:
         raise BadInput(
-            "None of the tables can be used.", tr_lazy("The first said: {failed}", failed=failed[0]["reason"])
+            "None of the tables can be used.",
+            tr_lazy("The first reason: {failed}", failed=failed[0]["reason"]),
         )
     tests = friedman_over(results, results[0].compared)
     return {
@@ -129,7 +130,7 @@ class _TableReporter(Reporter):
 def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
     """The protocol and the learners as asked for, before any data is read."""
     if (request.library is None) == (request.table is None):
-        raise BadArguments("Say what to evaluate.", "Give either a library or --table.")
+        raise BadArguments("Specify what to evaluate.", "Give either a library or --table.")
     chosen = protocol_class(request.protocol)
     settings = _settings(request)
     return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [

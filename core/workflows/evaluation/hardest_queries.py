@@ -70,7 +70,7 @@ def hardest_queries(
         known &= data.y[unseen] == finding
     if not known.any():
         raise BadInput(
-            tr_lazy("No held-out case of '{metric}' can be asked.", metric=metric),
+            tr_lazy("No held-out case of '{metric}' can be used as a query.", metric=metric),
             "Hold out some cases of every finding.",
         )
     wrong = np.flatnonzero(known & (last < 1.0))

@@ -8,7 +8,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -96,7 +96,7 @@ class Preparation:
     of the short list inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why
     learners have none. ``difference``: trained minus plain on the ``held_out_cases`` of ``held_out_units``
     patients (or single cases, where no patient is known), paired; both were used neither to train nor to
-    choose. ``message`` says in words what is current and why; it is a text for
+    choose. ``message`` says in a sentence what is current, ``details`` in more sentences why; they are texts for
     :func:`semblance.core.language.translate`.
     """
 
@@ -118,6 +118,7 @@ class Preparation:
     held_out_units: int = 0
     by_patient: bool = False
     message: str = ""
+    details: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """``prepared`` of ``semblance import --prepare --json`` (CONTRACT.md)."""
@@ -139,7 +140,7 @@ class Preparation:
                 "cases": self.held_out_cases,
                 "patients": self.held_out_units if self.by_patient else None,
             },
-            "message": str(self.message),
+            "message": f"{self.message} {self.details}".strip(),
         }
 
 
@@ -382,11 +383,14 @@ class LibraryPreparation:
                 library,
                 plain.name,
                 tr_lazy(
-                    "{metric} stays: no learner found more of the same finding inside the training cases "
-                    "({scores}).",
+                    "{metric} stays: no learner found more of the same finding inside the training cases.",
                     metric=plain.name,
-                    scores=_scores_text(validation),
                 ),
+                [
+                    tr_lazy(
+                        "Retrieval accuracy @ 10 by validation: {scores}.", scores=_scores_text(validation)
+                    )
+                ],
             )
             return
         self._train(library, data, plain, validation)
@@ -427,17 +431,19 @@ class LibraryPreparation:
         )
         better = difference.ci95 is not None and difference.ci95[0] > 0.0
         enough = facts["held_out_units"] >= HELD_OUT_UNITS
-        sentences = [
-            _comparison_text(_prepared(plain), _prepared(trained)),
-            _difference_text(plain.name, facts),
-        ]
+        details = [_difference_text(plain.name, facts)]
         if not enough:
-            sentences.append(
-                tr_lazy("These are too few to tell, so {metric} stays current.", metric=plain.name)
+            details.append(
+                tr_lazy("These are too few to decide, so {metric} stays current.", metric=plain.name)
             )
         elif not better:
-            sentences.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
-        self._settle(library, trained.name if better and enough else plain.name, join_texts(sentences, " "))
+            details.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
+        self._settle(
+            library,
+            trained.name if better and enough else plain.name,
+            _comparison_text(_prepared(plain), _prepared(trained)),
+            details,
+        )
 
     def _compare(self, data: TrainingData, metric: Metric, plain: Metric) -> dict[str, Any]:
         """The paired difference of the accuracies on the held-out cases, as JSON."""
@@ -460,7 +466,7 @@ class LibraryPreparation:
             "by_patient": data.cases.by_patient,
         }
 
-    def _settle(self, library: Library, name: str, message: str) -> None:
+    def _settle(self, library: Library, name: str, message: str, details: Sequence[str] = ()) -> None:
         """Make ``name`` current unless a person chose another metric, and say why."""
         if self.may_select and library.selected_metric != name:
             self._select(library, name)
@@ -468,8 +474,8 @@ class LibraryPreparation:
         assert current is not None
         if not self.may_select:
             chosen = tr_lazy("{metric} stays current, because you chose it.", metric=current.name)
-            message = join_texts([message, chosen], " ")
-        self.update(current=current.name, message=message)
+            details = [*details, chosen]
+        self.update(current=current.name, message=message, details=join_texts(details, " "))
 
 
 def _feature_set_name(library: Library, extractor: str) -> str:
@@ -540,9 +546,9 @@ def _scores_text(validation: LearnerValidation) -> str:
 def _comparison_text(plain: PreparedMetric, trained: PreparedMetric) -> str:
     return tr_lazy(
         "{trained} finds the same finding in {accuracy:.2f} of the {k} nearest cases, {plain} in {other:.2f}.",
-        trained=trained.name,
+        trained=as_lazy(learner_title(trained.learner)),
         accuracy=trained.accuracy.mean if trained.accuracy.mean is not None else math.nan,
-        plain=plain.name,
+        plain=as_lazy(learner_title(plain.learner)),
         other=plain.accuracy.mean if plain.accuracy.mean is not None else math.nan,
         k=K,
     )
@@ -551,7 +557,7 @@ def _comparison_text(plain: PreparedMetric, trained: PreparedMetric) -> str:
 def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
     difference = Interval.from_json(facts["difference"])
     if difference.mean is None or difference.ci95 is None:
-        return tr_lazy("No held-out case could be asked for.")
+        return tr_lazy("No held-out case could be used as a query.")
     values = {
         "plain": plain,
         "mean": difference.mean,

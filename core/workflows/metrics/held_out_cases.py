@@ -60,7 +60,7 @@ def held_out_cases(library: Library, metric: MetricRecord) -> HeldOutCases:
                 opened=library.name,
                 name=metric.name,
             ),
-            "Its vote asks them, so it can be scored only where they are: in the library it came from.",
+            "It compares with these cases, so it can be scored only in the library it came from.",
         )
     # Of all cases of the library: one that lost its finding or its numbers was trained on all the same.
     trained_elsewhere = contents_elsewhere(metric.card)

@@ -76,7 +76,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
                     out=out,
                     reason=error.strerror or error,
                 ),
-                "Choose a folder you may write to, with room.",
+                "Choose a folder with free space that you may write to.",
             ) from error
         finally:
             metric.unlink(missing_ok=True)

@@ -70,11 +70,11 @@ def training_supervision(
     if not len(constraints):
         raise BadInput(
             tr_lazy(
-                "None of the {n} judgements tells {title} anything about the training cases.",
+                "None of the {n} judgements says anything about the training cases that {title} can use.",
                 n=len(judgements),
                 title=learner.title,
             ),
-            "Thumbs make pairs; a like and a dislike of one query, or 'closer', make triplets.",
+            "Marks make pairs. More like this and less like this for one query, or 'closer', make triplets.",
         )
     note = _note(len(judgements), judged.left_out, with_findings=y is not None)
     if takes_pairs:

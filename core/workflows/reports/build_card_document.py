@@ -178,11 +178,11 @@ def _confused(scores: MetricScores) -> list[tuple[str, str]]:
     ]
     told = [
         tr_lazy(
-            "{count:,} of {confusion:,} {true} taken for {said}",
+            "{count:,} of {confusion:,} {true} taken for {predicted}",
             count=count,
             confusion=sum(scores.confusion[names.index(true)]),
             true=true,
-            said=said,
+            predicted=said,
         )
         for count, true, said in sorted(wrong, reverse=True)[:WEAKEST]
     ]
@@ -197,7 +197,7 @@ def _confusion(scores: MetricScores) -> Table | None:
         (name, *(tr_lazy("{n:,}", n=count) for count in row))
         for name, row in zip(names, scores.confusion, strict=True)
     )
-    return Table((tr_lazy("is / {voters} nearest say", voters=scores.voters), *names), rows)
+    return Table((tr_lazy("finding / estimate of the {voters} nearest", voters=scores.voters), *names), rows)
 
 
 def _calibration(

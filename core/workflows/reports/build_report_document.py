@@ -30,7 +30,7 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.marks import is_mark
+from semblance.core.searches.marks import Marks, is_mark
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -134,6 +134,7 @@ def report_document(
         no_good_match=result.no_good_match,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
+        order=_order(result.marks),
         notes=_notes(search, asked, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
@@ -153,21 +154,24 @@ def _judgement_row(one: Judgement) -> JudgementRow:
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
+def _order(marks: Marks) -> str:
+    """How marks changed the order; empty where there are none."""
+    if not marks:
+        return ""
+    return tr_lazy_n(
+        "Ordered by {n} mark ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
+        "those of the metric without it.",
+        "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
+        "those of the metric without them.",
+        len(marks),
+        liked=len(marks.liked),
+        disliked=len(marks.disliked),
+    )
+
+
 def _notes(search: Search, asked: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
     """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(asked.result.warnings)
-    if marks := asked.result.marks:
-        notes.append(
-            tr_lazy_n(
-                "Ordered by {n} mark ({liked} more like the query, {disliked} less). Distances, counts and the "
-                "estimate are those of the metric without it.",
-                "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the "
-                "estimate are those of the metric without them.",
-                len(marks),
-                liked=len(marks.liked),
-                disliked=len(marks.disliked),
-            )
-        )
     in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
     if asked.refused is None and not all(is_mark(one, search.query) for one in in_force):
         notes.append(

@@ -228,7 +228,7 @@ def _found(report: Path, data: Mapping[str, Any]) -> Path:
         if file.is_file() and file.stat().st_size == size and _content(file) == wanted:
             return file
     raise BadInput(
-        tr_lazy("The image that {report} asked with was not found.", report=report.name),
+        tr_lazy("The query image of {report} was not found.", report=report.name),
         "Put it into the folder of the report; its name does not matter.",
     )
 

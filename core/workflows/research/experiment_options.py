@@ -58,7 +58,9 @@ def experiment_spec(options: ExperimentOptions) -> ExperimentSpec:
         BadArguments: nothing to measure, or unknown names, settings or values.
     """
     if not options.cases:
-        raise BadArguments("Say what to measure on.", "Give --table, --library, or --train-on and --test-on.")
+        raise BadArguments(
+            "Specify what to measure on.", "Give --table, --library, or --train-on and --test-on."
+        )
     if not options.learners:
         raise BadArguments("No learner is named.", "Use --learner euclidean,bdm_v, for example.")
     if (options.train_on is None) != (not options.test_on):

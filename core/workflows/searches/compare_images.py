@@ -140,7 +140,7 @@ def compare_images(
         # An encoder whose file is gone: the images are there all the same.
         query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
         return ImageComparison(
-            query, found, tr_lazy("No places can be told. {message}", message=error.message)
+            query, found, tr_lazy("No matching places can be shown. {message}", message=error.message)
         )
     numbers = [context.numbers(), case_features(loaded, case)]
     seen = [

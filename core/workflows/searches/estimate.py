@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 #: Why there is no estimate, in the user's words.
 NOT_CALIBRATED = tr_lazy(
-    "The vote of this metric was not calibrated: too few cases with a finding were held out."
+    "The estimate of this metric was not calibrated: too few cases with a finding were held out."
 )
 NOT_SCORED = tr_lazy("This metric has no score yet, on which an estimate would rest.")
 SCORE_AGAIN = tr_lazy(
-    "This metric was scored before votes were calibrated. Score it again to get an estimate."
+    "This metric was scored before estimates were calibrated. Score it again to get an estimate."
 )
 REFINED = tr_lazy("The ranking was refined since the metric was scored. Save it as a metric and score it.")
 FEWER = tr_lazy("The metric was scored with all groups of features; this ranking is without some.")

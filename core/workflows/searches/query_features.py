@@ -135,7 +135,7 @@ def _measure(loaded: LoadedMetric, query: Query) -> tuple[Matrix, Image | None]:
                     "An image cannot be compared by '{feature_set}': these are a table's own columns.",
                     feature_set=feature_set.name,
                 ),
-                "Ask with --case, or choose a metric on image features.",
+                "Search with --case, or choose a metric on image features.",
             )
         address, shown = ImageAddress(query.image), None
     with ImageReader() as reader:

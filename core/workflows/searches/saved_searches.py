@@ -223,7 +223,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
             ]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadInput(
-                tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it, and ask anew."
+                tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it and search again."
             ) from None
         lines, lost = _lines(opened, seen)
         kept_metric = search.metric
@@ -246,7 +246,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
         )
     differs = _difference(lines, asked.result.ranked)
     if differs or lost:
-        notes.append(differs or tr_lazy("Asked now, the cases that are left would stand the same."))
+        notes.append(differs or tr_lazy("Searched now, the remaining cases would be in the same order."))
         then = replace(asked, result=_then(asked.result, lines, state), shifts=())
         return ReopenedSearch(name, search, view, then, tuple(notes), is_current=False)
     return ReopenedSearch(name, search, view, asked, tuple(notes))
@@ -286,7 +286,7 @@ def _as_seen(
     search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], notes: list[str]
 ) -> RankedSearch:
     """The ranking of then, of a search that cannot be asked now."""
-    notes.append(tr_lazy("The ranking is the one that was seen then."))
+    notes.append(tr_lazy("The ranking is the saved one."))
     nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
     return RankedSearch(search, _then(nothing, lines, state))
 
@@ -379,9 +379,9 @@ def _difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
     others = len(set(before) - set(after))
     of = min(TOLD, max(len(before), len(after)))
     if not others and len(before) == len(after):
-        return tr_lazy("Asked now, the same {of} cases would come first in another order.", of=of)
+        return tr_lazy("Searched now, the same {of} cases would come first in another order.", of=of)
     return tr_lazy(
-        "Asked now, {others} of the first {of} would be others.",
+        "Searched now, {others} of the first {of} cases would be different ones.",
         others=max(others, abs(len(after) - len(before))),
         of=of,
     )

@@ -320,7 +320,7 @@ def test_several_feature_sets_need_a_name(run_command, library):
         (["features", "LIB", "--extractor", "gabor"], "holds no images for 'gabor'"),
         (["train", "gone", "--learner", "bdm", "--name", "x"], "does not exist"),
         (["search", "LIB", "--metric", "plain", "--case", "t/c99"], "There is no case 't/c99'"),
-        (["search", "LIB", "--metric", "plain", "--image", "gone.png"], "Ask with --case"),
+        (["search", "LIB", "--metric", "plain", "--image", "gone.png"], "Search with --case"),
         (["evaluate", "--table", "gone.csv", "--learner", "euclidean", "--protocol", "bdm"], "gone.csv"),
         (["relink", "LIB", "gone"], "does not exist. Choose the folder or zip"),
     ],

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
+from PySide6.QtWidgets import QLabel
 
 from semblance.app.library import library_commands
+from semblance.app.library.panel import MEASURE_DELAY_MS
 from semblance.app.library.prepare_operations import prepare_for_searching
 from semblance.app.screenshot import settle
+from semblance.app.widgets.empty_state import EmptyState
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import Cancelled
+from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.library import prepare_library
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
@@ -25,6 +30,10 @@ def no_dialog(monkeypatch):
         raise AssertionError("a dialog was opened")
 
     monkeypatch.setattr(library_commands, "ImportDialog", refuse)
+
+
+def shown_in(widget) -> list[str]:
+    return [label.text() for label in widget.findChildren(QLabel) if label.text()]
 
 
 def messages(window) -> list[str]:
@@ -46,6 +55,27 @@ def test_a_dropped_folder_is_searched_without_a_dialog(no_dialog, tmp_path):
         assert "20 cases each" in prepared
 
 
+def test_a_panel_that_waits_for_the_preparation_says_so(monkeypatch, tmp_path):
+    library = tmp_path / "images.semblance"
+    import_source(striped_folder(tmp_path / "images", n=8), library)
+    go_on = threading.Event()
+    prepare = prepare_library.prepare_library
+
+    def wait(*given, **settings):
+        go_on.wait()
+        return prepare(*given, **settings)
+
+    monkeypatch.setattr(prepare_library, "prepare_library", wait)
+    with open_window(library) as window:
+        empty = window.panels.ranking.findChild(EmptyState)
+        assert shown_in(empty)[0] == "No features yet"
+        prepare_for_searching(window.context)
+        assert shown_in(empty)[0] == "Measuring the cases"
+        go_on.set()
+        wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
+        assert window.state.preparing is None
+
+
 def test_the_import_can_be_repeated_as_another_kind_from_its_message(monkeypatch, tmp_path):
     kinds = []
 
@@ -58,7 +88,10 @@ def test_the_import_can_be_repeated_as_another_kind_from_its_message(monkeypatch
     with open_window() as window:
         window.parts.commands.library.open_dropped(striped_folder(tmp_path / "images", n=4))
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
-        (message,) = [one for one in window.context.messages.history if one.actions]
+        # The message on the metric replaces the one on the import and keeps its link.
+        (shown,) = window.message_bar.messages()
+        assert "20 cases each" in shown.what
+        message = window.context.messages.history[-1]
         ((text, run),) = message.actions
         assert text == "Import differently…"
         run()
@@ -83,7 +116,7 @@ def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch,
 
     def prepare(path, *, reporter):
         return prepare_library.Preparation(
-            str(path), metrics=metrics, current="trained", message="trained is better."
+            str(path), metrics=metrics, current="trained", message="trained is better.", details="By 0.1."
         )
 
     monkeypatch.setattr(prepare_library, "prepare_library", prepare)
@@ -92,7 +125,7 @@ def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch,
         wait_for(window, lambda: window.state.ranking is not None)
         assert window.state.ranking.metric == "trained"
         message = window.context.messages.history[-1]
-        assert message.what == "trained is better."
+        assert (message.what, message.hint) == ("trained is better.", "By 0.1.")
         ((text, run),) = message.actions
         assert text == f"Use {PLAIN.name}"
         run()
@@ -113,9 +146,26 @@ def test_a_cancelled_preparation_says_how_to_continue(monkeypatch, tmp_path):
             prepare_for_searching(window.context)
             settle(window)
         message = window.context.messages.history[-1]
-        assert message.hint == "What was measured is kept. Metric > Prepare for searching continues it."
+        assert message.hint.startswith("What was imported and measured is kept.")
         ((_, run),) = message.actions
         run()
         wait_for(window, lambda: window.state.ranking is not None)
     with open_library(library) as opened:
         assert opened.current_metric().name == "encoder + Euclidean"
+
+
+def test_cases_scrolled_to_are_measured_first_while_the_library_is_prepared(qtbot, tmp_path):
+    with open_window(striped_library(tmp_path, n=40)) as window:
+        panel, state = window.panels.library, window.state
+        panel.resize(panel.width(), 300)
+        bar = panel.grid.verticalScrollBar()
+        bar.setValue(bar.maximum())
+        qtbot.wait(MEASURE_DELAY_MS + 100)
+        assert rows_to_measure_first(state.path) == []
+        state.set_preparing(state.path)
+        bar.setValue(bar.minimum())
+        bar.setValue(bar.maximum())
+        qtbot.waitUntil(lambda: bool(rows_to_measure_first(state.path)))
+        model = panel.grid.model()
+        assert rows_to_measure_first(state.path) == [model.case_row(p) for p in panel.grid.visible_places()]
+        assert state.columns.case_row[-1] in rows_to_measure_first(state.path)

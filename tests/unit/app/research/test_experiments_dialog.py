@@ -82,7 +82,7 @@ def test_the_form_can_be_run_at_once(dialog):
     ("change", "expected"),
     [
         (lambda d: d.form.learners.tick([]), "No learner is named."),
-        (lambda d: d.form.cases.tick([]), "Say what to measure on."),
+        (lambda d: d.form.cases.tick([]), "Specify what to measure on."),
         (lambda d: d.form.protocols.tick([]), "names no protocols"),
         (lambda d: d.form.grid.setPlainText("lda.rounds=2"), "does not name one of the learners"),
         (lambda d: d.form.grid.setPlainText("bdm_v.rounds=x"), "'rounds' cannot be 'x'"),

@@ -179,7 +179,7 @@ def test_nothing_is_ever_unpickled(stored):
         entries[name] = npy(np.array([Trap()], dtype=object), allow_pickle=True)
 
     rewrite(stored, change)
-    refused(stored, "not consist of numbers")
+    refused(stored, "does not hold plain numbers")
     stored.write_bytes(pickle.dumps(Trap()))
     refused(stored, "not a metric")
 

@@ -29,7 +29,7 @@ def plain_scores(X: np.ndarray, query: int, liked: list[int], disliked: list[int
     if len(positive) > 1 and negative:
         for j in range(d):
             apart = np.mean(X[positive, j]) - np.mean(X[negative, j])
-            w[j] = (apart**2 + 0.5) / (np.var(X[positive, j]) + 0.5)
+            w[j] = (apart**2 + 3.0) / (np.var(X[positive, j]) + 3.0)
         w /= w.mean()
     X = X * np.sqrt(w)
     k = min(max(1 + (len(liked) + len(disliked)) // 5, 3), 5)
@@ -51,7 +51,7 @@ def plain_scores(X: np.ndarray, query: int, liked: list[int], disliked: list[int
     sign = np.array([1.0] * len(positive) + [-1.0] * len(negative))
     prior = -0.5 * (base - base.mean()) / base.std()
     kernel = np.array([[np.exp(-squared(X[i], X[j]) / length) for j in marked] for i in marked])
-    solved = np.linalg.inv(kernel + 0.5 * np.eye(len(marked))) @ (sign - prior[marked])
+    solved = np.linalg.inv(kernel + 0.2 * np.eye(len(marked))) @ (sign - prior[marked])
     process = [
         prior[i] + sum(np.exp(-squared(X[i], X[j]) / length) * a for j, a in zip(marked, solved, strict=True))
         for i in range(n)
@@ -71,7 +71,8 @@ def plain_scores(X: np.ndarray, query: int, liked: list[int], disliked: list[int
     out = []
     for i in range(n):
         others = sorted((squared(X[i], X[j]), j) for j in range(n) if j != i)[:10]
-        out.append(0.5 * mixed[i] + 0.5 * np.mean([mixed[j] for _, j in others]))
+        share = 0.0 if i in liked else 0.5
+        out.append((1 - share) * mixed[i] + share * np.mean([mixed[j] for _, j in others]))
     return np.array(out)
 
 

@@ -32,11 +32,11 @@ def test_unknown_patients_are_no_ones(unknown):
     assert ranking.rows.tolist() == [0, 1, 2, 3]
 
 
-def test_near_duplicates_are_folded_into_the_nearest_of_them():
+def test_near_duplicates_are_grouped_under_the_nearest():
     keys = np.array([-1, 7, 7, -1, 7, 5, 5, -1, -1, 7])
     ranking = rank(LINE, EmbeddedQuery(np.array([0.0])), 4, keys=keys)
     assert ranking.rows.tolist() == [0, 1, 3, 5]
-    assert ranking.folded.tolist() == [0, 3, 0, 1]
+    assert ranking.duplicate_counts.tolist() == [0, 3, 0, 1]
     assert ranking.hidden_near_duplicates == 4
 
 
@@ -80,7 +80,7 @@ def test_columns_that_do_not_fit_are_refused():
         rank(LINE, EmbeddedQuery(np.zeros(1)), patients=np.array(["p"]))
 
 
-def test_what_is_folded_is_counted_as_one_by_one():
+def test_grouped_near_duplicates_are_counted():
     rng = np.random.default_rng(0)
     for _ in range(20):
         keys, allowed = rng.integers(-4, 12, size=60), rng.random(60) < 0.7
@@ -94,4 +94,4 @@ def test_what_is_folded_is_counted_as_one_by_one():
         expected = [
             int((mask & (keys == keys[row])).sum()) - 1 if keys[row] >= 0 else 0 for row in ranking.rows
         ]
-        assert ranking.folded.tolist() == expected
+        assert ranking.duplicate_counts.tolist() == expected

@@ -50,7 +50,7 @@ def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     assert panel.map.metric == "plain"
     assert not panel.map.growing
     assert panel._pages.currentWidget() is panel.view
-    assert "of the 10 nearest kept" in panel.facts.text()
+    assert "of the 10 nearest preserved" in panel.facts.text()
     assert not panel.is_stale
     panel.hide()
     panel.show()

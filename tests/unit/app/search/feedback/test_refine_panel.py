@@ -202,7 +202,7 @@ def test_patient_in_training_and_query_is_flagged(asked, context, jobs):
     judge(context, jobs, asked, (1, False), (4, True), (5, False))
     reasons = {one.reason for row in asked.rows.rows for one in row.against}
     assert {str(reason) for reason in reasons} == {
-        "a case of the query's own patient was put away from it",
+        "a case of the query's own patient was marked as less like the query",
         "two cases of one patient were judged differently",
     }
 

@@ -114,7 +114,7 @@ def test_pca_keeps_no_more_components_than_the_rank(n, d):
     X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, d))
     step = PCA(200).fit(X)
     assert len(step.components_) == 3
-    assert "3 components of 200 asked" in step.describe()
+    assert "3 components of 200 requested" in step.describe()
     assert len(PCA(200).fit(rows(9, 40)).components_) == 8
 
 

@@ -31,7 +31,7 @@ def test_groups_left_out_are_not_spoken_of():
 
 
 def test_equal_cases_are_called_the_same_and_one_group_is_called_by_name():
-    assert sentence(GROUPS, (0.0,) * 4, (0.5,) * 4) == "Nothing that is compared tells the two apart."
+    assert sentence(GROUPS, (0.0,) * 4, (0.5,) * 4) == "None of the compared features separates the two."
     assert sentence(("Shape",), (0.2,), (0.1,)) == "Close in outline shape."
 
 

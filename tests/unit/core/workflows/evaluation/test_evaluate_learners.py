@@ -132,8 +132,8 @@ def test_rows_of_a_table_that_cannot_be_used_are_told(tmp_path):
         ({"findings": "kind 0"}, "does not say which findings become which"),
         ({"steps": "magic"}, "magic"),
         ({"repeats": 0}, "repeat"),
-        ({"table": "builtin:iris"}, r"Say what to evaluate.*either a library or --table"),
-        ({"library": None}, r"Say what to evaluate"),
+        ({"table": "builtin:iris"}, r"Specify what to evaluate.*either a library or --table"),
+        ({"library": None}, r"Specify what to evaluate"),
         ({"library": None, "table": "builtin:magic"}, r"magic.*iris"),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch
     assert [one.learner for one in done.metrics] == ["euclidean", "lda"]
     assert done.difference.ci95[0] <= 0.0
     assert done.current == current_metric(library) == PLAIN
-    assert "may be chance" in done.message
+    assert "may be chance" in done.details
 
 
 def test_nothing_is_trained_where_validation_prefers_the_plain_distance(imported, monkeypatch):
@@ -215,7 +215,7 @@ def test_what_a_person_made_current_stays(imported):
     set_current_metric(library, PLAIN)
     again = prepare_library(library)
     assert again.current == current_metric(library) == PLAIN
-    assert "because you chose it" in again.message
+    assert "because you chose it" in again.details
 
 
 def test_a_metric_trained_before_stays_current_and_keeps_its_name(imported):

@@ -65,14 +65,30 @@ def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
     told = json.loads(out.read_text())
     assert [one["verdict"] for one in told["judgements"]] == ["alike", "closer to the query"]
     assert told["judgements"][1]["c"].endswith("c4")
-    assert told["notes"][0].startswith("Ordered by 1 mark (1 more like the query, 0 less)")
-    assert "judgements refined" in told["notes"][1]
+    assert told["order"].startswith("Ordered by 1 mark (1 more like the query, 0 less)")
+    assert "judgements refined" in told["notes"][0]
     assert "Like the examples t/c5." in " ".join(told["notes"])
     assert [line["case_id"] for line in told["results"]] == [
         line.case_id for line in rank_cases(table, search).result.ranked
     ]
     for line in told["results"]:
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], rel=1e-9)
+
+
+def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
+    search = search_of()
+    first, second, third = (line.case_id for line in rank_cases(table, search).result.ranked[:3])
+    marks = ((first, True), (second, False), (third, True))
+    refine_metric.judge(table, search, [likeness_judgement(search, case, like) for case, like in marks])
+    ordered = "Ordered by 3 marks (2 more like the query, 1 less)."
+    told = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
+    assert told["order"].startswith(ordered)
+    # Marks on the query re-order its search; only other judgements refine the metric.
+    assert not any("refined the metric" in note for note in told["notes"])
+    assert ordered in words(write_search_report(table, search, tmp_path / "r.pdf"))
+    assert ordered in write_search_report(table, search, tmp_path / "r.html").read_text()
+    before = write_search_report(table, replace(search, strength=0.0), tmp_path / "before.json")
+    assert json.loads(before.read_text())["order"] == ""
 
 
 def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):

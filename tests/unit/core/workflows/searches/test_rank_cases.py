@@ -121,7 +121,7 @@ def test_unknown_names_are_told(table):
 
 def test_a_table_cannot_be_asked_with_a_image(table, tmp_path):
     (tmp_path / "x.png").write_bytes(encoded(pattern()))
-    with pytest.raises(BadInput, match=r"cannot be compared by 'raw'.*Ask with --case"):
+    with pytest.raises(BadInput, match=r"cannot be compared by 'raw'.*Search with --case"):
         nearest_cases(table, "plain", Query(image=tmp_path / "x.png"))
     with pytest.raises(BadInput, match="has no image"):
         nearest_cases(table, "plain", Query("t/c0", region=Region(0, 0, 5, 5)))
