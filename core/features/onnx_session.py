@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,9 @@ class Session:
 
 
 def _load(model: Path) -> Any:
+    # Read when onnxruntime is loaded. Without them it writes a device ID into the user's cache and reports each process
+    # to its maker before disable_telemetry_events can be called.
+    os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
     try:
         import onnxruntime
     except ImportError:
