@@ -33,10 +33,15 @@ def import_and_prepare(
     """
 
     def prepare(result: ImportResult) -> None:
-        if result.cases:
+        if result.cases > 1:
             prepare_for_searching(context, library, actions=actions)
         else:
             _end_preparing(context, library)
+            if result.cases:
+                context.messages.info(
+                    tr("{name} has one case: there is nothing to compare it with.", name=library.stem),
+                    tr("Choose File > Add a folder to this library… to add more."),
+                )
 
     job = library_operations.import_source(
         context, source, library, kind, prepare, identified=identified, actions=actions
@@ -117,7 +122,7 @@ class _PreparationView(QObject):
             preparation.message,
             preparation.details,
             [*actions, *self._actions],
-            topic=library_operations.topic_of(self._path),
+            topic=library_operations.NEW_LIBRARY,
         )
 
     def report_cancelled(self) -> None:

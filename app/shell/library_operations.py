@@ -16,6 +16,7 @@ from semblance.app.shell.jobs import Job, Jobs, Lane
 from semblance.app.shell.messages import Action
 from semblance.core.language import count_label, tr, tr_n, tr_name, translate
 from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.records import NO_FINDING
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.import_source import ImportResult
@@ -24,6 +25,8 @@ from semblance.core.workflows.searches import saved_searches
 
 #: Findings whose numbers of cases are named after an import.
 MAX_FINDINGS = 3
+#: The topic of the messages on a new library: what was imported, then which metric is current.
+NEW_LIBRARY = "new library"
 #: Callbacks for when the library has been read again, each with its path.
 _after_reload: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
 
@@ -140,7 +143,7 @@ def import_source(
     refresh = _GrowingLibrary(context, library, job)
 
     def show(result: ImportResult) -> None:
-        _report_import(context, source, library, result, actions)
+        _report_import(context, source, result, actions)
         refresh.finish(partial(then, result) if then is not None else None)
 
     return context.follow(job, show)
@@ -197,9 +200,7 @@ class _GrowingLibrary(QObject):
             then()
 
 
-def _report_import(
-    context: Context, source: Path, library: Path, result: ImportResult, actions: Sequence[Action]
-) -> None:
+def _report_import(context: Context, source: Path, result: ImportResult, actions: Sequence[Action]) -> None:
     """Say what was recognised and imported, and how many files could not be read."""
     title = tr_name(get_importer(result.kind).title)
     known = (
@@ -207,10 +208,15 @@ def _report_import(
         if result.patients is None
         else tr_n("{n} patient", "{n} patients", result.patients)
     )
-    findings = sorted(result.findings.items(), key=lambda item: -item[1])
+    findings = sorted(
+        ((finding, n) for finding, n in result.findings.items() if finding != NO_FINDING),
+        key=lambda item: -item[1],
+    )
     counts = [count_label(n, finding) for finding, n in findings[:MAX_FINDINGS]]
     if len(findings) > MAX_FINDINGS:
         counts.append(tr("{n} more findings", n=len(findings) - MAX_FINDINGS))
+    if counts and (without := result.findings.get(NO_FINDING, 0)):
+        counts.append(tr("{n} not given", n=without))
     facts = [title, known]
     if result.added != result.cases:
         facts.append(
@@ -230,12 +236,7 @@ def _report_import(
         )
         context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
     else:
-        context.messages.info(what, notes, actions, topic=topic_of(library))
-
-
-def topic_of(library: Path) -> str:
-    """The topic of the messages that say how far a new library is; the last of them is enough."""
-    return f"progress of {library}"
+        context.messages.info(what, notes, actions, topic=NEW_LIBRARY)
 
 
 def relink(context: Context, folder: Path) -> None:
