@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.metrics import train_metric
+from semblance.app.metrics.further_sets_field import FurtherSetsField
 from semblance.app.metrics.training_data_section import TrainingDataSection
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
@@ -33,6 +34,7 @@ from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import BadArguments
+from semblance.core.features.fusion import Fusion
 from semblance.core.language import as_lazy, tr, tr_name
 from semblance.core.library.records import unique_name
 from semblance.core.metrics.learner import Learner
@@ -40,6 +42,7 @@ from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.metrics.steps.extractor_steps import chosen_steps, default_steps
 from semblance.core.metrics.steps.sequence import parse_steps, steps_text
 from semblance.core.parameters import Parameter, Value
+from semblance.core.workflows.features.fuse_features import can_be_fused
 from semblance.core.workflows.metrics.train_request import HELD_OUT, TrainRequest
 
 if TYPE_CHECKING:
@@ -115,7 +118,9 @@ class TrainPanel(Panel):
     def _make_data_fields(self) -> None:
         self._features = NoWheelComboBox()
         self._features.setAccessibleName(tr("Feature set"))
-        self._features.currentTextChanged.connect(self._follow_features)
+        self._features.currentTextChanged.connect(lambda _text: self._follow_features())
+        self._further = FurtherSetsField()
+        self._further.changed.connect(self._choose_default_steps)
         self._steps = NoWheelComboBox()
         self._steps.setEditable(True)
         self._steps.addItems(STEPS)
@@ -171,12 +176,13 @@ class TrainPanel(Panel):
         content_layout.addLayout(self._forms_layout)
         content_layout.addWidget(self.sources)
         content_layout.addWidget(SectionHeader(tr("Data")))
-        data = QFormLayout()
+        self._data = data = QFormLayout()
         data.setContentsMargins(0, 0, 0, 0)
         data.setHorizontalSpacing(12)
         data.setVerticalSpacing(6)
         for label, field in (
             (tr("Features"), self._features),
+            (tr("Together with"), self._further),
             (tr("Steps"), self._steps),
             (tr("Name"), self._name),
         ):
@@ -211,6 +217,14 @@ class TrainPanel(Panel):
             learner_row = self._learner_rows[learner.name]
             learner_row.setVisible(is_expanded or learner_row.box.isChecked())
 
+    def features(self) -> str:
+        """The chosen feature set, or several as on the command line, in the order of the library."""
+        library, chosen = self._state.library, self._features.currentText()
+        ticked = self._further.ticked
+        if library is None or not ticked:
+            return chosen
+        return ",".join(one.name for one in library.feature_sets if one.name in (chosen, *ticked))
+
     def chosen_learners(self) -> list[str]:
         """Names of the ticked learners."""
         return [name for name, learner_row in self._learner_rows.items() if learner_row.box.isChecked()]
@@ -237,7 +251,7 @@ class TrainPanel(Panel):
             request = TrainRequest(
                 name,
                 metric,
-                self._features.currentText() or None,
+                self.features() or None,
                 self._steps.currentText().strip(),
                 settings=settings,
                 seed=self._split_value("seed"),
@@ -305,13 +319,32 @@ class TrainPanel(Panel):
             counts = self._state.columns.finding_counts[:-1]
             self.set_learners([DEFAULT_LEARNER if (counts > 1).sum() > 1 else UNSUPERVISED_LEARNER])
 
-    def _follow_features(self, name: str) -> None:
-        library = self._state.library
-        feature_set = next((s for s in library.feature_sets if s.name == name), None) if library else None
-        if feature_set is not None:
+    def _follow_features(self) -> None:
+        self._offer_further_sets()
+        self._choose_default_steps()
+
+    def _offer_further_sets(self) -> None:
+        """Offer the sets that can be used beside the chosen one."""
+        library, chosen = self._state.library, self._features.currentText()
+        sets = library.feature_sets if library is not None else ()
+        names = [one.name for one in sets if can_be_fused(one.extractor) and "," not in one.name]
+        self._further.set_names([name for name in names if name != chosen] if chosen in names else [])
+        self._data.setRowVisible(self._further, bool(self._further.names))
+
+    def _choose_default_steps(self) -> None:
+        extractor = self._extractor()
+        if extractor:
             labelled = bool(self._state.columns.findings)
-            self._steps.setCurrentText(steps_text(default_steps(feature_set.extractor, labelled=labelled)))
+            self._steps.setCurrentText(steps_text(default_steps(extractor, labelled=labelled)))
             self._update_split_label()
+
+    def _extractor(self) -> str:
+        """The extractor of the chosen features; "" without any."""
+        if self._further.ticked:
+            return Fusion.name
+        library, chosen = self._state.library, self._features.currentText()
+        sets = library.feature_sets if library is not None else ()
+        return next((one.extractor for one in sets if one.name == chosen), "")
 
     def _follow_state(self, change: Change) -> None:
         if change & Change.LIBRARY:
@@ -329,6 +362,7 @@ class TrainPanel(Panel):
             self._features.addItems(names)
         if self._state.features in names:
             self._features.setCurrentText(self._state.features)
+        self._offer_further_sets()
         self._update_split_label()
         self._update_buttons()
 
@@ -371,13 +405,11 @@ class TrainPanel(Panel):
             self.curve.setVisible(training)
 
     def _check_steps(self, text: str) -> None:
-        library = self._state.library
-        features = self._features.currentText()
-        feature_set = next((s for s in library.feature_sets if s.name == features), None) if library else None
-        if feature_set is None:
-            parse_steps(text)
+        extractor = self._extractor()
+        if extractor:
+            chosen_steps(text, extractor)
         else:
-            chosen_steps(text, feature_set.extractor)
+            parse_steps(text)
 
     def _check(self) -> bool:
         """Return whether the ticked learners can be trained, and show the problem if not."""

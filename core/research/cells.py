@@ -178,7 +178,7 @@ def _measure_split(
     choice = spec.variants()[cell.learner]
     baseline = choice.learner if choice.learner in plan.baselines else None
     name = PLAIN if baseline else choice.learner
-    steps = () if baseline else chosen_steps(spec.steps[cell.steps], cases.extractor)
+    steps = () if baseline else chosen_steps(spec.steps[cell.steps], cases.extractor, cases.data.made_by)
     prepared = plan.prepared(place, steps, baseline)
     seed = repeat_seed(spec.seed, seed_index)
 

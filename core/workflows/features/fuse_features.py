@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
 
+def can_be_fused(extractor: str) -> bool:
+    """Whether sets of this extractor give each image one row of numbers, as a fused set needs.
+
+    Raises:
+        BadArguments: no such extractor.
+    """
+    made_by = extractor_class(extractor)
+    return made_by.local is None and made_by.needs_image and made_by is not Fusion
+
+
 def fused_features(library: Path, features: str | None, reporter: Reporter = SILENT) -> str | None:
     """``features`` itself where it names one set or none; of ``a,b`` the name of their fused set, brought up to date.
 
@@ -39,12 +49,11 @@ def fused_features(library: Path, features: str | None, reporter: Reporter = SIL
 def _fuse(library: Library, names: Sequence[str], reporter: Reporter) -> FeatureSet:
     sets = [library.features.get(name) for name in names]
     for number, one in enumerate(sets):
-        extractor = extractor_class(one.extractor)
         if one.name in names[:number]:
             raise BadArguments(
                 tr_lazy("The feature set '{name}' is named twice.", name=one.name), "Name each set once."
             )
-        if extractor.local is not None or not extractor.needs_image or extractor is Fusion:
+        if not can_be_fused(one.extractor):
             raise BadArguments(
                 tr_lazy("The feature set '{name}' cannot be fused with others.", name=one.name),
                 "Fuse sets that give each image one row of numbers, such as encoder and mass.",
@@ -67,13 +76,13 @@ def _fuse(library: Library, names: Sequence[str], reporter: Reporter) -> Feature
 
 def _fill(library: Library, fused: FeatureSet, sets: Sequence[FeatureSet], reporter: Reporter) -> None:
     """Copy the numbers of the cases that all ``sets`` have and ``fused`` lacks."""
-    wanted = library.features.cases_to_extract(fused, images=True)
+    missing_rows = library.features.cases_to_extract(fused, images=True)
     for one in sets:
-        wanted = np.intersect1d(wanted, library.features.cases_of(one))
-    for start in range(0, len(wanted), CHUNK):
+        missing_rows = np.intersect1d(missing_rows, library.features.cases_of(one))
+    for start in range(0, len(missing_rows), CHUNK):
         reporter.check_cancelled()
-        reporter.progress(start, len(wanted), tr_lazy("Fusing {feature_set}", feature_set=fused.name))
-        rows = wanted[start : start + CHUNK]
+        reporter.progress(start, len(missing_rows), tr_lazy("Fusing {feature_set}", feature_set=fused.name))
+        rows = missing_rows[start : start + CHUNK]
         details = library.catalogue.details(rows.tolist())
         parts = []
         for one in sets:

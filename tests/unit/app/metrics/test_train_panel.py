@@ -15,6 +15,7 @@ from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import library_snapshot
+from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
 from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.training_curve import CurvePoint
@@ -299,6 +300,42 @@ def test_steps_follow_the_chosen_features(panel, context):
     raw = replace(LIBRARY.feature_sets[0], name="numbers", extractor="raw")
     context.state.set_library(replace(LIBRARY, metrics=(), feature_sets=(raw,)))
     assert panel._steps.currentText() == "standardise"
+
+
+def test_several_feature_sets_are_trained_as_on_the_command_line(panel, context, requests, jobs):
+    sets = [
+        FeatureSetFacts(name, extractor, 8, CASES, 0)
+        for name, extractor in (
+            ("shape", "mass"),
+            ("gabor", "gabor"),
+            ("encoder", "encoder"),
+            ("words", "visual_words"),
+            ("columns", "raw"),
+            ("gabor,encoder", "fusion"),
+        )
+    ]
+    context.state.set_library(replace(LIBRARY, feature_sets=tuple(sets)))
+    context.state.set_features("encoder")
+    assert panel._further.names == ["shape", "gabor"], (
+        "what gives no row of numbers for an image is not offered"
+    )
+    assert panel._further.isVisible()
+    panel._further._boxes["gabor"].click()
+    panel._further._boxes["shape"].click()
+    assert panel._steps.currentText() == "sets"
+    assert panel.features() == "shape,gabor,encoder"
+    context.state.set_features("gabor")
+    assert panel._further.names == ["shape", "encoder"]
+    panel._further._boxes["shape"].setChecked(False)
+    assert (panel.features(), panel._steps.currentText()) == ("gabor", "standardise,pca:200")
+    context.state.set_features("gabor,encoder")
+    assert panel._further.names == []
+    assert panel.features() == "gabor,encoder"
+    context.state.set_features("encoder")
+    panel._further._boxes["gabor"].click()
+    panel.train_button.click()
+    jobs.run_pending()
+    assert (requests[0].features, requests[0].steps) == ("gabor,encoder", "sets")
 
 
 def test_local_descriptors_need_a_codebook(panel, context):

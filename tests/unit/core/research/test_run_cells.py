@@ -13,6 +13,10 @@ from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.fuse_features import fused_features
+from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.images import striped_folder
 from tests.helpers.inline_runner import InlineRunner
 from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import table_library, write_table
@@ -218,3 +222,20 @@ def test_several_steps_are_separate_rows_and_ranks(tmp_path, table):
     names = {"lda, usual steps", "lda, standardise", "lda, none"}
     assert set(made["over_tables"][0]["ranks"]) == names
     assert {one["a"] for one in made["comparisons"]} < names
+
+
+def test_cells_on_a_fused_set_use_its_steps(tmp_path):
+    library = tmp_path / "lib"
+    import_source(striped_folder(tmp_path / "images", n=40), library)
+    extract_features(library, "pixels", settings={"size": 8}, name="small")
+    extract_features(library, "pixels", settings={"size": 12}, name="large")
+    assert fused_features(library, "small,large") == "small,large"
+    chosen = spec({"library": str(library), "features": "small,large"}, learners=("euclidean",), seed=3)
+    (row,) = document(measure(tmp_path / "e", chosen))["results"]
+    (alone,) = evaluate(
+        EvaluateRequest(("euclidean",), "bdm", library, None, "small,large", repeats=2, seed=3)
+    )["results"]
+    assert row["steps"] == alone["steps"] == "sets"
+    assert {name: score["values"] for name, score in row["scores"].items()} == {
+        name: score["values"] for name, score in alone["scores"].items()
+    }
