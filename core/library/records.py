@@ -19,6 +19,8 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 
 SUFFIX = ".semblance"
+#: Counts the cases without a finding, among the findings of a summary.
+NO_FINDING = "(none)"
 CATALOGUE = "catalogue.sqlite"
 #: The folder for files that can be computed again.
 DERIVED = "derived"
