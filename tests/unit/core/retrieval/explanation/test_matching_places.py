@@ -9,7 +9,7 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.image_reader import image_of
 from semblance.core.imaging.region import Region
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.exclude_groups import exclude_groups
+from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.retrieval.explanation import Grouping
@@ -49,7 +49,7 @@ def explain_places(name, query, case, *, learner="euclidean", without=(), region
         steps=chosen_steps("", name),
         feature_groups=[column.group for column in columns],
     )
-    grouping = Grouping(exclude_groups(metric, without))
+    grouping = Grouping(exclude_feature_groups(metric, without))
     seen = [
         ImageFeatures(image, region, extractor.extract(image, region).astype(np.float64))
         for image, region in zip((query, case), regions, strict=True)

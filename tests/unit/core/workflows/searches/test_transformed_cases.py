@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_groups import exclude_groups, explained_groups
+from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups, explained_groups
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.query import Query
@@ -105,7 +105,7 @@ def test_an_unknown_group_and_all_groups_are_refused(metric):
 def test_saved_and_loaded_it_leaves_the_same_out(metric, tmp_path):
     library, name = metric
     whole = open_metric(library, name).metric
-    blind = exclude_groups(whole, explained_groups(whole)[:2])
+    blind = exclude_feature_groups(whole, explained_groups(whole)[:2])
     save_metric(blind, tmp_path / "blind.zip")
     again = load_metric(tmp_path / "blind.zip")
     rows = np.random.default_rng(0).normal(size=(5, whole.n_features))
