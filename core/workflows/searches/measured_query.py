@@ -9,6 +9,7 @@ import numpy as np
 
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
+from semblance.core.workflows.searches.grouped_ranking import GroupedRanking, QueryComparison, group_ranking
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 _KEPT = "measured query"
@@ -21,16 +22,13 @@ class MeasuredQuery:
         self._loaded, self.query = loaded, query
         self._rows = np.arange(len(loaded.rows))
         self.distances: Matrix = loaded.index.distances(query.embedded, self._rows)
+        self._rankings: dict[tuple[bool, ...], GroupedRanking] = {}
 
     @classmethod
     def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
         """The one kept, or a new one where another query was asked last."""
         cached = loaded.cache.get(_KEPT)
-        if (
-            isinstance(cached, cls)
-            and cached.query.row == query.row
-            and np.array_equal(cached.query.embedded, query.embedded)
-        ):
+        if isinstance(cached, cls) and _is_same(cached.query, query):
             return cached
         created = loaded.cache[_KEPT] = cls(loaded, query)
         return created
@@ -39,6 +37,15 @@ class MeasuredQuery:
     def nbytes(self) -> int:
         """Bytes of what grows with the library."""
         return 2 * self.distances.nbytes
+
+    def ranking(self, compared: QueryComparison, count: int) -> GroupedRanking:
+        """The first ``count`` cases of ``compared``, which compares this query by the metric alone; the same for
+        every mark."""
+        search = compared.search
+        key = (search.hide_same_patient, search.group_duplicates, search.diverse > 0.0)
+        if key not in self._rankings:
+            self._rankings[key] = group_ranking(compared, count)
+        return self._rankings[key]
 
     def shifts(self, places: Sequence[int]) -> tuple[int, ...]:
         """By how many ranks each case, in the order it stands now, moved forward from where the metric has it.
@@ -63,3 +70,14 @@ class MeasuredQuery:
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.cumsum(others[order]) - others[order]
         return ranks
+
+
+def _is_same(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:
+    """Whether both ask the same, of one patient."""
+    arrays = ("embedded", "same_patient", "copies")
+    same = all(np.array_equal(_rows(getattr(one, name)), _rows(getattr(other, name))) for name in arrays)
+    return same and (one.row, one.patient, one.key) == (other.row, other.patient, other.key)
+
+
+def _rows(values: Matrix | Rows | None) -> Matrix | Rows:
+    return np.empty(0) if values is None else values

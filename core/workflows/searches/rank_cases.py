@@ -38,6 +38,7 @@ from semblance.core.workflows.searches.estimate import (
 )
 from semblance.core.workflows.searches.grouped_ranking import (
     GroupedCases,
+    GroupedRanking,
     QueryComparison,
     group_ranking,
     grouped_cases,
@@ -215,7 +216,7 @@ def _result(
     loaded, search = compared.loaded, compared.search
     found = group_ranking(compared, max(k, VOTERS))
     # Marks may follow the findings on screen: they have no part in what the findings say.
-    voting = found if marked is None else group_ranking(plain, VOTERS)
+    voting = found if marked is None else _ranking_without_marks(plain)
     voters = voting.places[:VOTERS].tolist()
     vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=compared.changed)
     order = shown_order(compared, found, k)
@@ -248,6 +249,13 @@ def _result(
         len(loaded.cases),
         NO_MARKS if marked is None else marked.marks,
     )
+
+
+def _ranking_without_marks(plain: QueryComparison) -> GroupedRanking:
+    """The cases that vote; measured once where the metric alone compares."""
+    if plain.index is not plain.loaded.index:
+        return group_ranking(plain, VOTERS)
+    return MeasuredQuery.of(plain.loaded, plain.query).ranking(plain, VOTERS)
 
 
 def _lines(
