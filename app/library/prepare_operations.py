@@ -16,6 +16,7 @@ from semblance.app.shell.state import Change
 from semblance.core.errors import SemblanceError
 from semblance.core.language import count_label, tr, tr_n, tr_name, translate
 from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.records import NO_FINDING
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.measuring_order import measure_first
 from semblance.core.workflows.library import import_and_prepare as import_workflow
@@ -27,6 +28,8 @@ from semblance.core.workflows.metrics.current_metric import set_current_metric
 
 #: Findings whose numbers of cases are named after an import.
 MAX_FINDINGS = 3
+#: The topic of the messages on a new library, what was imported, then which metric is current: the last is enough.
+NEW_LIBRARY = "new library"
 
 
 def import_and_prepare(
@@ -59,12 +62,17 @@ def import_and_prepare(
 
     def show_part(part: ImportResult | Preparation) -> None:
         if isinstance(part, ImportResult):
-            _report_import(context, source, library, part, actions)
+            _report_import(context, source, part, actions)
         else:
             view.show(part)
 
     def finish(result: PreparedImport) -> None:
-        view.finish(result.prepared, result.error)
+        view.finish(result.prepared, result.error if result.imported.cases > 1 else None)
+        if result.imported.cases == 1:
+            context.messages.info(
+                tr("{name} has one case: there is nothing to compare it with.", name=library.stem),
+                tr("Choose File > Add a folder to this library… to add more."),
+            )
 
     job.partial.connect(show_part)
     return context.follow(job, finish)
@@ -147,7 +155,7 @@ class _PreparationView(QObject):
             preparation.message,
             preparation.details,
             [*actions, *self._actions],
-            topic=_topic_of(self._path),
+            topic=NEW_LIBRARY,
         )
 
     def report_cancelled(self) -> None:
@@ -219,9 +227,7 @@ def _progress_of(preparation: Preparation) -> tuple[int, int, str, int]:
     )
 
 
-def _report_import(
-    context: Context, source: Path, library: Path, result: ImportResult, actions: Sequence[Action]
-) -> None:
+def _report_import(context: Context, source: Path, result: ImportResult, actions: Sequence[Action]) -> None:
     """Say what was recognised and imported, and how many files could not be read."""
     title = tr_name(get_importer(result.kind).title)
     known = (
@@ -229,10 +235,15 @@ def _report_import(
         if result.patients is None
         else tr_n("{n} patient", "{n} patients", result.patients)
     )
-    findings = sorted(result.findings.items(), key=lambda item: -item[1])
+    findings = sorted(
+        ((finding, n) for finding, n in result.findings.items() if finding != NO_FINDING),
+        key=lambda item: -item[1],
+    )
     counts = [count_label(n, finding) for finding, n in findings[:MAX_FINDINGS]]
     if len(findings) > MAX_FINDINGS:
         counts.append(tr("{n} more findings", n=len(findings) - MAX_FINDINGS))
+    if counts and (without := result.findings.get(NO_FINDING, 0)):
+        counts.append(tr("{n} not given", n=without))
     facts = [title, known]
     if result.added != result.cases:
         facts.append(
@@ -252,9 +263,4 @@ def _report_import(
         )
         context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
     else:
-        context.messages.info(what, notes, actions, topic=_topic_of(library))
-
-
-def _topic_of(library: Path) -> str:
-    """The topic of the messages that say how far a new library is; the last of them is enough."""
-    return f"progress of {library}"
+        context.messages.info(what, notes, actions, topic=NEW_LIBRARY)

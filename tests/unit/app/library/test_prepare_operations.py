@@ -3,7 +3,9 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from PIL import Image
 from PySide6.QtWidgets import QLabel
 
 from semblance.app.library import library_commands
@@ -17,7 +19,7 @@ from semblance.core.workflows.features.measuring_order import rows_to_measure_fi
 from semblance.core.workflows.library import prepare_library
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
-from tests.helpers.images import striped_folder
+from tests.helpers.images import striped_folder, stripes
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
 from tests.helpers.windows import open_window, wait_for
@@ -74,6 +76,22 @@ def test_a_panel_that_waits_for_the_preparation_says_so(monkeypatch, tmp_path):
         assert shown_in(empty)[0] == "Measuring the cases"
         go_on.set()
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
+        assert window.state.preparing is None
+
+
+def test_one_case_without_a_finding_is_no_error(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    Image.fromarray(stripes(np.random.default_rng(0), upright=True)).save(folder / "only.png")
+    with open_window() as window:
+        window.parts.commands.library.open_dropped(folder)
+        wait_for(window, lambda: len(window.context.messages.history) >= 2 and not window.jobs.active)
+        imported, alone = window.context.messages.history
+        assert imported.what == "Imported 1 case: no findings."
+        assert (alone.level, alone.what) == (
+            "info",
+            "images has one case: there is nothing to compare it with.",
+        )
         assert window.state.preparing is None
 
 
