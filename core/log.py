@@ -199,8 +199,8 @@ class _Redactor(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         arguments = record.args if isinstance(record.args, tuple) else (record.args,) if record.args else ()
-        kept = tuple(one if isinstance(one, (int, float)) else redact(one) for one in arguments)
-        text = str(record.msg) % kept if kept else str(record.msg)
+        safe = tuple(one if isinstance(one, (int, float)) else redact(one) for one in arguments)
+        text = str(record.msg) % safe if safe else str(record.msg)
         if record.exc_info and record.exc_info[1] is not None:
             text += "\n" + describe_failure(record.exc_info[1])
         if self._bare:

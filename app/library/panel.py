@@ -16,8 +16,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.library.prepare_operations import measure_visible
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import CaseGrid
@@ -38,6 +40,8 @@ from semblance.core.searches.query import Query
 #: Findings shown before the list scrolls.
 LISTED = 8
 GAP = 4
+#: Delay after scrolling before the visible cases are measured first.
+MEASURE_DELAY_MS = 300
 
 
 class LibraryPanel(Panel):
@@ -67,6 +71,8 @@ class LibraryPanel(Panel):
         self.grid.setAccessibleName(tr("Cases of the library"))
         self.grid.activated.connect(self._search_with)
         self.grid.menu_requested.connect(self.menu_requested)
+        self._measure_timer = one_shot(self, self._measure_visible, MEASURE_DELAY_MS)
+        self.grid.verticalScrollBar().valueChanged.connect(lambda _: self._measure_timer.start())
 
         self.search.down_pressed.connect(self._focus_cases)
         self.search.returnPressed.connect(self._focus_cases)
@@ -105,6 +111,12 @@ class LibraryPanel(Panel):
         self._set_view(context.settings.text("library_view", "list"))
         self.collapse_button.hide()
         self._refresh()
+
+    def _measure_visible(self) -> None:
+        """While the library is prepared, let the cases on screen be measured next."""
+        if self._state.preparing is not None and self._state.preparing == self._state.path:
+            model = self.grid.model()
+            measure_visible(self._context, [model.case_row(place) for place in self.grid.visible_places()])
 
     def focus_filter(self) -> None:
         """Move the keyboard to the filter field."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -9,13 +10,26 @@ from PySide6.QtCore import QObject
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job
+from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.messages import Action
-from semblance.core.language import tr
+from semblance.app.shell.state import Change
+from semblance.core.errors import SemblanceError
+from semblance.core.language import count_label, tr, tr_n, tr_name, translate
+from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.records import NO_FINDING
 from semblance.core.searches.query import Query
+from semblance.core.workflows.features.measuring_order import measure_first
+from semblance.core.workflows.library import import_and_prepare as import_workflow
 from semblance.core.workflows.library import prepare_library
+from semblance.core.workflows.library.import_and_prepare import PreparedImport
 from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.library.prepare_library import Preparation
+from semblance.core.workflows.metrics.current_metric import set_current_metric
+
+#: Findings whose numbers of cases are named after an import.
+MAX_FINDINGS = 3
+#: The topic of the messages on a new library, what was imported, then which metric is current: the last is enough.
+NEW_LIBRARY = "new library"
 
 
 def import_and_prepare(
@@ -25,37 +39,47 @@ def import_and_prepare(
     kind: str,
     *,
     identified: bool = False,
-    actions: tuple[Action, ...] = (),
+    actions: Sequence[Action] = (),
 ) -> Job:
-    """Import ``source`` into ``library``, show it while it grows, and prepare it for searching.
+    """Import ``source`` into ``library``, show the library while it grows, and prepare it for searching.
 
-    ``actions`` are offered beside the message that says what was imported, and the one that follows it.
+    The cases are measured and ranked while others are read. Afterwards a metric is trained; it becomes current only
+    if it is better on held-out patients, and a message says so. ``identified``: keep patient ids. ``actions`` are
+    offered beside the message about what was imported, and the one that replaces it.
     """
-
-    def prepare(result: ImportResult) -> None:
-        if result.cases:
-            prepare_for_searching(context, library, actions=actions)
-        else:
-            _end_preparing(context, library)
-
-    job = library_operations.import_source(
-        context, source, library, kind, prepare, identified=identified, actions=actions
+    job = context.jobs.run(
+        tr("Importing {name}", name=source.name),
+        import_workflow.import_and_prepare,
+        source,
+        library,
+        kind=kind,
+        identified=identified,
+        must_exist=context.state.path == library,
+        channel=f"prepare {library}",
     )
-    context.state.set_preparing(library)
-    for end in (job.failed, job.cancelled):
-        end.connect(lambda *_: _end_preparing(context, library))
-    return job
+    view = _PreparationView(context, library, job, actions)
+
+    def show_part(part: ImportResult | Preparation) -> None:
+        if isinstance(part, ImportResult):
+            _report_import(context, source, part, actions)
+        else:
+            view.show(part)
+
+    def finish(result: PreparedImport) -> None:
+        view.finish(result.prepared, result.error if result.imported.cases > 1 else None)
+        if result.imported.cases == 1:
+            context.messages.info(
+                tr("{name} has one case: there is nothing to compare it with.", name=library.stem),
+                tr("Choose File > Add a folder to this library… to add more."),
+            )
+
+    job.partial.connect(show_part)
+    return context.follow(job, finish)
 
 
-def prepare_for_searching(
-    context: Context, library: Path | None = None, *, actions: tuple[Action, ...] = ()
-) -> Job | None:
-    """Measure the cases of ``library`` (the open one), rank them as they are measured, and train a metric.
-
-    The trained metric becomes current only if it is better on held-out patients; a message says so. Cancelling
-    the job keeps what is finished, and the next call continues there. ``actions`` are offered beside that message,
-    which replaces the one on the import.
-    """
+def prepare_for_searching(context: Context, library: Path | None = None) -> Job | None:
+    """Measure the cases of ``library`` (the open one) that are not measured yet, rank them, and train a metric, as
+    :func:`import_and_prepare` does. Cancelling keeps what is finished, and the next call continues there."""
     path = library or context.state.path
     if path is None:
         return None
@@ -65,48 +89,54 @@ def prepare_for_searching(
         path,
         channel=f"prepare {path}",
     )
-    preparation = _PreparationView(context, path, job, actions)
-    job.partial.connect(preparation.show)
-    job.done.connect(preparation.finish)
-    job.failed.connect(context.messages.error)
-    job.cancelled.connect(preparation.report_cancelled)
-    context.state.set_preparing(path)
-    job.ended.connect(lambda: _end_preparing(context, path))
-    return job
+    view = _PreparationView(context, path, job, ())
+    job.partial.connect(view.show)
+    return context.follow(job, view.finish)
 
 
-def _end_preparing(context: Context, library: Path) -> None:
-    if context.state.preparing == library:
-        context.state.set_preparing(None)
+def measure_visible(context: Context, rows: Sequence[int]) -> None:
+    """Measure the cases with these catalogue rows next, because they are on screen. Quick."""
+    if context.state.path is not None:
+        context.jobs.run(
+            "", measure_first, context.state.path, list(rows), lane=Lane.READ, channel="measure", quiet=True
+        )
 
 
 class _PreparationView(QObject):
-    """Shows one preparation in the window: the growing ranking, then the metric that it made current."""
+    """Shows one preparation in the window: the growing library and ranking, then the metric that is current."""
 
-    def __init__(self, context: Context, path: Path, job: Job, actions: tuple[Action, ...]) -> None:
+    def __init__(self, context: Context, path: Path, job: Job, actions: Sequence[Action]) -> None:
         super().__init__(job)
         self._context, self._path, self._actions = context, path, actions
         #: What the window shows, and what it is to show once the library was read again.
         self._shown: Preparation | None = None
         self._next: Preparation | None = None
         self._is_reading = False
+        self._was_opened = context.state.path == path
+        context.state.on_change(Change.QUERY, self, self._measure_query)
+        job.cancelled.connect(self.report_cancelled)
+        job.ended.connect(self._end)
+        context.state.set_preparing(path)
 
     @property
     def _is_open(self) -> bool:
         return self._context.state.path == self._path
 
     def show(self, preparation: Preparation) -> None:
-        """Show that more cases can be ranked, or that another metric is current."""
+        """Show that there are more cases, that more can be ranked, or that another metric is current."""
         before = self._next or self._shown
-        news = (preparation.current, preparation.extracted, len(preparation.metrics))
-        if preparation.current and (
-            before is None or news != (before.current, before.extracted, len(before.metrics))
-        ):
+        if before is None or _progress_of(preparation) != _progress_of(before):
             self._next = preparation
             self._read()
 
-    def finish(self, preparation: Preparation) -> None:
-        """Show the last state and say which metric is current and why."""
+    def finish(self, preparation: Preparation | None, error: SemblanceError | None = None) -> None:
+        """Show all cases, and say which metric is current and why, or why the library could not be prepared."""
+        if error is not None:
+            self._context.messages.error(error)
+        if preparation is None:
+            if self._is_open:
+                library_operations.renew(self._context)
+            return
         self._next = preparation
         self._read()
         plain = preparation.metrics[0].name if preparation.metrics else ""
@@ -117,25 +147,31 @@ class _PreparationView(QObject):
             preparation.message,
             preparation.details,
             [*actions, *self._actions],
-            topic=library_operations.topic_of(self._path),
+            topic=NEW_LIBRARY,
         )
 
     def report_cancelled(self) -> None:
         """Say what a cancelled preparation left, and how to continue it."""
+        if not self._was_opened:
+            return
         if self._is_open:
             library_operations.renew(self._context)
         self._context.messages.info(
             tr("The preparation of {name} was cancelled.", name=self._path.stem),
-            tr("What was measured is kept. Metric > Prepare for searching continues it."),
+            tr("What was imported and measured is kept. Metric > Prepare for searching continues with it."),
             [(tr("Continue"), partial(prepare_for_searching, self._context, self._path))],
         )
 
     def _read(self) -> None:
         """Read the library again, unless that is under way: then once more after it."""
-        if self._is_reading or not self._is_open:
+        if self._is_reading:
             return
-        self._is_reading = True
-        library_operations.renew(self._context, self._rank)
+        if not self._was_opened:
+            self._was_opened = self._is_reading = True
+            library_operations.open_library(self._context, self._path, self._rank)
+        elif self._is_open:
+            self._is_reading = True
+            library_operations.renew(self._context, self._rank)
 
     def _rank(self) -> None:
         self._is_reading = False
@@ -146,15 +182,77 @@ class _PreparationView(QObject):
         before = self._shown.current if self._shown else ""
         self._shown = preparation
         # A metric that a person chose meanwhile stays.
-        if state.metric is None or before in ("", state.metric.name):
+        if preparation.current and (state.metric is None or before in ("", state.metric.name)):
             state.set_metric(preparation.current)
         if state.query is None and len(state.columns):
             search_operations.submit_query(self._context, Query(case=state.columns.ids[0]))
         elif state.metric is not None and state.metric.name == preparation.current:
             search_operations.rank(self._context)
 
+    def _measure_query(self) -> None:
+        """Measure the case that is the query before the others."""
+        state = self._context.state
+        index = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
+        if self._is_open and index >= 0:
+            measure_visible(self._context, [int(state.columns.case_row[index])])
+
+    def _end(self) -> None:
+        if self._context.state.preparing == self._path:
+            self._context.state.set_preparing(None)
+
     def _select(self, metric: str) -> None:
-        """Rank by ``metric`` from now on."""
-        if self._is_open:
-            self._context.state.set_metric(metric)
-            search_operations.rank(self._context)
+        """Rank by ``metric`` from now on, also after the next preparation."""
+        if not self._is_open:
+            return
+        job = self._context.jobs.run("", set_current_metric, self._path, metric, lane=Lane.READ, quiet=True)
+        job.failed.connect(self._context.messages.error)
+        self._context.state.set_metric(metric)
+        search_operations.rank(self._context)
+
+
+def _progress_of(preparation: Preparation) -> tuple[int, int, str, int]:
+    return (
+        preparation.imported,
+        preparation.extracted if preparation.current else 0,
+        preparation.current,
+        len(preparation.metrics),
+    )
+
+
+def _report_import(context: Context, source: Path, result: ImportResult, actions: Sequence[Action]) -> None:
+    """Say what was recognised and imported, and how many files could not be read."""
+    title = tr_name(get_importer(result.kind).title)
+    known = (
+        tr("patients unknown")
+        if result.patients is None
+        else tr_n("{n} patient", "{n} patients", result.patients)
+    )
+    findings = sorted(
+        ((finding, n) for finding, n in result.findings.items() if finding != NO_FINDING),
+        key=lambda item: -item[1],
+    )
+    counts = [count_label(n, finding) for finding, n in findings[:MAX_FINDINGS]]
+    if len(findings) > MAX_FINDINGS:
+        counts.append(tr("{n} more findings", n=len(findings) - MAX_FINDINGS))
+    if counts and (without := result.findings.get(NO_FINDING, 0)):
+        counts.append(tr("{n} not given", n=without))
+    facts = [title, known]
+    if result.added != result.cases:
+        facts.append(
+            tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
+        )
+    what = tr(
+        "Imported {cases}: {findings}.",
+        cases=tr_n("{n} case", "{n} cases", result.cases),
+        findings=", ".join(counts) or tr("no findings"),
+    )
+    notes = " ".join([f"{source.name}: {'; '.join(facts)}.", *map(translate, result.notes)])
+    if result.failed:
+        unreadable = tr_n(
+            "{n} file could not be read. File > Files that could not be read… gives the reason.",
+            "{n} files could not be read. File > Files that could not be read… lists each with its reason.",
+            len(result.failed),
+        )
+        context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
+    else:
+        context.messages.info(what, notes, actions, topic=NEW_LIBRARY)

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import QObject
-
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
-from semblance.app.shell.messages import Action
-from semblance.core.language import count_label, tr, tr_n, tr_name, translate
-from semblance.core.library.importers.registry import get_importer
+from semblance.core.language import tr
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
-from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
 from semblance.core.workflows.searches import saved_searches
 
-#: Findings whose numbers of cases are named after an import.
-MAX_FINDINGS = 3
 #: Callbacks for when the library has been read again, each with its path.
 _after_reload: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
 
@@ -111,131 +103,6 @@ def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Jo
         channel="recognise",
     )
     return context.follow(job, then)
-
-
-def import_source(
-    context: Context,
-    source: Path,
-    library: Path,
-    kind: str,
-    then: Callable[[ImportResult], None] | None = None,
-    *,
-    identified: bool = False,
-    actions: Sequence[Action] = (),
-) -> Job:
-    """Import ``source`` into ``library`` in the background, and show the library while it grows.
-
-    ``identified``: keep patient ids. ``actions`` are offered beside the message about what was imported.
-    """
-    job = context.jobs.run(
-        tr("Importing {name}", name=source.name),
-        import_workflow.import_source,
-        source,
-        library,
-        kind=kind,
-        identified=identified,
-        must_exist=context.state.path == library,
-        channel=f"import {library}",
-    )
-    refresh = _GrowingLibrary(context, library, job)
-
-    def show(result: ImportResult) -> None:
-        _report_import(context, source, library, result, actions)
-        refresh.finish(partial(then, result) if then is not None else None)
-
-    return context.follow(job, show)
-
-
-class _GrowingLibrary(QObject):
-    """Shows a library while ``job`` adds cases to it: opens it once, and reads it again, one reading at a time."""
-
-    def __init__(self, context: Context, path: Path, job: Job) -> None:
-        super().__init__(job)
-        self._context, self._path = context, path
-        self._was_opened = context.state.path == path
-        self._is_reading = self._has_more = False
-        self._then: Callable[[], None] | None = None
-        job.partial.connect(self.refresh)
-        job.cancelled.connect(self.report_cancelled)
-
-    def refresh(self, _: object = None) -> None:
-        """Show the cases that are in the library now; while it is being read, once more after that."""
-        self._has_more = True
-        if not self._is_reading:
-            self._read()
-
-    def finish(self, then: Callable[[], None] | None) -> None:
-        """Show all cases, then call ``then``, also if another library was opened meanwhile."""
-        self._then = then
-        self.refresh()
-
-    def report_cancelled(self) -> None:
-        """Show and say what a cancelled import left."""
-        if self._was_opened:
-            self.refresh()
-            self._context.messages.info(
-                tr("The import into {name} was cancelled.", name=self._path.stem),
-                tr("The cases imported so far stay. Import the same source again to continue."),
-            )
-
-    def _read(self) -> None:
-        self._is_reading, self._has_more = True, False
-        if not self._was_opened:
-            self._was_opened = True
-            open_library(self._context, self._path, self._end_reading)
-        elif self._context.state.path == self._path:
-            renew(self._context, self._end_reading)
-        else:
-            self._end_reading()
-
-    def _end_reading(self) -> None:
-        self._is_reading = False
-        if self._has_more and self._context.state.path == self._path:
-            self._read()
-        elif self._then is not None:
-            then, self._then = self._then, None
-            then()
-
-
-def _report_import(
-    context: Context, source: Path, library: Path, result: ImportResult, actions: Sequence[Action]
-) -> None:
-    """Say what was recognised and imported, and how many files could not be read."""
-    title = tr_name(get_importer(result.kind).title)
-    known = (
-        tr("patients unknown")
-        if result.patients is None
-        else tr_n("{n} patient", "{n} patients", result.patients)
-    )
-    findings = sorted(result.findings.items(), key=lambda item: -item[1])
-    counts = [count_label(n, finding) for finding, n in findings[:MAX_FINDINGS]]
-    if len(findings) > MAX_FINDINGS:
-        counts.append(tr("{n} more findings", n=len(findings) - MAX_FINDINGS))
-    facts = [title, known]
-    if result.added != result.cases:
-        facts.append(
-            tr("{added:,} added, {unchanged:,} unchanged", added=result.added, unchanged=result.unchanged)
-        )
-    what = tr(
-        "Imported {cases}: {findings}.",
-        cases=tr_n("{n} case", "{n} cases", result.cases),
-        findings=", ".join(counts) or tr("no findings"),
-    )
-    notes = " ".join([f"{source.name}: {'; '.join(facts)}.", *map(translate, result.notes)])
-    if result.failed:
-        unreadable = tr_n(
-            "{n} file could not be read. File > Files that could not be read… gives the reason.",
-            "{n} files could not be read. File > Files that could not be read… lists each with its reason.",
-            len(result.failed),
-        )
-        context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
-    else:
-        context.messages.info(what, notes, actions, topic=topic_of(library))
-
-
-def topic_of(library: Path) -> str:
-    """The topic of the messages that say how far a new library is; the last of them is enough."""
-    return f"progress of {library}"
 
 
 def relink(context: Context, folder: Path) -> None:

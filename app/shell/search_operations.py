@@ -112,10 +112,10 @@ def find_differences(context: Context, cases: Sequence[str], then: Callable[[lis
 def show_last_search(context: Context, found: ReopenedSearch) -> None:
     """Show the last search of the library and rank it if it has no stored ranking."""
     restore_search(context, found)
-    if found.asked is not None:
-        context.state.set_ranked_search(found.asked)
+    if found.ranked_search is not None:
+        context.state.set_ranked_search(found.ranked_search)
     context.state.restore_view(found.view)
-    if found.asked is None:
+    if found.ranked_search is None:
         rank(context)
     if found.notes:
         context.messages.warning(

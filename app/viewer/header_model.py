@@ -50,9 +50,9 @@ class HeaderModel(QAbstractTableModel):
         return "\t".join((line.tag, _INDENT * line.depth + line.name, line.vr, self.value(line)))
 
     def _apply(self) -> None:
-        words = self._search_text.casefold().split()
+        terms = self._search_text.casefold().split()
         self.beginResetModel()
-        self.found = [line for line in self._lines if all(word in self._text(line) for word in words)]
+        self.found = [line for line in self._lines if all(word in self._text(line) for word in terms)]
         self.endResetModel()
 
     def _text(self, line: HeaderLine) -> str:

@@ -74,7 +74,7 @@ def displayed_edges(edges: Edges, orientation: Orientation) -> Edges:
     stored = {(-1, 0): edges[0], (0, -1): edges[1], (1, 0): edges[2], (0, 1): edges[3]}
     left, top, right, bottom = (
         stored[round(way[0]), round(way[1])]
-        for way in (orientation.direction(*seen) for seen in ((-1, 0), (0, -1), (1, 0), (0, 1)))
+        for way in (orientation.direction(*axis) for axis in ((-1, 0), (0, -1), (1, 0), (0, 1)))
     )
     return left, top, right, bottom
 

@@ -93,8 +93,8 @@ class ProgressLine(QWidget):
         self._stop = _button("stop", tr("Stop and keep the best so far"), self.stop_requested)
         self._cancel = _button("close", tr("Cancel"), self.cancel_requested)
         # Shown without a parent a button would be a window for a moment.
-        for button, wanted in ((self._pause, can_pause), (self._stop, can_stop)):
-            if not wanted:
+        for button, callback in ((self._pause, can_pause), (self._stop, can_stop)):
+            if not callback:
                 button.hide()
         self._title.setMinimumHeight(theme().px(26))
         row = QHBoxLayout()
@@ -169,12 +169,12 @@ def time_left(seconds: float) -> str:
     )
 
 
-def _button(name: str, tip: str, wanted: object) -> QToolButton:
+def _button(name: str, tip: str, callback: object) -> QToolButton:
     button = QToolButton()
     button.setIcon(icon(name))
     button.setIconSize(QSize(theme().px(14), theme().px(14)))
     button.setToolTip(tip)
     button.setAccessibleName(tip)
-    button.clicked.connect(wanted)
+    button.clicked.connect(callback)
     set_look(button, view=True)
     return button

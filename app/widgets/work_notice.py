@@ -9,7 +9,7 @@ from semblance.core.language import tr
 def extraction_message(state: State) -> tuple[str, str] | None:
     """Title and text while features are extracted, or the open library is prepared; ``None`` otherwise."""
     if state.preparing is not None and state.preparing == state.path:
-        return tr("Measuring the cases"), tr("Similar cases appear as soon as the first ones are measured.")
+        return tr("Measuring the cases"), tr("Results appear as soon as the first ones are measured.")
     if state.extracting:
         return tr("Extracting features"), tr(
             "{name} of {n:,} cases. Train a metric when they are done.",

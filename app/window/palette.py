@@ -191,8 +191,8 @@ class CommandPalette(QWidget):
         count, row = self._model.rowCount(), theme().px(_ROW)
         self._no_match.setVisible(not count)
         self.list.setVisible(bool(count))
-        room = max(3, (self._window.height() - 2 * TOP - theme().px(90)) // row)
-        self.list.setFixedHeight(min(count, ROWS, room) * row)
+        space = max(3, (self._window.height() - 2 * TOP - theme().px(90)) // row)
+        self.list.setFixedHeight(min(count, ROWS, space) * row)
         width = min(theme().px(WIDTH), self._window.width() - 32)
         self._panel.setFixedWidth(width)
         self._panel.adjustSize()
@@ -253,11 +253,15 @@ class _CommandDelegate(QStyledItemDelegate):
         right = at.right() - 17
         face = text_cache(SMALL)
         if entry.shortcut:
-            room = int(face.width(entry.shortcut)) + 2
+            space = int(face.width(entry.shortcut)) + 2
             face.draw(
-                painter, QRect(right - room, at.y(), room, at.height()), entry.shortcut, tokens.second, RIGHT
+                painter,
+                QRect(right - space, at.y(), space, at.height()),
+                entry.shortcut,
+                tokens.second,
+                RIGHT,
             )
-            right -= room + 12
+            right -= space + 12
         left = 30 + tokens.px(16)
         x = self._text(painter, QRect(at.x() + left, at.y(), right - at.x() - left, at.height()), match)
         where = QRect(x + 10, at.y(), max(0, right - x - 10), at.height())

@@ -35,8 +35,8 @@ class PanelFocus:
     def to_library(self) -> None:
         """Focus the cases of the library and expand the panel. In a narrow window a second call collapses it."""
         # A collapsed list may still have the focus.
-        seen = not self._layout.docks["library"].collapsed
-        if self._layout.is_narrow and seen and self._panels.library.grid.hasFocus():
+        is_open = not self._layout.docks["library"].collapsed
+        if self._layout.is_narrow and is_open and self._panels.library.grid.hasFocus():
             self._layout.collapse_library()
             return
         self._full.leave()

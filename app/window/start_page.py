@@ -169,9 +169,9 @@ class StartPage(QScrollArea):
     def _lay_out(self) -> None:
         self._cards.setContentsMargins(0, 0, 0, 0)
         self._cards.setSpacing(16)
-        words = QPushButton(tr("What is a metric? What is a finding? Open the glossary"))
-        words.clicked.connect(self.glossary_requested)
-        set_look(words, link=True)
+        glossary_link = QPushButton(tr("What is a metric? What is a finding? Open the glossary"))
+        glossary_link.clicked.connect(self.glossary_requested)
+        set_look(glossary_link, link=True)
         lower = QGridLayout()
         lower.setContentsMargins(0, 0, 0, 0)
         lower.setHorizontalSpacing(16)
@@ -179,7 +179,7 @@ class StartPage(QScrollArea):
         lower.setColumnStretch(0, 1)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
         lower.addWidget(_label(tr("Recent"), "title"), 0, 0)
-        lower.addWidget(words, 0, 1, right)
+        lower.addWidget(glossary_link, 0, 1, right)
         lower.addLayout(self._recent, 1, 0)
         lower.addWidget(_label(tr("F1 opens help for any panel"), "third"), 1, 1, right)
         column = vbox(self._column, margins=(0, 24, 0, 24))

@@ -39,14 +39,14 @@ _BEFORE, _BETWEEN = 8, 6
 
 def with_mnemonics(titles: Iterable[str]) -> list[str]:
     """``titles`` with ``&`` before the first letter that no earlier title uses."""
-    taken: set[str] = set()
+    used: set[str] = set()
     marked = []
     for title in titles:
-        place = next((i for i, c in enumerate(title) if c.isalnum() and c.lower() not in taken), None)
+        place = next((i for i, c in enumerate(title) if c.isalnum() and c.lower() not in used), None)
         if place is None:
             marked.append(title)
         else:
-            taken.add(title[place].lower())
+            used.add(title[place].lower())
             marked.append(f"{title[:place]}&{title[place:]}")
     return marked
 

@@ -142,9 +142,9 @@ class Film:
         placed = [self.where(outline) for outline in outlines]
         every = np.concatenate(placed)
         # A border beyond the film keeps shapes that run off it open: no edge is seen where there is none.
-        room = 12
-        left, top = np.maximum(np.floor(every.min(0)).astype(int) - 2, -room)
-        right, bottom = np.minimum(np.ceil(every.max(0)).astype(int) + 3, [width + room, height + room])
+        margin = 12
+        left, top = np.maximum(np.floor(every.min(0)).astype(int) - 2, -margin)
+        right, bottom = np.minimum(np.ceil(every.max(0)).astype(int) + 3, [width + margin, height + margin])
         empty = np.zeros((0, 0), dtype=np.float32)
         if right <= max(left, 0) or bottom <= max(top, 0) or left >= width or top >= height:
             return None, empty, empty
@@ -156,7 +156,7 @@ class Film:
         reduced: Field = np.asarray(canvas.reduce(_FINER), dtype=np.float32) / np.float32(255)
         edged: Field = np.pad(reduced, 1)
         for side, open_ended in enumerate(
-            (top <= -room, bottom >= height + room, left <= -room, right >= width + room)
+            (top <= -margin, bottom >= height + margin, left <= -margin, right >= width + margin)
         ):
             if open_ended:
                 _extend(edged, side)

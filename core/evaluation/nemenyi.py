@@ -43,7 +43,7 @@ def indistinguishable_groups(ranks: Mapping[str, float], distance: float) -> tup
 
 
 def nemenyi_json(test: Friedman, alpha: float = ALPHA) -> dict[str, Any]:
-    """The ``critical_difference`` at ``alpha`` and the groups ``alike`` of a test's average ranks."""
+    """The ``critical_difference`` at ``alpha`` and the groups ``groups`` of a test's average ranks."""
     distance = critical_difference(len(test.ranks), test.tables, alpha)
-    alike = [list(group) for group in indistinguishable_groups(test.ranks, distance)]
-    return {"alpha": alpha, "critical_difference": distance, "alike": alike}
+    groups = [list(group) for group in indistinguishable_groups(test.ranks, distance)]
+    return {"alpha": alpha, "critical_difference": distance, "alike": groups}

@@ -49,11 +49,11 @@ def edge_directions(grey: Floats, weak: float, strong: float) -> Floats:
     own = around[found]
     # On a plateau of two equal pixels exactly one is kept.
     crest = (own >= around[found - step]) & (own > around[found + step])
-    kept = found[crest]
+    crest_pixels = found[crest]
     lines = np.zeros(strength.shape, dtype=bool)
-    lines.ravel()[kept] = True
+    lines.ravel()[crest_pixels] = True
     labels, count = ndimage.label(lines, structure=np.ones((3, 3), dtype=int))
-    of_pixel = labels.ravel()[kept]
+    of_pixel = labels.ravel()[crest_pixels]
     firm = np.zeros(count + 1, dtype=bool)
     firm[of_pixel[own[crest] >= strong * strong]] = True
     chosen = firm[of_pixel]

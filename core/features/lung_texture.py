@@ -142,9 +142,9 @@ def runs(levels: Levels, inside: Mask) -> tuple[Levels, Levels]:
         of_line = line.ravel()[order]
         starts = np.flatnonzero(np.concatenate([[True], (np.diff(along) != 0) | (np.diff(of_line) != 0)]))
         length = np.diff(np.concatenate([starts, [len(along)]]))
-        kept = along[starts] >= 0
-        found.append(along[starts][kept])
-        lengths.append(length[kept])
+        is_start = along[starts] >= 0
+        found.append(along[starts][is_start])
+        lengths.append(length[is_start])
     return np.concatenate(found), np.concatenate(lengths)
 
 

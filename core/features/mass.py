@@ -217,8 +217,8 @@ def fourier_factor(points: Floats) -> float:
     size = np.abs(np.fft.fft(points[:, 0] + 1j * points[:, 1]))
     count = len(points)
     order = np.fft.fftfreq(count, 1 / count)
-    kept = order != 0
-    return float(1 - (size[kept] / np.abs(order[kept])).sum() / size[kept].sum())
+    nonzero = order != 0
+    return float(1 - (size[nonzero] / np.abs(order[nonzero])).sum() / size[nonzero].sum())
 
 
 def entropy(counts: npt.NDArray[np.intp]) -> float:
@@ -469,8 +469,8 @@ class Mass(Extractor):
 
     def _mass(self, image: Image, region: Region) -> Region:
         rough = region.outline is None or isinstance(region.outline, Ellipse)
-        wanted = self.settings["segment"]
-        return segment_in(image, region) if wanted == "always" or (wanted == "auto" and rough) else region
+        segment = self.settings["segment"]
+        return segment_in(image, region) if segment == "always" or (segment == "auto" and rough) else region
 
 
 def _with_surround(mass: Region) -> Region:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -147,26 +148,26 @@ class Session:
                 ),
                 "Export it with an input of type float.",
             )
-        told, settings = list(one.shape), self._settings
+        declared, settings = list(one.shape), self._settings
         sides = (settings.height, settings.width)
-        wanted = [settings.channels, *sides] if settings.layout == "NCHW" else [*sides, settings.channels]
-        agrees = len(told) == 4 and all(
+        expected = [settings.channels, *sides] if settings.layout == "NCHW" else [*sides, settings.channels]
+        agrees = len(declared) == 4 and all(
             not isinstance(side, int) or side in (want, -1)
-            for side, want in zip(told[1:], wanted, strict=True)
+            for side, want in zip(declared[1:], expected, strict=True)
         )
         if not agrees:
-            shape = " x ".join(str(side) if isinstance(side, int) else "any" for side in told)
+            shape = " x ".join(str(side) if isinstance(side, int) else "any" for side in declared)
             raise BadInput(
                 tr_lazy(
                     "The encoder '{model}' takes {shape}, its settings say {layout} with {str}.",
                     model=self._model,
                     shape=shape,
                     layout=settings.layout,
-                    str=" x ".join(map(str, wanted)),
+                    str=" x ".join(map(str, expected)),
                 ),
                 "Correct 'input_size', 'channels' or 'layout' in its settings.",
             )
-        fixed = told[0] if isinstance(told[0], int) and told[0] > 0 else 0
+        fixed = declared[0] if isinstance(declared[0], int) and declared[0] > 0 else 0
         if fixed > _MOST_IMAGES:
             raise BadInput(
                 tr_lazy(
@@ -206,6 +207,9 @@ class Session:
 
 
 def _load(model: Path) -> Any:
+    # Read when onnxruntime is loaded. Without them it writes a device ID into the user's cache and reports each process
+    # to its maker before disable_telemetry_events can be called.
+    os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
     try:
         import onnxruntime
     except ImportError:

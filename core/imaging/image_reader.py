@@ -287,9 +287,9 @@ class ImageReader:
         cached = self._arrays.get(key)
         if cached is None or cached[0] != stamp:
             whole = file.read(array)
-            room = MAX_ARRAY_BYTES - whole.nbytes
+            available = MAX_ARRAY_BYTES - whole.nbytes
             self._arrays.pop(key, None)
-            while self._arrays and sum(other.nbytes for _, other in self._arrays.values()) > room:
+            while self._arrays and sum(other.nbytes for _, other in self._arrays.values()) > available:
                 self._arrays.popitem(last=False)
             self._arrays[key] = (stamp, whole)
         else:
@@ -334,8 +334,8 @@ class ImageReader:
 
 def shown_slice(depth: int, region: Region | None = None) -> int:
     """Which of ``depth`` slices stands for the volume: the middle of ``region``, else of all of them."""
-    wanted = None if region is None else region.middle_slice
-    return depth // 2 if wanted is None else min(max(wanted, 0), depth - 1)
+    middle = None if region is None else region.middle_slice
+    return depth // 2 if middle is None else min(max(middle, 0), depth - 1)
 
 
 def open_image(where: str | Path | ImageAddress, region: Region | None = None) -> Image:

@@ -144,8 +144,8 @@ class MaskOutline(Outline):
         top, left = max(0, down), max(0, right)
         bottom, end = min(height, down + rows), min(width, right + columns)
         if bottom > top and end > left:
-            kept = self.voxels()[:, top - down : bottom - down, left - right : end - right]
-            out[:, top:bottom, left:end] = kept
+            inside = self.voxels()[:, top - down : bottom - down, left - right : end - right]
+            out[:, top:bottom, left:end] = inside
         return MaskOutline.of(out)
 
     def resized(self, wide: float, high: float, width: int, height: int) -> MaskOutline:

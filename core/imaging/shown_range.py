@@ -51,7 +51,7 @@ def first_window(image: Image) -> tuple[float, float] | None:
         return image.values.windows[0].low, image.values.windows[0].high
     if image.values.unit == "HU":
         part = image.body_part.upper()
-        return next((edges for words, edges in CT_WINDOWS if any(word in part for word in words)), None)
+        return next((edges for terms, edges in CT_WINDOWS if any(word in part for word in terms)), None)
     return None
 
 

@@ -11,12 +11,12 @@ def finding_letters(findings: Sequence[str]) -> dict[str, str]:
 
     Earlier findings choose first. When every letter and digit is used, two characters follow.
     """
-    taken: set[str] = set()
+    used: set[str] = set()
     letters: dict[str, str] = {}
     for finding in findings:
         if finding not in letters:
-            letters[finding] = next(letter for letter in _candidates(finding) if letter not in taken)
-            taken.add(letters[finding])
+            letters[finding] = next(letter for letter in _candidates(finding) if letter not in used)
+            used.add(letters[finding])
     return letters
 
 

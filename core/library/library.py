@@ -26,7 +26,15 @@ from semblance.core.library.database import create_tables, disk_is_full, not_wri
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.pseudonyms import pseudonyms_of
-from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, MetricRecord, now
+from semblance.core.library.records import (
+    CATALOGUE,
+    DERIVED,
+    METRIC_FILE,
+    NO_FINDING,
+    SUFFIX,
+    MetricRecord,
+    now,
+)
 from semblance.core.library.schema import metrics, searches
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
@@ -307,7 +315,7 @@ class Library:
         unknown = findings.pop("", 0)
         ordered: dict[str, int] = dict(sorted(findings.items()))
         if unknown:
-            ordered["(none)"] = unknown
+            ordered[NO_FINDING] = unknown
         return {
             "library": str(self.path),
             "kinds": sorted({source.kind for source in self.catalogue.sources()}),

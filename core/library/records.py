@@ -19,6 +19,8 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 
 SUFFIX = ".semblance"
+#: Counts the cases without a finding, among the findings of a summary.
+NO_FINDING = "(none)"
 CATALOGUE = "catalogue.sqlite"
 #: The folder for files that can be computed again.
 DERIVED = "derived"
@@ -222,9 +224,9 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
-def unique_name(base: str, taken: Sequence[str]) -> str:
-    """``base``, or ``base 2``, ``base 3`` ... when it is among the names ``taken``."""
+def unique_name(base: str, existing: Sequence[str]) -> str:
+    """``base``, or ``base 2``, ``base 3`` ... when it is among the names ``existing``."""
     name, number = base, 2
-    while name in taken:
+    while name in existing:
         name, number = f"{base} {number}", number + 1
     return name

@@ -28,13 +28,14 @@ from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.library.import_and_prepare import import_and_prepare
+from semblance.core.workflows.library.prepare_library import Preparation
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 
 class UntilRanked(Reporter):
     seconds = 0.0
 
     def partial(self, preparation):
-        if preparation.provisional and not self.seconds:
+        if isinstance(preparation, Preparation) and preparation.provisional and not self.seconds:
             with open_library(library) as opened:
                 case = opened.catalogue.all_cases()[0].case_id
             assert nearest_cases(library, preparation.current, Query(case=case)).ranked

@@ -68,8 +68,8 @@ def _timer(folder: Path) -> list[dict[str, Any]]:
 def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
     from PySide6.QtCore import QEventLoop, Qt, QTimer
 
+    from semblance.app.library.prepare_operations import import_and_prepare
     from semblance.app.metrics import train_metric as training
-    from semblance.app.shell import library_operations as libraries
     from semblance.app.shell import search_operations
     from semblance.core.searches.query import Query
     from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -85,7 +85,7 @@ def _busy_minute(window: Any, library: Path, arriving: Path) -> list[float]:
 
     rounds = {"rounds": 2000}
     training.train(context, TrainRequest("bdm_v", "Busy", settings=rounds), "Busy", 2000)
-    libraries.import_source(context, arriving, library, "folder")
+    import_and_prepare(context, arriving, library, "folder")
     timer = QTimer()
     timer.setTimerType(Qt.TimerType.PreciseTimer)
     timer.timeout.connect(tick)

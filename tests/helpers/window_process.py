@@ -90,6 +90,7 @@ def _window_state(window: MainWindow) -> dict[str, Any]:
 
 
 def main() -> None:
+    from semblance.app.library.prepare_operations import import_and_prepare
     from semblance.app.metrics import train_metric
     from semblance.app.program import make_application
     from semblance.app.screenshot import settle
@@ -122,7 +123,7 @@ def main() -> None:
     commands = {
         "open": lambda path: window.open_library(Path(path)),
         "close": lambda: libraries.close_library(context),
-        "import": lambda source: libraries.import_source(context, Path(source), window.state.path, "auto"),
+        "import": lambda source: import_and_prepare(context, Path(source), window.state.path, "auto"),
         "ask": ask,
         "judge": judge,
         "train": train,

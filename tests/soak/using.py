@@ -10,12 +10,12 @@ from PySide6.QtCore import QElapsedTimer, Qt
 from PySide6.QtTest import QTest
 
 from semblance.app.evaluation.panel import OVERVIEW
+from semblance.app.library.prepare_operations import import_and_prepare
 from semblance.app.metrics import train_metric
 from semblance.app.reports import report_operations
 from semblance.app.screenshot import settle, turn
 from semblance.app.search.feedback import examples, refine_metric
 from semblance.app.search.saved import saved_searches
-from semblance.app.shell import library_operations as libraries
 from semblance.app.shell import search_operations
 from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
@@ -67,7 +67,7 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     _keep(window, ids)
     search_operations.submit_query(context, Query(image=made / "files" / "image.png"))
     settle(window)
-    libraries.import_source(context, made / "images", library, "auto")
+    import_and_prepare(context, made / "images", library, "auto")
     settle(window)
     search_operations.submit_query(context, Query(case=ids[0]))
     settle(window)

@@ -323,8 +323,8 @@ def _facts(library_map: LibraryMap) -> str:
         if library_map.kind != NEIGHBOURS:
             return tr("preview")
         return tr("round {done:,} of {total:,}", done=library_map.done, total=library_map.total)
-    if library_map.kept is not None:
-        return tr("{share:.0%} of the 10 nearest preserved", share=library_map.kept).replace("%", " %")
+    if library_map.preserved is not None:
+        return tr("{share:.0%} of the 10 nearest preserved", share=library_map.preserved).replace("%", " %")
     return tr_n("{n} case", "{n} cases", len(library_map.rows))
 
 

@@ -180,9 +180,9 @@ class ComparePage(FullPage):
         if not self._ranked and self.isVisible():
             self.closed.emit()
         elif shown is not None and self.isVisible():
-            self._keep_case(shown)
+            self._store_case(shown)
 
-    def _keep_case(self, case_row: int) -> None:
+    def _store_case(self, case_row: int) -> None:
         """Stay at the same case when marks have moved it. After "less like this", or if it is not ranked any more,
         go on to the case that has its rank now."""
         rows = [case.row for case in self._ranked]

@@ -153,7 +153,7 @@ def reopen(context: Context, name: str) -> Job | None:
 def show_reopened(context: Context, found: ReopenedSearch) -> None:
     """Show a reopened search in the window."""
     search_operations.restore_search(context, found)
-    context.state.set_ranked_search(found.asked)
+    context.state.set_ranked_search(found.ranked_search)
     context.state.restore_view(found.view)
     if found.notes:
         again = "" if found.is_current else tr("Choose Search > Search again (F5) to update it.")

@@ -261,12 +261,12 @@ class RankingPanel(Panel):
         indices = np.array([columns.index_of_row(row[0]) for row in rows], dtype=np.intp)
         present = indices >= 0
         numbers = np.array(rows, dtype=np.float64).reshape(-1, 5)[present]
-        distances, (alike, ranks, shifts) = numbers[:, 1], numbers[:, 2:].T.astype(np.int64)
+        distances, (group_sizes, ranks, shifts) = numbers[:, 1], numbers[:, 2:].T.astype(np.int64)
         return CaseModel(
             columns,
             indices[present],
             distances,
-            alike,
+            group_sizes,
             ranks,
             shifts if any(case_shifts) else None,
             full_distance=_bar_maximum(distances),

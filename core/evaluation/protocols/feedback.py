@@ -61,14 +61,14 @@ class FeedbackProtocol(SplitProtocol):
         wrong, most, cases = (self.settings[name] for name in ("wrong", "queries", "cases"))
         assert isinstance(wrong, float) and isinstance(most, int) and isinstance(cases, int)
         search = _SimulatedSearch(trial, wrong)
-        asked = search.queries(most, cases)
-        with_marks, without = np.empty((2, len(asked), len(JUDGED)))
-        for place, query in enumerate(asked.tolist()):
+        queries = search.queries(most, cases)
+        with_marks, without = np.empty((2, len(queries), len(JUDGED)))
+        for place, query in enumerate(queries.tolist()):
             trial.reporter.check_cancelled()
             with_marks[place], without[place] = search.precision(query)
         scores: dict[str, float] = {}
         intervals = {}
-        low_high = over_queries(with_marks, seed=trial.split.seed, groups=search.patients_of(asked))
+        low_high = over_queries(with_marks, seed=trial.split.seed, groups=search.patients_of(queries))
         for place, n in enumerate(JUDGED):
             name = f"{SCORE}:{n}"
             scores[name] = float(with_marks[:, place].mean())
@@ -76,7 +76,9 @@ class FeedbackProtocol(SplitProtocol):
             if n:
                 scores[f"{name}:no_feedback"] = float(without[:, place].mean())
                 scores[f"gain@{RANK}:{n}"] = scores[name] - scores[f"{name}:no_feedback"]
-        return Measured(scores, intervals=intervals, queries=Queries(f"{SCORE}:20", asked, with_marks[:, -1]))
+        return Measured(
+            scores, intervals=intervals, queries=Queries(f"{SCORE}:20", queries, with_marks[:, -1])
+        )
 
 
 class _SimulatedSearch:

@@ -98,7 +98,7 @@ def _online_scores(trial: Trial) -> tuple[dict[str, float], dict[str, Vector]]:
     loss = np.array([point.objective for point in trial.points])
     ranks = np.array([float(_rank(point.distance)) for point in trial.points])
     scores = {
-        "predictive_loss": model.mistakes / model.seen,
+        "predictive_loss": model.mistakes / model.n_pairs,
         "updates": float(model.updates),
         "effective_dimension": float(ranks[-1]),
     }

@@ -97,8 +97,8 @@ class Encoder(Extractor):
         """
         from PIL import Image as PILImage
 
-        seen = _bytes(_square(as_shown(image), region, self._margin))
-        small = PILImage.fromarray(seen).resize((SIDE, SIDE), PILImage.Resampling.BICUBIC)
+        pixels = _bytes(_square(as_shown(image), region, self._margin))
+        small = PILImage.fromarray(pixels).resize((SIDE, SIDE), PILImage.Resampling.BICUBIC)
         pixels = np.asarray(small)
         return pixels if pixels.ndim == 3 else np.repeat(pixels[:, :, np.newaxis], 3, axis=2)
 

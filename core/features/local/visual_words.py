@@ -102,15 +102,15 @@ class VisualWords(Extractor):
 def sift(grey: Doubles, inside: npt.NDArray[np.bool_], points: int) -> npt.NDArray[np.uint8]:
     """(p, 128), p <= points: descriptors at interest points and then on the grid, of (h, w) in 0..1."""
     detector, found, flat = _keypoints(grey, inside, points)
-    kept = np.flatnonzero(~flat)
+    usable = np.flatnonzero(~flat)
     descriptors = np.zeros((len(found.sigmas), PACKING.values), dtype=np.uint8)
-    if len(kept):
-        described = found.only(kept)
+    if len(usable):
+        described = found.only(usable)
         detector.positions, detector.scales = described.positions, described.scales
         detector.sigmas, detector.orientations = described.sigmas, described.orientations
         detector.octaves = described.octaves
         detector.extract(grey)
-        descriptors[kept] = detector.descriptors
+        descriptors[usable] = detector.descriptors
     return descriptors
 
 

@@ -108,9 +108,9 @@ class ColonWall:
         beside = ndimage.binary_dilation(self.air, iterations=_BESIDE_AIR)
         labels, count = ndimage.label(tagged)
         touching = np.unique(labels[beside & tagged])
-        kept = np.zeros(count + 1, dtype=np.bool_)
-        kept[touching[touching > 0]] = True
-        stool: Mask = kept[labels]
+        is_stool = np.zeros(count + 1, dtype=np.bool_)
+        is_stool[touching[touching > 0]] = True
+        stool: Mask = is_stool[labels]
         if stool.any():
             mixed = ndimage.binary_dilation(stool) & ndimage.binary_dilation(self.air)
             stool = (stool | mixed) & ~self.air

@@ -103,10 +103,10 @@ class _TableReader:
                 continue
             values, bad = _numbers(cells)
             filled = sum(cell.lower() not in _MISSING for cell in cells)
-            words = sum(_number(cells[row]) is None for row in bad)
+            n_texts = sum(_number(cells[row]) is None for row in bad)
             if filled == 0:
                 left_out.append((column, tr_lazy("the column contains no value")))
-            elif 2 * words > filled:
+            elif 2 * n_texts > filled:
                 attributes[column] = cells
             else:
                 numbers[column] = values

@@ -113,8 +113,8 @@ class VoteWeights(AnchoredTriplets):
                 ),
                 "Use fewer anchors (for example anchors=1000), another weak model, or fewer cases.",
             )
-        self._kept: Floats = np.ones((len(self.X), len(self.at)), dtype=self.kind)
-        self._kept[self.at, np.arange(len(self.at))] = 0.0
+        self._is_included: Floats = np.ones((len(self.X), len(self.at)), dtype=self.kind)
+        self._is_included[self.at, np.arange(len(self.at))] = 0.0
         #: (2, B) the logarithms of the factors left out of the weights of both sides, and the weights' sums.
         self._without, self._sums = np.zeros((2, 2, len(self.at)))
         self._votes: list[_Vote] = []
@@ -142,7 +142,7 @@ class VoteWeights(AnchoredTriplets):
 
         They are good until others of this ``name`` are asked for.
         """
-        weights = self._kept[:, run(block.anchors)]
+        weights = self._is_included[:, run(block.anchors)]
         sums = []
         for side, order in enumerate(np.split(columns.order, [columns.n_own])):
             size = memory_needed(len(order), weights.shape[1])
@@ -164,12 +164,12 @@ class VoteWeights(AnchoredTriplets):
         rows = block.anchors
         pairs = cases * len(self.at) + np.repeat(rows, sizes)
         similar, dissimilar = (np.repeat(sums[rows], sizes) for sums in self._sums)
-        weights: Matrix = self._kept.reshape(-1).take(pairs) / np.where(own, similar, dissimilar)
+        weights: Matrix = self._is_included.reshape(-1).take(pairs) / np.where(own, similar, dissimilar)
         return weights
 
     def _weighed(self, block: Block) -> tuple[Floats, Matrix, Matrix]:
         rows = run(block.anchors)
-        weights = self._kept[:, rows]
+        weights = self._is_included[:, rows]
         if self._grown > _MOST_GROWN[self.kind]:
             self._make_anew(weights, block)
         elif self._new is not None:

@@ -84,8 +84,8 @@ class CCMLOptimiser:
         self.round += 1
         if len(self._queue) < self._batch:
             self._queue = np.concatenate([self._queue, self._rng.permutation(len(self._rows.X))])
-        taken, self._queue = self._queue[: self._batch], self._queue[self._batch :]
-        batch = make_batch(self._rows.X[taken], self._rows.codes[taken])
+        rows, self._queue = self._queue[: self._batch], self._queue[self._batch :]
+        batch = make_batch(self._rows.X[rows], self._rows.codes[rows])
         value, gradient = expected_accuracy(self.A, batch, self._choice.k, self._local)
         descent = self._choice.decay * self.A - gradient
         self._mean *= _MEAN
@@ -123,15 +123,15 @@ def best_hyperparameters(
 
     All are run for a quarter of their rounds, the two best for another. ``tick`` is called every round.
     """
-    fitted, asked = hold_out_rows(len(rows.X), groups, _SHARE, np.random.default_rng([seed, 1]))
+    fitted, validation = hold_out_rows(len(rows.X), groups, _SHARE, np.random.default_rng([seed, 1]))
     part = LabelledRows(rows.X[fitted], *_renumbered(rows.codes[fitted], rows.names))
-    if len(candidates) == 1 or len(asked) < _FEWEST or not _usable(part.codes):
+    if len(candidates) == 1 or len(validation) < _FEWEST or not _usable(part.codes):
         return candidates[0]
     runs = [begin(part, candidate) for candidate in candidates]
     answers = gallery_sample(fitted)
-    looked_at = np.concatenate([answers, asked])
-    X, codes = rows.X[looked_at], rows.codes[looked_at]
-    first, last = np.arange(len(answers)), np.arange(len(answers), len(looked_at))
+    used_rows = np.concatenate([answers, validation])
+    X, codes = rows.X[used_rows], rows.codes[used_rows]
+    first, last = np.arange(len(answers)), np.arange(len(answers), len(used_rows))
 
     def ranked(places: Sequence[int], share: float) -> list[int]:
         errors = []
@@ -141,7 +141,7 @@ def best_hyperparameters(
                 tick()
                 run.step()
             error = error_of(run.embed(X), codes, first, last)
-            errors.append(error + 0.5 * place / len(asked))
+            errors.append(error + 0.5 * place / len(validation))
         return [places[number] for number in np.argsort(errors, kind="stable").tolist()]
 
     return candidates[ranked(ranked(range(len(runs)), 0.25)[:2], 0.5)[0]]
@@ -155,8 +155,8 @@ def _usable(codes: npt.NDArray[np.int64]) -> bool:
 def _renumbered(
     codes: npt.NDArray[np.int64], names: tuple[str, ...]
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    kept, numbers = np.unique(codes, return_inverse=True)
-    return numbers.astype(np.int64), tuple(names[code] for code in kept.tolist())
+    codes_present, numbers = np.unique(codes, return_inverse=True)
+    return numbers.astype(np.int64), tuple(names[code] for code in codes_present.tolist())
 
 
 def _start(X: Matrix, components: int, rng: np.random.Generator) -> Matrix:

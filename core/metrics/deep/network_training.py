@@ -76,10 +76,10 @@ class NetworkTraining:
         self.round += 1
         if len(self._queue) < self._batch:
             self._queue = np.concatenate([self._queue, self._rng.permutation(len(self._rows.X))])
-        taken, self._queue = self._queue[: self._batch], self._queue[self._batch :]
-        taken = taken[np.argsort(self._rows.codes[taken], kind="stable")]
-        Z = self.network.forward(self._images.tensor(self._torch, self._rows.X[taken]))
-        value, loss = self._objective.loss(Z, self._rows.codes[taken])
+        batch, self._queue = self._queue[: self._batch], self._queue[self._batch :]
+        batch = batch[np.argsort(self._rows.codes[batch], kind="stable")]
+        Z = self.network.forward(self._images.tensor(self._torch, self._rows.X[batch]))
+        value, loss = self._objective.loss(Z, self._rows.codes[batch])
         loss.backward()
         self._descend()
         memory = min(0.9, 1.0 - 1.0 / self.round)

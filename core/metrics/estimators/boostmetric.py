@@ -155,9 +155,9 @@ class BoostMetric(Learner):
 
     def _check_memory(self, triplets: int) -> None:
         # Weighing all directions again takes the margins along each.
-        kept = self.rounds if self.corrective == "total" or self.loss == "hinge" else 0
+        stored_rounds = self.rounds if self.corrective == "total" or self.loss == "hinge" else 0
         check_memory(
-            (_PER_TRIPLET + 8.0 * kept) * triplets,
+            (_PER_TRIPLET + 8.0 * stored_rounds) * triplets,
             tr_lazy("{triplets:,} triplets", triplets=triplets),
             tr_lazy("Ask for fewer neighbours or rounds, use corrective=stagewise, or train on fewer cases."),
         )

@@ -67,6 +67,6 @@ class _CrossEntropy(Objective):
 
     def loss(self, Z: Any, codes: Codes) -> tuple[float, Any]:
         functional = self._torch.nn.functional
-        told = functional.linear(Z, *self.parameters)
-        right = (told.detach().numpy().argmax(axis=1) == codes).mean()
-        return float(right), functional.cross_entropy(told, self._torch.from_numpy(codes))
+        logits = functional.linear(Z, *self.parameters)
+        right = (logits.detach().numpy().argmax(axis=1) == codes).mean()
+        return float(right), functional.cross_entropy(logits, self._torch.from_numpy(codes))

@@ -111,24 +111,24 @@ def target_neighbours(X: Matrix, codes: npt.NDArray[np.int64], k: int) -> Rows:
     targets = np.full((len(X), k), -1, dtype=np.intp)
     for code in np.unique(codes):
         members = np.flatnonzero(codes == code)
-        kept = min(k, len(members) - 1)
+        n_targets = min(k, len(members) - 1)
         step = max(1, _BLOCK // len(members))
-        for start in range(0, len(members) if kept else 0, step):
+        for start in range(0, len(members) if n_targets else 0, step):
             block = members[start : start + step]
             distances = _squared(X[block], X[members])
             distances[np.arange(len(block)), np.arange(start, start + len(block))] = np.inf
-            targets[block, :kept] = members[np.argsort(distances, axis=1, kind="stable")[:, :kept]]
+            targets[block, :n_targets] = members[np.argsort(distances, axis=1, kind="stable")[:, :n_targets]]
     return targets
 
 
 def expected_bytes(X: Matrix, codes: npt.NDArray[np.int64], targets: Rows) -> float:
     """What listing the impostors takes at the start, by some of the cases; ``X`` (n, d) at a margin of 1."""
-    asked = np.unique(np.linspace(0, len(X) - 1, _ASKED).astype(np.intp))
-    distances = _squared(X[asked], X)
-    to_targets = np.take_along_axis(distances, np.maximum(targets[asked], 0), axis=1)
-    reach = np.where(targets[asked] >= 0, 1.0 + to_targets, -np.inf).max(axis=1)
-    near = (distances < reach[:, np.newaxis]) & (codes[asked, np.newaxis] != codes)
-    expected: float = float(near.sum()) * len(X) / len(asked)
+    sampled = np.unique(np.linspace(0, len(X) - 1, _ASKED).astype(np.intp))
+    distances = _squared(X[sampled], X)
+    to_targets = np.take_along_axis(distances, np.maximum(targets[sampled], 0), axis=1)
+    reach = np.where(targets[sampled] >= 0, 1.0 + to_targets, -np.inf).max(axis=1)
+    near = (distances < reach[:, np.newaxis]) & (codes[sampled, np.newaxis] != codes)
+    expected: float = float(near.sum()) * len(X) / len(sampled)
     return expected * (_PER_IMPOSTOR + 9.0 * float(targets.shape[1]))
 
 

@@ -38,13 +38,13 @@ class Mahalanobis(LinearLearner):
     def _learn(self, data: TrainingInput) -> LearntMap:
         check_different(data.X)
         centred = data.X - data.X.mean(axis=0)
-        S, taken = invertible(covariance(centred), centred, self.shrinkage)
-        return LearntMap(whitening(S), shrinkage_note(taken, self.shrinkage))
+        S, shrinkage = invertible(covariance(centred), centred, self.shrinkage)
+        return LearntMap(whitening(S), shrinkage_note(shrinkage, self.shrinkage))
 
 
-def shrinkage_note(taken: float, asked: float) -> tuple[str, ...]:
+def shrinkage_note(shrinkage: float, requested: float) -> tuple[str, ...]:
     """For the card."""
-    if taken == 0.0:
+    if shrinkage == 0.0:
         return ()
-    why = "" if asked else tr_lazy(": the covariance could not be inverted")
-    return (tr_lazy("Covariance shrunk by {share:g}{why}.", share=np.round(taken, 4), why=why),)
+    why = "" if requested else tr_lazy(": the covariance could not be inverted")
+    return (tr_lazy("Covariance shrunk by {share:g}{why}.", share=np.round(shrinkage, 4), why=why),)

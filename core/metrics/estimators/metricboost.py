@@ -262,8 +262,8 @@ def _distance(found: list[_Weak], readout: str) -> Distance:
     d = len(directions)
     if len(alphas) > d:
         alphas, directions = np.linalg.eigh((directions * alphas) @ directions.T)
-        kept = np.abs(alphas) > 1e-14 * np.abs(alphas).max()
-        alphas, directions = alphas[kept], directions[:, kept]
+        nonzero = np.abs(alphas) > 1e-14 * np.abs(alphas).max()
+        alphas, directions = alphas[nonzero], directions[:, nonzero]
     L = np.ascontiguousarray((directions * np.sqrt(np.abs(alphas))).T)
     if any(weak.alpha < 0.0 for weak in found):
         return SignedDistance(L, np.sign(alphas))

@@ -70,7 +70,7 @@ class MMC(LinearLearner):
             raise BadInput("Cases called dissimilar have the same features.", "Extract other features first.")
         if not similar.any():
             raise BadInput("Cases called similar have the same features.", "Nothing is left to learn.")
-        S, taken = invertible(covariance(similar), similar, 0.0)
+        S, shrinkage = invertible(covariance(similar), similar, 0.0)
         white = whitening(S)
         apart = dissimilar @ white.T
         apart = apart[np.einsum("ij,ij->i", apart, apart) > 0.0]
@@ -82,7 +82,7 @@ class MMC(LinearLearner):
             what=self.title,
             point=lambda number, value, F: linear_point(number, value, _unit(F) @ white),
         )
-        notes = (found.note, *shrinkage_note(taken, 0.0))
+        notes = (found.note, *shrinkage_note(shrinkage, 0.0))
         return LearntMap(_unit(found.best) @ white, notes, source.counts(), rounds=found.rounds)
 
 

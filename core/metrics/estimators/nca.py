@@ -80,7 +80,7 @@ class NCA(LinearLearner):
                 state["loss"] = float(loss)
                 return loss, gradient
 
-        def told(flat: Matrix, number: int) -> None:
+        def report(flat: Matrix, number: int) -> None:
             state["L"], state["rounds"] = flat.reshape(-1, X.shape[1]).copy(), number
             reporter.progress(min(number, self.rounds), self.rounds, self.title)
             expected_error = 1.0 + state["loss"] / len(X)
@@ -96,7 +96,7 @@ class NCA(LinearLearner):
             n_components=components,
             init="pca" if components <= len(X) else "identity",
             max_iter=self.rounds,
-            callback=told,
+            callback=report,
             random_state=data.seed,
         )
         with warnings.catch_warnings():

@@ -156,13 +156,13 @@ class PassiveAggressive(Learner):
         order = _order(source, passes, np.random.default_rng([seed, 1]))
         stopped = self._go(state, space, order, passes * len(source), C, base, reporter)
         ended = stopped or tr_lazy("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
-        self._keep(_whole(state, space), base, C, rows.shape[1])
+        self._store_model(_whole(state, space), base, C, rows.shape[1])
         self._card: MetricCard = begin_card(
             self,
             data,
             constraints=source.counts(),
             notes=self._notes(ended),
-            rounds=self.model_.seen,
+            rounds=self.model_.n_pairs,
         )
 
     def partial_fit(
@@ -198,10 +198,10 @@ class PassiveAggressive(Learner):
         C = self.C or (self.C_ if fitted else FALLBACK_C)
         space = RowSpace(embedded, plain=True)
         self._go(state, space, iter([source]), len(source), C, base, data.reporter)
-        self._keep(state, base, C, rows.shape[1])
+        self._store_model(state, base, C, rows.shape[1])
         card = self._card if fitted else begin_card(self, data)
         counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
-        self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.seen)
+        self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.n_pairs)
         return self
 
     def metric(self) -> Metric:
@@ -260,20 +260,20 @@ class PassiveAggressive(Learner):
         if self.C or self.variant == "pa":
             return self.C or FALLBACK_C
         chosen = np.random.default_rng([seed, 2]).permutation(len(source))[:_MOST_TO_CHOOSE]
-        taught, asked = chosen[: 2 * len(chosen) // 3], chosen[2 * len(chosen) // 3 :]
-        if any(abs(part.label.sum()) > len(part) - 4 for part in map(source.take, (taught, asked))):
-            taught = asked = chosen
-        held = source.take(asked).differences(X)
-        dissimilar = source.label[asked] < 0
-        lesson = source.take(taught)
-        z = lesson.differences(X)
+        training, validation = chosen[: 2 * len(chosen) // 3], chosen[2 * len(chosen) // 3 :]
+        if any(abs(part.label.sum()) > len(part) - 4 for part in map(source.take, (training, validation))):
+            training = validation = chosen
+        held = source.take(validation).differences(X)
+        dissimilar = source.label[validation] < 0
+        training_pairs = source.take(training)
+        z = training_pairs.differences(X)
         best = (-math.inf, FALLBACK_C)
         for done, C in enumerate(GRID):
             reporter.check_cancelled()
             reporter.progress(done, len(GRID), "Choosing C")
             model = start.copy()
             for _ in range(_FEWEST_PASSES):
-                model.learn(z, lesson.label, StepRule(self.variant, C))
+                model.learn(z, training_pairs.label, StepRule(self.variant, C))
             area = _area(np.square(held @ psd_root(model.M).T).sum(axis=1), dissimilar)
             best = max(best, (area, C), key=lambda found: found[0])
         return best[1]
@@ -292,7 +292,7 @@ class PassiveAggressive(Learner):
         rule = StepRule(self.variant, C)
         learn = state.learn if self.psd == "end" else state.learn_positive
         chunk = _CHUNK[self.psd]
-        done, told = 0, 0
+        done, n_points = 0, 0
         for pairs in order:
             for begin in range(0, len(pairs), chunk):
                 reporter.check_cancelled()
@@ -304,14 +304,14 @@ class PassiveAggressive(Learner):
                 learn(part.differences(space.rows), part.label, rule)
                 done += len(part)
                 reporter.progress(done, steps, self.title)
-                if done * _POINTS >= steps * (told + 1):
-                    told = done * _POINTS // steps
+                if done * _POINTS >= steps * (n_points + 1):
+                    n_points = done * _POINTS // steps
                     reporter.partial(_point(state, space, base))
         if not np.isfinite(state.M).all() or not math.isfinite(state.b):
             raise BadInput("The features are too large to learn from.", "Add the step 'standardise'.")
         return ""
 
-    def _keep(self, state: MarginModel, base: Distance, C: float, n_features: int) -> None:
+    def _store_model(self, state: MarginModel, base: Distance, C: float, n_features: int) -> None:
         self.model_ = state
         self.C_ = C
         self.n_features_ = n_features
@@ -319,21 +319,21 @@ class PassiveAggressive(Learner):
 
     def _notes(self, ended: str = "") -> tuple[str, ...]:
         state = self.model_
-        told = [ended] if ended else []
+        notes = [ended] if ended else []
         if self.variant != "pa":
-            told.append(f"C = {self.C_:.3g}{'' if self.C else ', chosen on training pairs'}.")
-        told.append(
+            notes.append(f"C = {self.C_:.3g}{'' if self.C else ', chosen on training pairs'}.")
+        notes.append(
             tr_lazy(
                 "{updates} of {n_pairs} pairs moved the metric; threshold {threshold:.4g}.",
                 updates=state.updates,
-                n_pairs=state.seen,
+                n_pairs=state.n_pairs,
                 threshold=self.threshold_,
             )
         )
-        told.append(
+        notes.append(
             tr_lazy("{mistakes} pairs were on the wrong side when they came.", mistakes=state.mistakes)
         )
-        return tuple(told)
+        return tuple(notes)
 
 
 def usual_passes(n: int, pairs: int) -> int:
@@ -351,7 +351,7 @@ def _order(source: Pairs, passes: int, rng: np.random.Generator) -> Iterator[Pai
 
 
 def _whole(state: MarginModel, space: RowSpace) -> MarginModel:
-    return MarginModel(space.matrix(state.M), state.b, state.seen, state.updates, state.mistakes)
+    return MarginModel(space.matrix(state.M), state.b, state.n_pairs, state.updates, state.mistakes)
 
 
 def _distance(M: Matrix, base: Distance) -> Distance:
@@ -361,7 +361,9 @@ def _distance(M: Matrix, base: Distance) -> Distance:
 
 def _point(state: MarginModel, space: RowSpace, base: Distance) -> TrainingPoint:
     M = state.M.copy()
-    return TrainingPoint(state.seen, state.mistakes / state.seen, lambda: _distance(space.matrix(M), base))
+    return TrainingPoint(
+        state.n_pairs, state.mistakes / state.n_pairs, lambda: _distance(space.matrix(M), base)
+    )
 
 
 def _area(distances: Matrix, dissimilar: npt.NDArray[np.bool_]) -> float:

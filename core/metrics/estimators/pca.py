@@ -44,9 +44,9 @@ class PrincipalComponents(LinearLearner):
     def _learn(self, data: TrainingInput) -> LearntMap:
         n, d = data.X.shape
         step = PCA(self.components or min(n, d)).fit(data.X)
-        kept = len(step.components_)
+        n_components = len(step.components_)
         if not self.components:
             scores = step.transform(data.X).var(axis=0)
-            kept = 1 + int((scores.cumsum() < self.variance * scores.sum() * (1.0 - 1e-12)).sum())
-            kept = min(kept, len(step.components_))
-        return LearntMap(step.components_[:kept], (tr_lazy("{kept} components.", kept=kept),))
+            n_components = 1 + int((scores.cumsum() < self.variance * scores.sum() * (1.0 - 1e-12)).sum())
+            n_components = min(n_components, len(step.components_))
+        return LearntMap(step.components_[:n_components], (tr_lazy("{n} components.", n=n_components),))

@@ -48,9 +48,9 @@ class RCA(LinearLearner):
         centred = about_chunklets(data.X, chunklets)
         if not centred.any():
             raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
-        S, taken = invertible(covariance(centred), centred, self.shrinkage)
-        told = tr_lazy("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
-        return LearntMap(whitening(S), (told, *shrinkage_note(taken, self.shrinkage)))
+        S, shrinkage = invertible(covariance(centred), centred, self.shrinkage)
+        note = tr_lazy("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
+        return LearntMap(whitening(S), (note, *shrinkage_note(shrinkage, self.shrinkage)))
 
 
 def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray[np.int64] | None) -> Rows:

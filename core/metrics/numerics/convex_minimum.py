@@ -45,17 +45,17 @@ def convex_minimum(
             high, bracketed = place, True
         curved = 2.0 * second * second - first * third
         step = -2.0 * first * second / curved if curved > 0.0 else math.nan
-        wanted = place + step
+        target = place + step
         if abs(step) <= close * place:
-            return Minimum(min(max(wanted, low), high))
-        if not low < wanted < high or (not bracketed and wanted > 16.0 * place):
+            return Minimum(min(max(target, low), high))
+        if not low < target < high or (not bracketed and target > 16.0 * place):
             if bracketed:
-                wanted = 0.5 * (low + high)
+                target = 0.5 * (low + high)
             else:
                 doublings += 1
                 if doublings > _DOUBLINGS:
                     return Minimum(place, False)
-                wanted = min(2.0 * place, most)
+                target = min(2.0 * place, most)
         if bracketed and high - low <= 4e-16 * high:
-            return Minimum(wanted)
-        place = wanted
+            return Minimum(target)
+        place = target

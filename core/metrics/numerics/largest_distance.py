@@ -19,15 +19,15 @@ def largest_squared_distance(X: Matrix, reporter: Reporter) -> float:
     norms = np.sqrt(np.einsum("ij,ij->i", centred, centred))
     if not norms.max(initial=0.0) > 0.0:
         return 0.0
-    seen, start = 0.0, int(norms.argmax())
+    largest, start = 0.0, int(norms.argmax())
     for _ in range(4):
         difference = centred - centred[start]
         squares = np.einsum("ij,ij->i", difference, difference)
-        start, seen = int(squares.argmax()), max(seen, float(squares.max()))
-    far = np.flatnonzero(norms + norms.max() >= np.sqrt(seen) * (1.0 - 1e-9))
+        start, largest = int(squares.argmax()), max(largest, float(squares.max()))
+    far = np.flatnonzero(norms + norms.max() >= np.sqrt(largest) * (1.0 - 1e-9))
     rows, lengths = centred[far], norms[far] ** 2
     step = max(1, _BLOCK // len(far))
-    best = (seen, start, start)
+    best = (largest, start, start)
     for first in range(0, len(far), step):
         reporter.check_cancelled()
         block = rows[first : first + step]

@@ -50,20 +50,20 @@ class StepRule:
 class MarginModel:
     """M (d, d) and b with what has happened so far.
 
-    ``seen`` pairs led to ``updates`` (tau not 0); for ``mistakes`` of them the state before the pair did not
-    put it on the right side (the predictive 0-1 loss of 4.3.1, times ``seen``; on the edge is wrong).
+    ``n_pairs`` pairs led to ``updates`` (tau not 0); for ``mistakes`` of them the state before the pair did not
+    put it on the right side (the predictive 0-1 loss of 4.3.1, times ``n_pairs``; on the edge is wrong).
     """
 
     M: Matrix
     b: float = 0.0
-    seen: int = 0
+    n_pairs: int = 0
     updates: int = 0
     mistakes: int = 0
     _eigen: LowestEigenpair | None = field(default=None, repr=False)
 
     def copy(self) -> MarginModel:
         """The same state, to learn on from without changing this one."""
-        return MarginModel(self.M.copy(), self.b, self.seen, self.updates, self.mistakes)
+        return MarginModel(self.M.copy(), self.b, self.n_pairs, self.updates, self.mistakes)
 
     def learn(self, Z: Matrix, y: Matrix, rule: StepRule) -> None:
         """Take the pairs with differences Z (p, d) and labels y (p,) in order; M may become indefinite."""
@@ -86,7 +86,7 @@ class MarginModel:
         moved = tau * y
         self.M -= (Z * moved[:, np.newaxis]).T @ Z
         self.b += float(moved.sum())
-        self.seen += len(y)
+        self.n_pairs += len(y)
         self.updates += int(np.count_nonzero(tau))
         self.mistakes += int(np.count_nonzero(seen_p >= 1.0))
 
@@ -114,7 +114,7 @@ class MarginModel:
                 if low is not None:
                     M -= np.multiply.outer(low[0] * low[1], low[1])
         self.b = b
-        self.seen += len(labels)
+        self.n_pairs += len(labels)
         self.updates += updates
         self.mistakes += mistakes
 

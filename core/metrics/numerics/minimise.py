@@ -54,7 +54,7 @@ def minimise(
         state["latest"] = (flat.copy(), found)
         return found, gradient.ravel()
 
-    def told(flat: Matrix, /) -> None:
+    def report(flat: Matrix, /) -> None:
         latest, found = state["latest"]
         if not np.array_equal(latest, flat):
             found = function(flat.reshape(shape))[0]
@@ -70,7 +70,7 @@ def minimise(
     reporter.check_cancelled()
     reporter.progress(0, rounds, what)
     options = {"maxiter": rounds, "maxfun": 20 * rounds, "ftol": _CONVERGED}
-    done = minimize(evaluated, start.ravel(), jac=True, method="L-BFGS-B", callback=told, options=options)
+    done = minimize(evaluated, start.ravel(), jac=True, method="L-BFGS-B", callback=report, options=options)
     count = int(state["round"])
     if state["stopped"]:
         note = tr_lazy("Stopped on request after {count} rounds.", count=count)

@@ -24,11 +24,11 @@ def psd_root(M: Matrix) -> Matrix:
     """
     values, vectors = np.linalg.eigh(M)
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = max(1, int((values > _RANK * max(values[0], 0.0)).sum()))
-    roots = np.sqrt(np.maximum(values[:kept], 0.0))
-    largest = np.abs(vectors[:, :kept]).argmax(axis=0)
-    signs = np.where(vectors[largest, np.arange(kept)] < 0, -1.0, 1.0)
-    return np.ascontiguousarray((vectors[:, :kept] * (roots * signs)).T)
+    rank = max(1, int((values > _RANK * max(values[0], 0.0)).sum()))
+    roots = np.sqrt(np.maximum(values[:rank], 0.0))
+    largest = np.abs(vectors[:, :rank]).argmax(axis=0)
+    signs = np.where(vectors[largest, np.arange(rank)] < 0, -1.0, 1.0)
+    return np.ascontiguousarray((vectors[:, :rank] * (roots * signs)).T)
 
 
 def symmetric_root(M: Matrix) -> Matrix:

@@ -43,9 +43,9 @@ def neighbour_structure(points: Matrix) -> Matrix | None:
     values, vectors = np.linalg.eigh(within + max(SHRUNK, m / n) * spread * np.eye(m))
     white = vectors / np.sqrt(values)
     values, turned = np.linalg.eigh(white.T @ (centred.T @ centred) @ white)
-    kept = np.maximum(values / values[-1], _FLAT) ** _POWER
+    shrunk = np.maximum(values / values[-1], _FLAT) ** _POWER
     root = white @ turned
-    form: Matrix = (root * kept) @ root.T
+    form: Matrix = (root * shrunk) @ root.T
     return form
 
 

@@ -57,8 +57,8 @@ class FeedbackForm:
         """
         values, vectors = np.linalg.eigh(change)
         values = np.maximum(values, -1.0)
-        kept = np.abs(values) > _TINY
-        return cls(np.ascontiguousarray(vectors[:, kept].T @ basis), values[kept])
+        nonzero = np.abs(values) > _TINY
+        return cls(np.ascontiguousarray(vectors[:, nonzero].T @ basis), values[nonzero])
 
     @property
     def n_dimensions(self) -> int:

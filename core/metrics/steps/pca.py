@@ -52,14 +52,12 @@ class PCA(Step):
         n, d = X.shape
         mean = X.mean(axis=0)
         centred = X - mean
-        wanted = min(self.n_components, n, d)
+        count = min(self.n_components, n, d)
         # The transposed view is in Fortran order, so BLAS reads it without a copy.
         gram = blas.dsyrk(1.0, centred.T, trans=1 if n <= d else 0, lower=1)
         side = len(gram)
         total = float(np.trace(gram))
-        values, vectors = eigh(
-            gram, lower=True, subset_by_index=[side - wanted, side - 1], check_finite=False
-        )
+        values, vectors = eigh(gram, lower=True, subset_by_index=[side - count, side - 1], check_finite=False)
         values, vectors = values[::-1], vectors[:, ::-1]
         real = int((values > _RANK * max(values[0], 0.0)).sum()) if total > 0 else 0
         if real == 0:
@@ -93,21 +91,21 @@ class PCA(Step):
 
     def describe(self) -> str:
         """How many components, and the share of the variance they keep."""
-        kept = len(self.components_)
-        asked = (
+        n_components = len(self.components_)
+        requested = (
             ""
-            if kept == self.n_components
+            if n_components == self.n_components
             else tr_lazy(" of {n_components} requested", n_components=self.n_components)
         )
         return tr_lazy(
-            "pca: {kept} components{requested}, {explained:.1%} of the variance",
-            kept=kept,
-            requested=asked,
+            "pca: {n} components{requested}, {explained:.1%} of the variance",
+            n=n_components,
+            requested=requested,
             explained=self.explained_,
         )
 
     def settings(self) -> dict[str, Any]:
-        """How many components are wanted, and the share of the variance they keep."""
+        """How many components to compute, and the share of the variance to preserve."""
         return {"n_components": self.n_components, "explained": self.explained_}
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:

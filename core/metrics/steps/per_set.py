@@ -93,7 +93,7 @@ class PerSet(Step):
 
     def describe(self) -> str:
         """The steps of each set."""
-        told = [
+        descriptions = [
             tr_lazy(
                 "{feature_set} ({steps})",
                 feature_set=one.name,
@@ -101,7 +101,7 @@ class PerSet(Step):
             )
             for one in self.sets
         ]
-        return tr_lazy("sets: {sets}", sets=join_texts(told))
+        return tr_lazy("sets: {sets}", sets=join_texts(descriptions))
 
     def settings(self) -> dict[str, Any]:
         """The sets, and the kinds and settings of their steps."""

@@ -55,8 +55,8 @@ def parse_steps(text: str) -> tuple[Step, ...]:
         BadArguments: an unknown word, a missing or unneeded number, or the same step twice.
     """
     steps: list[Step] = []
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    for word in [] if words == ["none"] else words:
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    for word in [] if names == ["none"] else names:
         kind, _, number = word.partition(":")
         if kind in _COUNTED and number.isascii() and number.isdigit() and int(number) > 0:
             step: Step = _COUNTED[kind](int(number))
@@ -77,16 +77,16 @@ def parse_steps(text: str) -> tuple[Step, ...]:
 
 
 def _codebook(word: str, numbers: str) -> Codebook:
-    words, colon, merged = numbers.partition(":")
-    sizes = [words, merged] if colon else [words]
+    names, colon, merged = numbers.partition(":")
+    sizes = [names, merged] if colon else [names]
     if not all(size.isascii() and size.isdigit() and int(size) > 1 for size in sizes):
         raise _no_step(word)
-    if colon and int(merged) > int(words):
+    if colon and int(merged) > int(names):
         raise BadArguments(
-            tr_lazy("{n_words} words cannot be merged to {merged}.", n_words=words, merged=merged),
+            tr_lazy("{n_words} words cannot be merged to {merged}.", n_words=names, merged=merged),
             "The second number of 'codebook' is the smaller.",
         )
-    return Codebook(int(words), int(merged) if colon else None)
+    return Codebook(int(names), int(merged) if colon else None)
 
 
 def _no_step(word: str) -> BadArguments:
@@ -159,12 +159,12 @@ def _fit_all(
 ) -> tuple[tuple[Step, ...], Matrix]:
     rows: npt.NDArray[Any] = X
     fitted: list[Step] = []
-    asked = [step for step in steps if step.kind != Impute.kind]
-    if asked and asked[0].of_descriptors:
-        fitted.append(copy.deepcopy(asked.pop(0)).fit(rows, y))
+    requested = [step for step in steps if step.kind != Impute.kind]
+    if requested and requested[0].of_descriptors:
+        fitted.append(copy.deepcopy(requested.pop(0)).fit(rows, y))
         rows = _counted(fitted[0], rows)
     rows = as_rows(rows, missing=True)
-    for step in (Impute(), *asked):
+    for step in (Impute(), *requested):
         fitted.append(copy.deepcopy(step).fit(rows, y))
         rows = fitted[-1].transform(rows)
     return tuple(fitted), rows

@@ -38,7 +38,7 @@ class LibraryMap:
 
     ``kind``: by principal axes or landmarks (``share`` of the spread they show), or by neighbours, after
     ``done`` of ``total`` rounds; ``moved`` cases had forces of their own, the others lie between the nearest
-    of those. ``kept``: the share of the ten nearest cases that are also the ten nearest on the map; told when
+    of those. ``preserved``: the share of the ten nearest cases that are also the ten nearest on the map; told when
     it is finished.
     """
 
@@ -50,7 +50,7 @@ class LibraryMap:
     moved: int = 0
     done: int = 0
     total: int = 0
-    kept: float | None = None
+    preserved: float | None = None
 
     @property
     def growing(self) -> bool:
@@ -87,12 +87,12 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
         return _finished(first, between)
     most = MAX_MOVED if embeds else MAX_SCANNED
     growing = NeighbourMap(plane.places, between, maximum=most, reporter=reporter)
-    told, now = time.monotonic(), first
+    last_update, now = time.monotonic(), first
     for done, whole in enumerate(growing.grow(), start=1):
         reporter.check_cancelled()
         last = done == growing.rounds or reporter.stop_requested
-        if last or time.monotonic() - told >= UPDATE_S:
-            told = time.monotonic()
+        if last or time.monotonic() - last_update >= UPDATE_S:
+            last_update = time.monotonic()
             places = whole().astype(np.float32)
             total = done if last else growing.rounds
             now = LibraryMap(metric, loaded.rows, places, NEIGHBOURS, None, len(growing.moved), done, total)
@@ -104,7 +104,7 @@ def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> L
 
 
 def _finished(found: LibraryMap, between: Between) -> LibraryMap:
-    return replace(found, kept=neighbour_preservation(found.places.astype(np.float64), between))
+    return replace(found, preserved=neighbour_preservation(found.places.astype(np.float64), between))
 
 
 def _scanned(loaded: LoadedMetric) -> Between:

@@ -208,9 +208,11 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         measured: tuple[float | None, ...] = (None,) * 5
         if scores is not None:
             measured = (scores.auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
-        words = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
+        measured_on = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
-        rows.append((metric.name, metric.learner, metric.features, *numbers, *measured, words, metric.seed))
+        rows.append(
+            (metric.name, metric.learner, metric.features, *numbers, *measured, measured_on, metric.seed)
+        )
     return csv_text(header, rows)
 
 
@@ -230,9 +232,9 @@ def count_held_out(columns: CaseColumns, training: Sequence[int] | np.ndarray[An
     unseen = columns.finding != NO_FINDING
     unseen[places] = False
     patients = columns.patient[places]
-    taken = np.zeros(len(columns.patients) + 1, dtype=bool)
-    taken[patients[patients != NO_PATIENT]] = True
-    unseen &= ~taken[columns.patient]
+    is_training_patient = np.zeros(len(columns.patients) + 1, dtype=bool)
+    is_training_patient[patients[patients != NO_PATIENT]] = True
+    unseen &= ~is_training_patient[columns.patient]
     return int(unseen.sum())
 
 
@@ -283,10 +285,10 @@ def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapsh
     return bool(count_held_out(snapshot.columns, metric.training) != then)
 
 
-def _measured(words: str) -> str:
-    if words == HELD_OUT_PATIENTS:
+def _measured(measured_on: str) -> str:
+    if measured_on == HELD_OUT_PATIENTS:
         return HELD_OUT
-    return TRAINING if "training" in words else UNKNOWN
+    return TRAINING if "training" in measured_on else UNKNOWN
 
 
 def _training(metric: MetricFacts) -> TrainingCurve | None:

@@ -43,15 +43,15 @@ class Batch:
         if not waiting:
             return
         try:
-            self._keep(waiting)
+            self._store(waiting)
         except SemblanceError:
             # One image must not cost the others their numbers.
             for one in waiting:
                 try:
-                    self._keep([one])
+                    self._store([one])
                 except SemblanceError as error:
                     self.failures.append((one[0], one[1], str(error)))
 
-    def _keep(self, waiting: list[tuple[int, str, Any]]) -> None:
+    def _store(self, waiting: list[tuple[int, str, Any]]) -> None:
         self._values.append(self._extractor.measure([prepared for _, _, prepared in waiting]))
         self._measured += [(row, content) for row, content, _ in waiting]

@@ -76,13 +76,13 @@ def _fuse(library: Library, names: Sequence[str], reporter: Reporter) -> Feature
 
 def _fill(library: Library, fused: FeatureSet, sets: Sequence[FeatureSet], reporter: Reporter) -> None:
     """Copy the numbers of the cases that all ``sets`` have and ``fused`` lacks."""
-    wanted = library.features.cases_to_extract(fused, images=True)
+    missing_rows = library.features.cases_to_extract(fused, images=True)
     for one in sets:
-        wanted = np.intersect1d(wanted, library.features.cases_of(one))
-    for start in range(0, len(wanted), CHUNK):
+        missing_rows = np.intersect1d(missing_rows, library.features.cases_of(one))
+    for start in range(0, len(missing_rows), CHUNK):
         reporter.check_cancelled()
-        reporter.progress(start, len(wanted), tr_lazy("Fusing {feature_set}", feature_set=fused.name))
-        rows = wanted[start : start + CHUNK]
+        reporter.progress(start, len(missing_rows), tr_lazy("Fusing {feature_set}", feature_set=fused.name))
+        rows = missing_rows[start : start + CHUNK]
         details = library.catalogue.details(rows.tolist())
         parts = []
         for one in sets:

@@ -65,7 +65,7 @@ class MeasuringOrder:
         self._rows = np.empty(0, dtype=np.int64)
         self._open = np.empty(0, dtype=np.bool_)
         self._workers, self._first, self._spread = workers, first, spread
-        self._taken = 0
+        self._n_handed_out = 0
         self.add(rows)
 
     def add(self, rows: Rows) -> None:
@@ -97,10 +97,10 @@ class MeasuringOrder:
         size = self._largest
         chosen = np.empty(0, dtype=np.intp)
         if self._first is not None:
-            size = min(size, STEP << min(self._taken // self._workers, 16))
+            size = min(size, STEP << min(self._n_handed_out // self._workers, 16))
             chosen = self._places(self._first())[:size]
             self._open[chosen] = False
-        self._taken += 1
+        self._n_handed_out += 1
         left = np.flatnonzero(self._open)
         rest = min(size - len(chosen), len(left))
         if rest and self._first is not None and self._spread and size < self._largest:
@@ -112,7 +112,7 @@ class MeasuringOrder:
 
     def _places(self, ids: Sequence[int]) -> npt.NDArray[np.intp]:
         """Where those of ``ids`` stand that are left, in the order of ``ids``."""
-        wanted = np.array(list(dict.fromkeys(ids)), dtype=np.int64)
-        places = np.minimum(np.searchsorted(self._rows, wanted), max(len(self._rows) - 1, 0))
-        found: npt.NDArray[np.intp] = places[(self._rows[places] == wanted) & self._open[places]]
+        first_rows = np.array(list(dict.fromkeys(ids)), dtype=np.int64)
+        places = np.minimum(np.searchsorted(self._rows, first_rows), max(len(self._rows) - 1, 0))
+        found: npt.NDArray[np.intp] = places[(self._rows[places] == first_rows) & self._open[places]]
         return found

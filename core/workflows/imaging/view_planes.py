@@ -25,7 +25,7 @@ class ViewedPlane:
     image: DisplayImage
 
 
-class _KeptVolume:
+class _CachedVolume:
     """The volume cut last, whole, in the type it is stored in."""
 
     def __init__(self) -> None:
@@ -54,13 +54,13 @@ class _KeptVolume:
         self._address = self._volume = None
 
 
-_kept = _KeptVolume()
+_cached_volume = _CachedVolume()
 
 
 def view_planes(
     library: Path | None,
     what: int | ImageAddress,
-    wanted: Sequence[tuple[int, int]],
+    places: Sequence[tuple[int, int]],
     like: DisplayImage | None = None,
     *,
     reporter: Reporter = SILENT,
@@ -73,8 +73,8 @@ def view_planes(
     Raises:
         BadInput: the volume is gone, in colour, or does not fit into memory.
     """
-    volume, planes = _kept.get(address_of(library, what), reporter)
-    for axis, place in wanted:
+    volume, planes = _cached_volume.get(address_of(library, what), reporter)
+    for axis, place in places:
         reporter.check_cancelled()
         image = display_image(planes[axis].image(volume, place), like=like)
         reporter.partial(ViewedPlane(axis, place, image))
@@ -82,7 +82,7 @@ def view_planes(
 
 def forget_volume(_library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
     """Give the memory of the volume kept by :func:`view_planes` back, whichever library it is of."""
-    _kept.forget()
+    _cached_volume.forget()
 
 
 def slice_thumbnails(

@@ -39,7 +39,8 @@ def import_and_prepare(
     the first cases that are imported.
 
     The reporter's partial results are :class:`semblance.core.workflows.library.prepare_library.Preparation`;
-    its ``imported`` grows first, then ``extracted``, then a provisional metric is ``current``. Progress is that
+    its ``imported`` grows first, then ``extracted``, then a provisional metric is ``current``. One of them is the
+    :class:`semblance.core.workflows.library.import_source.ImportResult`, at the end of the import. Progress is that
     of the import until it ends. The metric is chosen after all cases are measured. Cancelling keeps what was
     imported and measured; the same call goes on from there.
 
@@ -67,6 +68,7 @@ def import_and_prepare(
         except BaseException:
             reading.stopped.set()
             raise
+    reporter.partial(imported)
     if not imported.cases:
         return PreparedImport(imported)
     try:

@@ -490,13 +490,13 @@ def _feature_set_name(library: Library, extractor: str) -> str:
 
 def _metric_name(library: Library, feature_set: str, learner: str) -> str:
     """``encoder + BDM+V``; with a number where a metric that was not made here has that name."""
-    taken = [one.name for one in library.metrics() if PREPARED not in one.card]
-    return _free_name(f"{feature_set} + {learner_title(learner)}", taken)
+    names = [one.name for one in library.metrics() if PREPARED not in one.card]
+    return _free_name(f"{feature_set} + {learner_title(learner)}", names)
 
 
-def _free_name(name: str, taken: Collection[str]) -> str:
+def _free_name(name: str, names: Collection[str]) -> str:
     numbered = (f"{name} {number}" for number in itertools.count(2))
-    return next(one for one in itertools.chain([name], numbered) if one not in taken)
+    return next(one for one in itertools.chain([name], numbered) if one not in names)
 
 
 def _digest(data: EvaluationData, seed: int) -> str:

@@ -211,9 +211,9 @@ def _matching(library: Library, required: Mapping[str, Any], file: Path) -> Feat
     command = f"semblance features LIB --extractor {required['extractor']} {settings}".strip()
     raise BadInput(
         tr_lazy(
-            "{file} compares cases by '{wanted}' features that {library} does not have.",
+            "{file} compares cases by '{extractor}' features that {library} does not have.",
             file=file.name,
-            wanted=required["extractor"],
+            extractor=required["extractor"],
             library=library.name,
         ),
         tr_lazy(

@@ -49,13 +49,13 @@ def card_document(
         _section(tr_lazy("Training"), _training(card)),
         *_scores(card, measured),
         *_failures(measured),
-        *_calibration(measured, calibration, told="calibration" in (scores or {})),
+        *_calibration(measured, calibration, has_calibration="calibration" in (scores or {})),
         _section(tr_lazy("Origin"), _origin(card)),
     ]
     values = {
         "name": name,
         "card": {key: value for key, value in card.to_json().items() if key not in ("authors", "messages")},
-        "scores": _told_scores(scores),
+        "scores": _public_scores(scores),
     }
     return CardDocument(name, tuple(section for section in sections if section), values)
 
@@ -176,17 +176,17 @@ def _confused(scores: MetricScores) -> list[tuple[str, str]]:
         for j, count in enumerate(row)
         if i != j and count
     ]
-    told = [
+    details = [
         tr_lazy(
             "{count:,} of {confusion:,} {true} taken for {predicted}",
             count=count,
             confusion=sum(scores.confusion[names.index(true)]),
             true=true,
-            predicted=said,
+            predicted=predicted,
         )
-        for count, true, said in sorted(wrong, reverse=True)[:WEAKEST]
+        for count, true, predicted in sorted(wrong, reverse=True)[:WEAKEST]
     ]
-    return [(tr_lazy("Most often confused"), join_texts(told, "; "))] if told else []
+    return [(tr_lazy("Most often confused"), join_texts(details, "; "))] if details else []
 
 
 def _confusion(scores: MetricScores) -> Table | None:
@@ -201,7 +201,7 @@ def _confusion(scores: MetricScores) -> Table | None:
 
 
 def _calibration(
-    scores: MetricScores | None, calibration: Calibration | None, *, told: bool
+    scores: MetricScores | None, calibration: Calibration | None, *, has_calibration: bool
 ) -> list[Section]:
     if scores is None:
         return []
@@ -213,7 +213,7 @@ def _calibration(
         return [
             _section(
                 tr_lazy("Calibration"),
-                [(tr_lazy("Estimates"), tr_lazy("none: {why}", why=few if told else before))],
+                [(tr_lazy("Estimates"), tr_lazy("none: {why}", why=few if has_calibration else before))],
             )
         ]
     patients = (
@@ -249,15 +249,15 @@ def _origin(card: MetricCard) -> list[tuple[str, str]]:
     ]
 
 
-def _told_scores(scores: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _public_scores(scores: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The kept scores without what names single cases."""
     if not scores:
         return None
-    told = {key: value for key, value in scores.items() if key not in ("calibration", "training_curve")}
+    details = {key: value for key, value in scores.items() if key not in ("calibration", "training_curve")}
     calibration = scores.get("calibration")
     if calibration:
-        told["calibration"] = {key: value for key, value in calibration.items() if key != "cases"}
-    return told
+        details["calibration"] = {key: value for key, value in calibration.items() if key != "cases"}
+    return details
 
 
 def _spread(values: tuple[float | None, float | None, float | None]) -> str:

@@ -59,19 +59,19 @@ _VERDICTS = {
 def report_document(
     loaded: LoadedMetric,
     library: Path,
-    asked: RankedSearch,
+    ranked_search: RankedSearch,
     options: ReportOptions,
     reporter: Reporter = SILENT,
     *,
     case_names: CaseNames | None = None,
 ) -> ReportDocument:
-    """The document of ``asked``, de-identified unless ``options`` say otherwise; ``case_names``: what cases are
+    """The document of ``ranked_search``, de-identified unless ``options`` say otherwise; ``case_names``: what cases are
     called then, shared with other reports.
 
     Raises:
         BadInput: an image that cannot be read.
     """
-    result, search = asked.result, asked.search
+    result, search = ranked_search.result, ranked_search.search
     details = loaded.library.catalogue.details([case.row for case in result.ranked])
     thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
     card = loaded.metric.card
@@ -84,7 +84,7 @@ def report_document(
         if case_id is not None:
             names(case_id)
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
-    in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
+    in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != JudgementKind.CLOSER}
     without = len(result.vote.voters) - sum(result.counts.values())
     estimate = result.vote
@@ -135,7 +135,7 @@ def report_document(
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
         order=_order(result.marks),
-        notes=_notes(search, asked, None if options.identified else names),
+        notes=_notes(search, ranked_search, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
         free_text=options.free_text,
@@ -169,21 +169,24 @@ def _order(marks: Marks) -> str:
     )
 
 
-def _notes(search: Search, asked: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
+def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
     """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
-    notes = list(asked.result.warnings)
-    in_force = [entry.judgement for entry in asked.entries if entry.undone is None]
-    if asked.refused is None and not all(is_mark(one, search.query) for one in in_force):
+    notes = list(ranked_search.result.warnings)
+    in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
+    if ranked_search.refused is None and not all(is_mark(one, search.query) for one in in_force):
         notes.append(
             tr_lazy(
                 "The judgements refined the metric by {strength:.0f} %; it was not measured again, "
                 "so scores and plots are those of the metric they began with.",
-                strength=100 * search.strength * asked.trust,
+                strength=100 * search.strength * ranked_search.trust,
             )
         )
-    if asked.refused is not None:
+    if ranked_search.refused is not None:
         notes.append(
-            tr_lazy("Judgements, examples and concepts were not followed: {refused}", refused=asked.refused)
+            tr_lazy(
+                "Judgements, examples and concepts were not followed: {refused}",
+                refused=ranked_search.refused,
+            )
         )
     if search.without:
         notes.append(tr_lazy("Ranked without: {without}.", without=join_texts(map(as_lazy, search.without))))
@@ -202,7 +205,7 @@ def _notes(search: Search, asked: RankedSearch, names: CaseNames | None) -> tupl
     ]
     if moved:
         notes.append(tr_lazy("Moved along: {moved}.", moved=join_texts(moved)))
-    if asked.result.vote.trained:
+    if ranked_search.result.vote.trained:
         notes.append(
             tr_lazy("The metric was trained on this query or its patient: it may know it better than others.")
         )

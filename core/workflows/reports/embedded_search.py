@@ -47,8 +47,8 @@ def embedded_search(
         if one.case is not None:
             return {"case": digest(one.case), "region": region}
         assert one.image is not None
-        told = {"path": str(one.image.absolute())} if identified else {}
-        return {"content": _content(one.image), "region": region, **told}
+        location = {"path": str(one.image.absolute())} if identified else {}
+        return {"content": _content(one.image), "region": region, **location}
 
     plain = search.to_json()
     return {
@@ -221,10 +221,10 @@ def _damaged(report: Path) -> BadInput:
 def _found(report: Path, data: Mapping[str, Any]) -> Path:
     """An image from outside: where it was, or the file with its content beside the report."""
     wanted = str(data["content"])
-    told = [Path(str(data["path"]))] if "path" in data else []
+    location = [Path(str(data["path"]))] if "path" in data else []
     beside = sorted(file for file in report.parent.iterdir() if file.is_file())[:MAX_FILES]
     size = int(wanted.partition("-")[0])
-    for file in (*told, *beside):
+    for file in (*location, *beside):
         if file.is_file() and file.stat().st_size == size and _content(file) == wanted:
             return file
     raise BadInput(

@@ -153,9 +153,9 @@ def _format(path: Path) -> Format | None:
 
 def _free(path: Path, name: str) -> Path:
     """A name beside ``path`` that nothing has yet."""
-    wanted = path.with_name(f"{path.stem}-{name}{path.suffix}")
+    target = path.with_name(f"{path.stem}-{name}{path.suffix}")
     number = 2
-    while wanted.exists():
-        wanted = path.with_name(f"{path.stem}-{name}-{number}{path.suffix}")
+    while target.exists():
+        target = path.with_name(f"{path.stem}-{name}-{number}{path.suffix}")
         number += 1
-    return wanted
+    return target

@@ -46,9 +46,9 @@ def write_search_report(
     check_suffix(out)
     chosen = options or ReportOptions()
     loaded = open_metric(library, search.metric, reporter, without=search.without)
-    asked = rank_cases(library, search, k=LISTED, reporter=reporter)
+    ranked_search = rank_cases(library, search, k=LISTED, reporter=reporter)
     reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
-    write_report(report_document(loaded, library, asked, chosen, reporter), out, chosen.page)
+    write_report(report_document(loaded, library, ranked_search, chosen, reporter), out, chosen.page)
     log_export(library, "report", out.suffix, identified=chosen.identified)
     return out
 
@@ -124,8 +124,8 @@ def write_reports(
         )
         one = _of_case(search, case)
         try:
-            asked = rank_cases(library, one, k=LISTED, reporter=SILENT)
-            document = report_document(loaded, library, asked, chosen, case_names=names)
+            ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
+            document = report_document(loaded, library, ranked_search, chosen, case_names=names)
         except SemblanceError as error:
             failed.append((case, str(error)))
             continue

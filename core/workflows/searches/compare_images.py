@@ -52,7 +52,7 @@ class ImageComparison:
 
 
 @dataclass(frozen=True, eq=False)
-class _Taken:
+class _OpenedImage:
     """An image, the part of it that was compared, and the larger part of it that is shown."""
 
     image: Image
@@ -94,7 +94,7 @@ class _Taken:
         return ComparedImage(self.pixels(), rings, outline)
 
 
-def _taken(loaded: LoadedMetric, query: Query) -> _Taken | str:
+def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
     """What the features of ``query`` were measured on, or why it cannot be shown."""
     region = query.region
     if query.image is not None:
@@ -106,7 +106,7 @@ def _taken(loaded: LoadedMetric, query: Query) -> _Taken | str:
             return tr_lazy("a row of a table: no image")
         address, region = details.address, region or details.region
     try:
-        return _Taken(open_image(address, region), region)
+        return _OpenedImage(open_image(address, region), region)
     except SemblanceError as error:
         return error.message
 
@@ -126,11 +126,11 @@ def compare_images(
     plain = replace(search, ledger="", like=(), unlike=(), concepts=())
     context = ExplanationContext.of(library, plain, reporter)
     loaded = context.loaded
-    taken = [_taken(loaded, search.query), _taken(loaded, Query(case))]
+    opened = [_open_case_image(loaded, search.query), _open_case_image(loaded, Query(case))]
     reporter.check_cancelled()
-    if not all(isinstance(one, _Taken) for one in taken):
+    if not all(isinstance(one, _OpenedImage) for one in opened):
         query, found = (
-            ComparedImage(problem=one) if isinstance(one, str) else one.side(PlacesOf()) for one in taken
+            ComparedImage(problem=one) if isinstance(one, str) else one.side(PlacesOf()) for one in opened
         )
         return ImageComparison(query, found, "")
     feature_set = loaded.feature_set
@@ -138,20 +138,20 @@ def compare_images(
         extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     except SemblanceError as error:
         # An encoder whose file is gone: the images are there all the same.
-        query, found = (one.side(PlacesOf()) for one in taken if isinstance(one, _Taken))
+        query, found = (one.side(PlacesOf()) for one in opened if isinstance(one, _OpenedImage))
         return ImageComparison(
             query, found, tr_lazy("No matching places can be shown. {message}", message=error.message)
         )
     numbers = [context.numbers(), case_features(loaded, case)]
-    seen = [
+    features = [
         ImageFeatures(one.image, one.region, row)
-        for one, row in zip(taken, numbers, strict=True)
-        if isinstance(one, _Taken)
+        for one, row in zip(opened, numbers, strict=True)
+        if isinstance(one, _OpenedImage)
     ]
-    places = places_of(extractor, context.grouping, seen[0], seen[1], context.sample_rows())
+    places = places_of(extractor, context.grouping, features[0], features[1], context.sample_rows())
     query, found = (
         one.side(where)
-        for one, where in zip(taken, (places.query, places.case), strict=True)
-        if isinstance(one, _Taken)
+        for one, where in zip(opened, (places.query, places.case), strict=True)
+        if isinstance(one, _OpenedImage)
     )
     return ImageComparison(query, found, places.note)

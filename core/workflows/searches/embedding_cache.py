@@ -48,8 +48,8 @@ def load_embedding(file: Path) -> CachedEmbedding | None:
         if not file.is_file() or not _plainly_packed(file):
             return None
         # numpy leaves a damaged file open when it opens it itself.
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as kept:
-            rows, embedding, ties, drawn = (kept[name] for name in CachedEmbedding._fields)
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+            rows, embedding, ties, drawn = (arrays[name] for name in CachedEmbedding._fields)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError):
         return None
     fits = (
@@ -102,14 +102,14 @@ def embed_cases(
     stamp = hashlib.blake2b(digest_size=12)
     for number in sorted(chunks):
         stamp.update(chunks[number].tobytes())
-    kept = library.path / DERIVED / f"{record.file.stem}.{stamp.hexdigest()}.npz"
-    embedding = load_embedding(kept)
+    file = library.path / DERIVED / f"{record.file.stem}.{stamp.hexdigest()}.npz"
+    embedding = load_embedding(file)
     if embedding is None:
         known = np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()])
         embedding = _embedded(library, record.name, metric, feature_set, known, reporter)
         # That of a provisional metric is out of date in a moment.
         if library.writable and PROVISIONAL not in record.card:
-            save_embedding(kept, embedding)
+            save_embedding(file, embedding)
     return embedding
 
 

@@ -169,11 +169,11 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
     return dict(Counter(named))
 
 
-def trained_on(loaded: LoadedMetric, asked: EmbeddedQuery) -> bool:
+def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
     """Whether the metric was trained on the query, a copy of it or a case of its patient."""
-    known = [places for places in (asked.same_patient, asked.copies) if places is not None]
-    if asked.row is not None:
-        known.append(np.array([asked.row]))
+    known = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
+    if embedded.row is not None:
+        known.append(np.array([embedded.row]))
     if any(row in loaded.trained_rows for places in known for row in loaded.rows[places].tolist()):
         return True
-    return bool(asked.patient) and asked.patient in loaded.trained_patients
+    return bool(embedded.patient) and embedded.patient in loaded.trained_patients

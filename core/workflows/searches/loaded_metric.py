@@ -156,14 +156,14 @@ class LoadedMetric:
         Raises:
             BadArguments: a group the metric does not have, or all it has.
         """
-        wanted = frozenset(groups)
-        if not wanted:
+        excluded = frozenset(groups)
+        if not excluded:
             return self
-        reduced = self._reduced.pop(wanted, None)
+        reduced = self._reduced.pop(excluded, None)
         if reduced is None:
             reduced = copy.copy(self)
-            reduced.metric = exclude_groups(self.metric, wanted)
-            reduced.transformed = self.transformed.without(reduced.metric, wanted)
+            reduced.metric = exclude_groups(self.metric, excluded)
+            reduced.transformed = self.transformed.without(reduced.metric, excluded)
             rows = reduced.transformed.rows(reporter)
             distance = reduced.metric.distance
             reduced.embedding = distance.embed(rows) if distance.embeds else rows
@@ -171,7 +171,7 @@ class LoadedMetric:
             reduced.index = index_for(distance, reduced.embedding, reduced.ties)
             reduced._whole, reduced._near, reduced.cache = self, None, {}
             reduced.duplicate_finder = DuplicateFinder(reduced.library, reduced.rows, reduced.findings)
-        self._reduced[wanted] = reduced
+        self._reduced[excluded] = reduced
         while len(self._reduced) > WITHOUT_KEPT or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
         ):

@@ -81,27 +81,27 @@ def next_question_anywhere(
     in_force = session.loaded.ledger(search.ledger).in_force
     place = _place(session, search, about)
     if place is not None:
-        judged = sum(1 for entry in in_force if _thumb_of(entry, session.case_at(place)))
+        judged = sum(1 for entry in in_force if _is_mark_of(entry, session.case_at(place)))
         if not _likeness(session, in_force).should_change_query(judged // 2):
             found = _about(session, search, place, passed)
             if found is not None:
                 return found
     known = {session.place_of(entry.judgement.query) for entry in in_force}
     known |= {place, *(session.place_of(case) for case in passed)}
-    asked = {at for at in known if at is not None}
+    used = {at for at in known if at is not None}
     rng = np.random.default_rng(len(in_force))
-    while (other := draw_query(asked, rng, session.trained)) is not None:
+    while (other := draw_query(used, rng, session.trained)) is not None:
         found = _about(session, search, other, passed)
         if found is not None:
             return found
-        asked.add(other)
+        used.add(other)
     return None if place is None else _about(session, search, place, passed)
 
 
 def answer_question(
     library: Path,
     search: Search,
-    asked: CaseQuestion,
+    used: CaseQuestion,
     given: Answer,
     *,
     k: int = 20,
@@ -109,7 +109,7 @@ def answer_question(
     reporter: Reporter = SILENT,
 ) -> RankedSearch:
     """Store the two judgements of an answer; errors as in :func:`.refine_metric.judge`."""
-    made = answer_judgements(given, asked.query, asked.first, asked.second)
+    made = answer_judgements(given, used.query, used.first, used.second)
     return judge(library, search, made, k=k, author=author, reporter=reporter)
 
 
@@ -121,7 +121,7 @@ def _place(session: RefinementSession, search: Search, about: str | None) -> int
     return None if query.case is None or query.region else session.place_of(query.case)
 
 
-def _thumb_of(entry: LedgerEntry, query: str) -> bool:
+def _is_mark_of(entry: LedgerEntry, query: str) -> bool:
     return entry.judgement.kind != JudgementKind.CLOSER and entry.judgement.query_key == query
 
 
@@ -130,7 +130,7 @@ def _about(
 ) -> CaseQuestion | None:
     loaded, query = session.loaded, session.case_at(place)
     in_force = loaded.ledger(search.ledger).in_force
-    cases = [entry.judgement.case for entry in in_force if _thumb_of(entry, query)]
+    cases = [entry.judgement.case for entry in in_force if _is_mark_of(entry, query)]
     allowed = session.trained.copy()
     patient = loaded.patients[place]
     if patient:
@@ -161,8 +161,8 @@ def _likeness(session: RefinementSession, in_force: Sequence[LedgerEntry]) -> Li
     alike: list[bool] = []
     for query in list(of_query)[-questions.QUERIES :]:
         place = session.place_of(query)
-        thumbs = [(session.place_of(one.judgement.case), one.judgement.kind) for one in of_query[query]]
-        there = [(at, kind == JudgementKind.ALIKE) for at, kind in thumbs if at is not None]
+        marks = [(session.place_of(one.judgement.case), one.judgement.kind) for one in of_query[query]]
+        there = [(at, kind == JudgementKind.ALIKE) for at, kind in marks if at is not None]
         if place is not None and there:
             cases = session.coordinates[[at for at, _ in there]]
             shares += nearer(cases, session.coordinates[place], sample, start).tolist()

@@ -54,9 +54,11 @@ def order_by_marks(compared: QueryComparison, marks: Marks, strength: float = 1.
     there = Marks(_with_features(loaded, marks.liked), _with_features(loaded, marks.disliked))
     if not there:
         return None
-    asked, distances = compared.query_coordinates, distances_of(compared)
+    query_point, distances = compared.query_coordinates, distances_of(compared)
     liked, disliked = _places(loaded, there.liked), _places(loaded, there.disliked)
-    feedback = Feedback(compared.coordinates, (len(distances), len(asked)), asked, liked, disliked)
+    feedback = Feedback(
+        compared.coordinates, (len(distances), len(query_point)), query_point, liked, disliked
+    )
     scores = feedback.scores(distances)
     if strength < 1.0:
         scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))

@@ -283,8 +283,8 @@ def save_refined(
     save_metric(metric, file)
     findings_map = record.card.get("findings_map") or ""
     card: dict[str, Any] = {**metric.card.to_json(), "findings_map": findings_map}
-    if seen := contents_elsewhere(record.card):
-        card[ELSEWHERE] = list(seen)
+    if elsewhere := contents_elsewhere(record.card):
+        card[ELSEWHERE] = list(elsewhere)
     training = np.union1d(record.training, session.judged_rows(entries))
     opened.add_metric(name, LEARNER, record.feature_set, file, card, training, None)
     return card

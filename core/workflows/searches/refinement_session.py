@@ -203,8 +203,8 @@ class RefinementSession:
         mean, low, high = (
             float(values[0]) for values in over_queries(now[:, np.newaxis], seed=0, groups=part.patients)
         )
-        words = HELD_OUT_PATIENTS if part.patients_known else HELD_OUT_CASES
-        return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), words)
+        measured_on = HELD_OUT_PATIENTS if part.patients_known else HELD_OUT_CASES
+        return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), measured_on)
 
     def embedded(self, places: Rows, entries: Sequence[LedgerEntry], strength: float) -> Matrix:
         """(p, m) some cases where they are compared: as the metric has them while nothing is judged."""
@@ -216,9 +216,9 @@ class RefinementSession:
     def _held_out(self, entries: Sequence[LedgerEntry], most: int) -> _HeldOut | None:
         """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
         loaded = self.loaded
-        seen = np.concatenate([loaded.record.training, self.judged_rows(entries)])
+        used_rows = np.concatenate([loaded.record.training, self.judged_rows(entries)])
         fresh = np.isin(
-            loaded.rows, loaded.identity_index.unseen(seen, contents_elsewhere(loaded.record.card))
+            loaded.rows, loaded.identity_index.unseen(used_rows, contents_elsewhere(loaded.record.card))
         )
         fresh &= np.array([bool(finding) for finding in loaded.findings])
         places = np.flatnonzero(fresh)
@@ -227,7 +227,7 @@ class RefinementSession:
         if len(places) < 2:
             return None
         findings = np.unique([str(loaded.findings[place]) for place in places], return_inverse=True)[1]
-        known = patients_known(loaded.patients[np.isin(loaded.rows, seen)]) and patients_known(
+        known = patients_known(loaded.patients[np.isin(loaded.rows, used_rows)]) and patients_known(
             loaded.patients[places]
         )
         known = known and not contents_elsewhere(loaded.record.card)

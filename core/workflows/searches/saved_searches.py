@@ -45,26 +45,30 @@ class SavedSearch:
 
 @dataclass(frozen=True)
 class ReopenedSearch:
-    """A kept search as far as it can be shown. ``asked`` has the ranking that was seen then, where one was
+    """A kept search as far as it can be shown. ``ranked_search`` has the ranking that was seen then, where one was
     kept; ``notes``: what is gone, and by what the ranking would differ now, in words; ``is_current`` whether asking
     now gives the same; ``is_complete`` whether its metric and query are there."""
 
     name: str
     search: Search
     view: Mapping[str, Any]
-    asked: RankedSearch | None
+    ranked_search: RankedSearch | None
     notes: tuple[str, ...] = ()
     is_current: bool = True
     is_complete: bool = True
 
 
 def search_record(
-    search: Search, asked: RankedSearch | None, view: Mapping[str, Any], name: str = ""
+    search: Search, ranked_search: RankedSearch | None, view: Mapping[str, Any], name: str = ""
 ) -> dict[str, Any]:
     """What is kept of a search: all that decides its ranking, what was seen, and how."""
     out: dict[str, Any] = {**search.to_json(), "name": name, "view": dict(view)}
-    if asked is not None and asked.search.query == search.query and asked.search.metric == search.metric:
-        result = asked.result
+    if (
+        ranked_search is not None
+        and ranked_search.search.query == search.query
+        and ranked_search.search.metric == search.metric
+    ):
+        result = ranked_search.result
         out["seen"] = {
             "ranked": [[case.case_id, case.distance, case.near_duplicates] for case in result.ranked[:KEPT]],
             "compared": result.compared,
@@ -90,9 +94,9 @@ def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter 
             if before is None or dict(before) != dict(state):
                 opened.save_search(LAST, state)
             if state.get("name"):
-                kept = opened.load_search(str(state["name"])) or {}
-                renewed = {**state, "thumbnail": kept.get("thumbnail", "")}
-                if dict(kept) != renewed:
+                stored = opened.load_search(str(state["name"])) or {}
+                renewed = {**state, "thumbnail": stored.get("thumbnail", "")}
+                if dict(stored) != renewed:
                     update_search(opened.catalogue, str(state["name"]), renewed)
 
 
@@ -143,17 +147,19 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
     with open_library(library) as opened:
         rows = {case.case_id: int(case.id) for case in opened.catalogue.all_cases()}
         out = []
-        for kept in stored_searches(opened.catalogue):
+        for stored in stored_searches(opened.catalogue):
             try:
-                search = Search.from_json(kept.state)
-                image = base64.b64decode(str(kept.state.get("thumbnail", "")))
+                search = Search.from_json(stored.state)
+                image = base64.b64decode(str(stored.state.get("thumbnail", "")))
             except (KeyError, TypeError, ValueError, AttributeError):
-                out.append(SavedSearch(kept.name, tr_lazy("cannot be read"), "", -1, b"", 0, kept.saved))
+                out.append(SavedSearch(stored.name, tr_lazy("cannot be read"), "", -1, b"", 0, stored.saved))
                 continue
             judged = sum(undone is None for _, _, undone in opened.judgements(search.ledger).read())
             row = rows.get(search.query.case or "", -1)
             out.append(
-                SavedSearch(kept.name, _named(search.query), search.metric, row, image, judged, kept.saved)
+                SavedSearch(
+                    stored.name, _named(search.query), search.metric, row, image, judged, stored.saved
+                )
             )
     return out
 
@@ -219,7 +225,8 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
         try:
             search, view = Search.from_json(state), dict(state.get("view") or {})
             seen = [
-                (str(case), float(away), int(near_duplicates)) for case, away, near_duplicates in _seen(state)
+                (str(case), float(away), int(near_duplicates))
+                for case, away, near_duplicates in _saved_lines(state)
             ]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadInput(
@@ -229,33 +236,33 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
         kept_metric = search.metric
         search = _present(opened, search, notes)
         _note_lost_judgements(opened, search, notes)
-    asked: RankedSearch | None = None
+    ranked_search: RankedSearch | None = None
     if search.metric and search.query != Query() and _has_image(search.query):
         try:
-            asked = rank_cases(library, search, k=KEPT, reporter=reporter)
+            ranked_search = rank_cases(library, search, k=KEPT, reporter=reporter)
         except SemblanceError as problem:
             notes.append(problem.message)
     is_complete = search.metric == kept_metric and search.query != Query()
     if not is_complete or not lines:
-        return ReopenedSearch(name, search, view, asked, tuple(notes), is_complete=is_complete)
+        return ReopenedSearch(name, search, view, ranked_search, tuple(notes), is_complete=is_complete)
     if lost:
         notes.append(tr_lazy_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
-    if asked is None:
+    if ranked_search is None:
         return ReopenedSearch(
-            name, search, view, _as_seen(search, lines, state, notes), tuple(notes), is_current=False
+            name, search, view, _saved_ranking(search, lines, state, notes), tuple(notes), is_current=False
         )
-    differs = _difference(lines, asked.result.ranked)
+    differs = _difference(lines, ranked_search.result.ranked)
     if differs or lost:
         notes.append(differs or tr_lazy("Searched now, the remaining cases would be in the same order."))
-        then = replace(asked, result=_then(asked.result, lines, state), shifts=())
+        then = replace(ranked_search, result=_then(ranked_search.result, lines, state), shifts=())
         return ReopenedSearch(name, search, view, then, tuple(notes), is_current=False)
-    return ReopenedSearch(name, search, view, asked, tuple(notes))
+    return ReopenedSearch(name, search, view, ranked_search, tuple(notes))
 
 
 def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch | None:
     """What the window showed last, as far as it is there; nothing where that cannot be read.
 
-    It is not asked again: ``asked`` is what was seen, where it cannot be asked for lack of its image.
+    It is not asked again: ``ranked_search`` is what was seen, where it cannot be asked for lack of its image.
     """
     state = load_state(library)
     if state is None:
@@ -263,7 +270,10 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
     notes: list[str] = []
     try:
         search, view = Search.from_json(state), dict(state.get("view") or {})
-        name, seen = str(state.get("name") or ""), [(str(c), float(d), int(n)) for c, d, n in _seen(state)]
+        name, seen = (
+            str(state.get("name") or ""),
+            [(str(c), float(d), int(n)) for c, d, n in _saved_lines(state)],
+        )
     except (KeyError, TypeError, ValueError, AttributeError):
         # What an older version kept in another form: the library opens as if it were new.
         return None
@@ -271,9 +281,15 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
         there = _present(opened, search, notes)
         lines = () if _has_image(there.query) else _lines(opened, seen)[0]
     is_complete = there.metric == search.metric and there.query == search.query
-    asked = _as_seen(there, lines, state, notes) if is_complete and lines else None
+    ranked_search = _saved_ranking(there, lines, state, notes) if is_complete and lines else None
     return ReopenedSearch(
-        name, there, view, asked, tuple(notes), is_current=asked is None, is_complete=is_complete
+        name,
+        there,
+        view,
+        ranked_search,
+        tuple(notes),
+        is_current=ranked_search is None,
+        is_complete=is_complete,
     )
 
 
@@ -282,7 +298,7 @@ def _has_image(query: Query) -> bool:
     return query.image is None or query.image.exists()
 
 
-def _as_seen(
+def _saved_ranking(
     search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], notes: list[str]
 ) -> RankedSearch:
     """The ranking of then, of a search that cannot be asked now."""
@@ -291,7 +307,7 @@ def _as_seen(
     return RankedSearch(search, _then(nothing, lines, state))
 
 
-def _seen(state: Mapping[str, Any]) -> Sequence[Any]:
+def _saved_lines(state: Mapping[str, Any]) -> Sequence[Any]:
     ranked: Sequence[Any] = (state.get("seen") or {}).get("ranked") or ()
     return ranked
 

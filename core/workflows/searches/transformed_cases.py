@@ -41,8 +41,8 @@ class TransformedCases:
     @property
     def nbytes(self) -> int:
         """Bytes kept now."""
-        kept = [*self._contributions.values(), *([] if self._rows is None else [self._rows])]
-        return sum(one.nbytes for one in kept)
+        arrays = [*self._contributions.values(), *([] if self._rows is None else [self._rows])]
+        return sum(one.nbytes for one in arrays)
 
     def forget(self) -> None:
         """Give the memory back; what is asked for is read again."""
@@ -75,7 +75,7 @@ class TransformedCases:
             BadInput: no case has the metric's features.
             Cancelled: asked for by the reporter.
         """
-        groups = self._groups_told
+        groups = self._explained_groups
         each = 8 * len(self._order) * self._metric.distance.n_features
         if self._columns_alone is not None or each * len(groups) > MOST_BYTES:
             self.rows(reporter)
@@ -117,7 +117,7 @@ class TransformedCases:
         return np.array(names, dtype=object)
 
     @functools.cached_property
-    def _groups_told(self) -> tuple[str, ...]:
+    def _explained_groups(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._metric.names_before_tail()))
 
     def _contribute(self, groups: Collection[str], reporter: Reporter) -> None:
@@ -125,15 +125,15 @@ class TransformedCases:
         everything again."""
         if all(group in self._contributions for group in groups):
             return
-        each, known = self.rows(reporter).nbytes, self._groups_told
+        each, known = self.rows(reporter).nbytes, self._explained_groups
         self._finish(known if each * len(known) <= MOST_BYTES else tuple(groups), reporter)
 
     def _finish(self, groups: tuple[str, ...], reporter: Reporter) -> None:
         """Begin to find what ``groups`` contribute, or go on with what was begun for all of them."""
         making = self._making
-        if making is None or groups != self._groups_told:
+        if making is None or groups != self._explained_groups:
             making = self._contributing(groups)
-            self._making = making if groups == self._groups_told else self._making
+            self._making = making if groups == self._explained_groups else self._making
         try:
             for done in making:
                 reporter.progress(done, len(self._order), "Preparing the cases")

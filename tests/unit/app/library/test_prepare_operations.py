@@ -3,18 +3,22 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from PIL import Image
 from PySide6.QtWidgets import QLabel
 
 from semblance.app.library import library_commands
+from semblance.app.library.panel import MEASURE_DELAY_MS
 from semblance.app.library.prepare_operations import prepare_for_searching
 from semblance.app.screenshot import settle
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import Cancelled
+from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.library import prepare_library
 from semblance.core.workflows.library.import_source import import_source
-from tests.helpers.images import striped_folder
+from tests.helpers.images import striped_folder, stripes
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
 from tests.helpers.windows import open_window, wait_for
@@ -71,6 +75,22 @@ def test_a_panel_that_waits_for_the_preparation_says_so(monkeypatch, tmp_path):
         assert shown_in(empty)[0] == "Measuring the cases"
         go_on.set()
         wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
+        assert window.state.preparing is None
+
+
+def test_one_case_without_a_finding_is_no_error(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    Image.fromarray(stripes(np.random.default_rng(0), upright=True)).save(folder / "only.png")
+    with open_window() as window:
+        window.parts.commands.library.open_dropped(folder)
+        wait_for(window, lambda: len(window.context.messages.history) >= 2 and not window.jobs.active)
+        imported, alone = window.context.messages.history
+        assert imported.what == "Imported 1 case: no findings."
+        assert (alone.level, alone.what) == (
+            "info",
+            "images has one case: there is nothing to compare it with.",
+        )
         assert window.state.preparing is None
 
 
@@ -144,9 +164,26 @@ def test_a_cancelled_preparation_says_how_to_continue(monkeypatch, tmp_path):
             prepare_for_searching(window.context)
             settle(window)
         message = window.context.messages.history[-1]
-        assert message.hint == "What was measured is kept. Metric > Prepare for searching continues it."
+        assert message.hint.startswith("What was imported and measured is kept.")
         ((_, run),) = message.actions
         run()
         wait_for(window, lambda: window.state.ranking is not None)
     with open_library(library) as opened:
         assert opened.current_metric().name == "encoder + Euclidean"
+
+
+def test_cases_scrolled_to_are_measured_first_while_the_library_is_prepared(qtbot, tmp_path):
+    with open_window(striped_library(tmp_path, n=40)) as window:
+        panel, state = window.panels.library, window.state
+        panel.resize(panel.width(), 300)
+        bar = panel.grid.verticalScrollBar()
+        bar.setValue(bar.maximum())
+        qtbot.wait(MEASURE_DELAY_MS + 100)
+        assert rows_to_measure_first(state.path) == []
+        state.set_preparing(state.path)
+        bar.setValue(bar.minimum())
+        bar.setValue(bar.maximum())
+        qtbot.waitUntil(lambda: bool(rows_to_measure_first(state.path)))
+        model = panel.grid.model()
+        assert rows_to_measure_first(state.path) == [model.case_row(p) for p in panel.grid.visible_places()]
+        assert state.columns.case_row[-1] in rows_to_measure_first(state.path)

@@ -169,7 +169,7 @@ def test_off_gives_the_room_and_the_cross_back(both, jobs):
     assert views.voxel == (6, 20, 25)
     views.end()
     jobs.run_pending()
-    assert view_planes._kept._volume is None
+    assert view_planes._cached_volume._volume is None
 
 
 def test_what_does_not_fit_says_so_and_the_slices_stay(both, jobs, monkeypatch):

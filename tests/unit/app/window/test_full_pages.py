@@ -152,7 +152,7 @@ def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
             window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         )
         panel = window.panels.evaluation.map
-        wait_for(window, lambda: panel.map is not None and panel.map.kept is not None)
+        wait_for(window, lambda: panel.map is not None and panel.map.preserved is not None)
         view, library, ranking = panel.view, window.panels.library.grid, window.panels.ranking.grid
         assert window.focusWidget() is view
         qtbot.keyClick(view, Qt.Key.Key_Right)

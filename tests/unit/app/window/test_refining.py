@@ -199,20 +199,19 @@ def test_a_click_right_before_the_end_is_kept(library):
 
 
 def test_clicks_while_it_trains_and_imports(tmp_path, library):
+    from semblance.app.library.prepare_operations import import_and_prepare
     from semblance.app.metrics import extract_features, train_metric
-    from semblance.app.shell import library_operations as libraries
 
     arriving = striped_folder(tmp_path / "more", n=6, seed=5)
     with open_window(library) as window:
         search_first_case(window)
         train_metric.train(window.context, TrainRequest("bdm", "other", settings={"rounds": 20}), "other", 20)
-        libraries.import_source(window.context, arriving, library, "folder")
+        import_and_prepare(window.context, arriving, library, "folder")
         for place in (1, 3):
             window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(place)])
         wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
         assert in_force(window) == [JudgementKind.ALIKE, JudgementKind.ALIKE]
-        said = [message.what for message in window.context.messages.history]
-        assert any("6 added" in one for one in said)
+        wait_for(window, lambda: any("6 added" in one.hint for one in window.context.messages.history))
         before = window.state.ranking.compared
         extract_features.extract(window.context, "colour_edge_texture")
         wait_for(window, lambda: window.state.ranking and window.state.ranking.compared == before + 6)

@@ -203,7 +203,7 @@ def test_a_volume_has_its_slices_at_the_side_and_its_planes_on_a_key(volume, job
     assert volume.planes.views[1].image is not None
     volume.leave()
     jobs.run_pending()
-    assert view_planes._kept._volume is None
+    assert view_planes._cached_volume._volume is None
     assert not volume.strip.isVisible()
 
 

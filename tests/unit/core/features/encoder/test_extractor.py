@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,17 @@ def noise(*shape, seed=0):
 
 def encoder(**settings):
     return make_extractor("encoder", **settings)
+
+
+def test_nothing_is_reported_to_the_maker_of_onnxruntime(private_home):
+    code = (
+        "import numpy as np; from semblance.core.features import make_extractor; "
+        "from semblance.core.imaging.image import Image; "
+        "make_extractor('encoder').extract(Image(np.zeros((8, 8), np.uint8), 255.0))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert list(private_home.rglob("*.onnx"))
+    assert not list(private_home.rglob("*deviceid*"))
 
 
 def test_a_whole_image_is_squeezed_and_nothing_cut():

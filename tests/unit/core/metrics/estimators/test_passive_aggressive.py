@@ -47,7 +47,7 @@ def test_every_variant_is_the_plain_loop(variant, psd, C):
     M, b, updates, mistakes = expected
     np.testing.assert_allclose(model.M, M, rtol=0, atol=1e-12 * np.abs(M).max())
     assert model.b == pytest.approx(b, rel=1e-12)
-    assert (model.seen, model.updates, model.mistakes) == (300, updates, mistakes)
+    assert (model.n_pairs, model.updates, model.mistakes) == (300, updates, mistakes)
 
 
 @settings(max_examples=30)
@@ -125,7 +125,7 @@ def test_fitting_is_passes_over_the_drawn_pairs_with_the_chosen_c():
     X, y = problem()
     learner = make_learner("passive_aggressive", passes=2, random_state=4).fit(X, y)
     assert learner.C_ in GRID
-    assert learner.model_.seen == 2 * 40 * 3 * 2
+    assert learner.model_.n_pairs == 2 * 40 * 3 * 2
     again = make_learner("passive_aggressive", passes=2, C=learner.C_, random_state=4).fit(X, y)
     assert (again.model_.M == learner.model_.M).all()
     assert "chosen on training pairs" in " ".join(learner.metric().card.notes)
@@ -231,8 +231,8 @@ def test_progress_is_told_and_cancelling_leaves_what_was(psd):
     learner.fit(X, y, reporter=full)
     before = learner.metric().card.content_hash
     assert len(full.points) >= 3
-    assert full.points[-1].round == learner.model_.seen
-    assert full.points[-1].objective == learner.model_.mistakes / learner.model_.seen
+    assert full.points[-1].round == learner.model_.n_pairs
+    assert full.points[-1].objective == learner.model_.mistakes / learner.model_.n_pairs
     np.testing.assert_allclose(
         full.points[-1].distance.between(X, X), learner.metric().distances(X, X), rtol=1e-9, atol=1e-12
     )
@@ -245,7 +245,7 @@ def test_progress_is_told_and_cancelling_leaves_what_was(psd):
         assert learner.metric().card.content_hash == before
     stopped = make_learner("passive_aggressive", psd=psd, passes=60)
     stopped.fit(X, y, reporter=Stopping(stop_at=full.looks // 2))
-    assert 0 < stopped.model_.seen < learner.model_.seen
+    assert 0 < stopped.model_.n_pairs < learner.model_.n_pairs
     assert "Stopped on request" in stopped.metric().card.notes[0]
 
 

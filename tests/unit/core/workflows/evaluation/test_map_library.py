@@ -32,7 +32,7 @@ def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
     assert found.rows.tolist() == open_metric(library, metric).rows.tolist()
     assert found.places.shape == (60, 2)
     assert np.isfinite(found.places).all()
-    assert found.kept > 0.4
+    assert found.preserved > 0.4
 
 
 def test_the_same_library_gives_the_same_map(library):
@@ -45,7 +45,7 @@ def test_asked_to_stop_it_keeps_what_there_is(library):
     assert found.kind == "neighbours"
     assert 0 < found.done < 750
     assert not found.growing
-    assert found.kept is not None
+    assert found.preserved is not None
 
 
 def test_it_can_be_cancelled(library):

@@ -12,6 +12,7 @@ from semblance.core.workflows.features import measuring_order
 from semblance.core.workflows.library import import_source as importing
 from semblance.core.workflows.library import prepare_library as preparing
 from semblance.core.workflows.library.import_and_prepare import import_and_prepare
+from semblance.core.workflows.library.prepare_library import Preparation
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.images import striped_folder
 from tests.helpers.recording_reporter import RecordingReporter
@@ -43,7 +44,7 @@ class _Waiting(RecordingReporter):
 
     def partial(self, result):
         super().partial(result)
-        if result.provisional and self.first is None:
+        if isinstance(result, Preparation) and result.provisional and self.first is None:
             with Library.open(self.library) as opened:
                 case = opened.catalogue.all_cases()[0].case_id
             self.first = nearest_cases(self.library, result.current, Query(case=case))
@@ -98,7 +99,7 @@ def test_a_cancelled_import_keeps_what_is_finished_and_goes_on(tmp_path, small):
 
     class Ending(RecordingReporter):
         def check_cancelled(self):
-            if any(news.extracted for news in self.partials):
+            if any(isinstance(news, Preparation) and news.extracted for news in self.partials):
                 raise Cancelled
 
     threads = threading.active_count()

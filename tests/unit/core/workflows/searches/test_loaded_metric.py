@@ -73,15 +73,15 @@ def test_beyond_some_bytes_only_the_desk_in_use_keeps_what_is_made_again(table, 
     use(table, "plain")
     older, newer = open_metric(table, "other"), open_metric(table, "plain")
     assert older.transformed.nbytes > 0
-    assert older.kept
+    assert older.cache
     before = rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked
     assert open_metric(table, "plain") is newer
     monkeypatch.setattr(open_metrics_module, "MEMORY_BYTES", older.embedding.nbytes + newer.nbytes)
     assert open_metric(table, "plain") is newer
     assert older.transformed.nbytes == 0
-    assert not older.kept
+    assert not older.cache
     assert newer.transformed.nbytes > 0
-    assert newer.kept
+    assert newer.cache
     assert open_metric(table, "other") is older
     assert rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked == before
 

@@ -56,9 +56,9 @@ def _forget_case(library, case):
 def test_a_search_comes_back_whole(library):
     search = replace(_search(library), strength=0.7, group_duplicates=False)
     _judge(library, search, ranked(rank_cases(library, search, k=50))[40])
-    asked = rank_cases(library, search, k=200)
+    ranked_search = rank_cases(library, search, k=200)
     view = {"zoom": [2.5, 3.25, 4.125], "scroll": 17}
-    saved_searches.save(library, "mine", saved_searches.search_record(search, asked, view))
+    saved_searches.save(library, "mine", saved_searches.search_record(search, ranked_search, view))
     found = saved_searches.reopen(library, "mine")
     assert (found.search, found.view, found.notes, found.is_current, found.is_complete) == (
         search,
@@ -67,8 +67,8 @@ def test_a_search_comes_back_whole(library):
         True,
         True,
     )
-    assert found.asked.result.ranked == asked.result.ranked
-    assert found.asked.entries == asked.entries
+    assert found.ranked_search.result.ranked == ranked_search.result.ranked
+    assert found.ranked_search.entries == ranked_search.entries
     (line,) = saved_searches.saved_searches(library)
     assert (line.name, line.query, line.metric, line.judged) == ("mine", search.query.case, "plain", 1)
     assert line.case_row == open_metric(library, "plain").cases.row_of(search.query.case)
@@ -127,15 +127,15 @@ def test_keeping_does_not_make_the_asking_process_lay_out_the_library_anew(libra
 
 def test_a_ranking_that_would_differ_is_shown_as_it_was_seen(library):
     search = _search(library)
-    asked = rank_cases(library, search, k=200)
-    state = saved_searches.search_record(search, asked, {})
+    ranked_search = rank_cases(library, search, k=200)
+    state = saved_searches.search_record(search, ranked_search, {})
     seen = state["seen"]["ranked"]
     seen[0], seen[30] = seen[30], seen[0]
     saved_searches.save(library, "mine", state)
     found = saved_searches.reopen(library, "mine")
-    assert [case.case_id for case in found.asked.result.ranked] == [case for case, _, _ in seen]
+    assert [case.case_id for case in found.ranked_search.result.ranked] == [case for case, _, _ in seen]
     assert not found.is_current
-    assert "1 of the first 20 would be others" in " ".join(found.notes)
+    assert "1 of the first 20 cases would be different ones" in " ".join(found.notes)
     seen[0], seen[30] = seen[30], seen[0]
     seen[0], seen[1] = seen[1], seen[0]
     saved_searches.save(library, "swapped", state)
@@ -146,15 +146,15 @@ def test_ranked_and_judged_cases_that_are_gone_are_told(library):
     search = _search(library)
     cases = ranked(rank_cases(library, search, k=200))
     _judge(library, search, cases[4], cases[9])
-    asked = rank_cases(library, search, k=200)
-    saved_searches.save(library, "mine", saved_searches.search_record(search, asked, {}))
+    ranked_search = rank_cases(library, search, k=200)
+    saved_searches.save(library, "mine", saved_searches.search_record(search, ranked_search, {}))
     _forget_case(library, cases[4])
     found = saved_searches.reopen(library, "mine")
     words = " ".join(found.notes)
     assert "1 judgement speaks of cases that are gone" in words
     assert "1 ranked case is gone since" in words
-    assert cases[4] not in ranked(found.asked)
-    assert len(found.asked.result.ranked) == len(asked.result.ranked) - 1
+    assert cases[4] not in ranked(found.ranked_search)
+    assert len(found.ranked_search.result.ranked) == len(ranked_search.result.ranked) - 1
 
 
 def test_a_metric_that_is_gone_is_told_and_another_ranks(library):
@@ -166,11 +166,11 @@ def test_a_metric_that_is_gone_is_told_and_another_ranks(library):
     found = saved_searches.reopen(library, "mine")
     assert "The metric 'plain' is gone. 'other' ranks instead." in found.notes
     assert found.search.metric == "other"
-    assert found.asked.result.metric == "other"
+    assert found.ranked_search.result.metric == "other"
     assert not found.is_complete
     _execute(library, "DELETE FROM metrics")
     found = saved_searches.reopen(library, "mine")
-    assert (found.asked, found.search.metric) == (None, "")
+    assert (found.ranked_search, found.search.metric) == (None, "")
 
 
 def test_what_was_seen_last_is_not_taken_for_what_it_no_longer_is(library):
@@ -180,7 +180,7 @@ def test_what_was_seen_last_is_not_taken_for_what_it_no_longer_is(library):
     )
     found = saved_searches.last_search(library)
     assert (found.name, found.search.metric, found.view, found.notes) == ("mine", "other", {"scroll": 3}, ())
-    assert (found.is_complete, found.is_current, found.asked) == (True, True, None)
+    assert (found.is_complete, found.is_current, found.ranked_search) == (True, True, None)
     _execute(library, "DELETE FROM metrics WHERE name = 'other'")
     found = saved_searches.last_search(library)
     assert (found.search.metric, found.is_complete) == ("plain", False)
@@ -198,7 +198,7 @@ def test_a_query_that_is_gone_is_told(library):
     _forget_case(library, search.query.case)
     found = saved_searches.reopen(library, "mine")
     assert any("its query, is gone" in words for words in found.notes)
-    assert (found.search.query, found.asked, found.is_complete) == (Query(), None, False)
+    assert (found.search.query, found.ranked_search, found.is_complete) == (Query(), None, False)
     (line,) = saved_searches.saved_searches(library)
     assert (line.case_row, line.query) == (-1, search.query.case)
 
@@ -211,25 +211,25 @@ def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_pa
     path = tmp_path / "mine.png"
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8)).save(path)
     search = Search("plain", Query(image=path), new_ledger())
-    asked = rank_cases(library, search, k=200)
-    saved_searches.save(library, "outside", saved_searches.search_record(search, asked, {}))
+    ranked_search = rank_cases(library, search, k=200)
+    saved_searches.save(library, "outside", saved_searches.search_record(search, ranked_search, {}))
     (line,) = saved_searches.saved_searches(library)
     assert line.query == "mine.png"
     assert len(line.thumbnail) > 100
     assert saved_searches.reopen(library, "outside").is_current
-    saved_searches.save_current(library, saved_searches.search_record(search, asked, {}, "outside"))
-    assert saved_searches.last_search(library).asked is None, "it is asked again"
+    saved_searches.save_current(library, saved_searches.search_record(search, ranked_search, {}, "outside"))
+    assert saved_searches.last_search(library).ranked_search is None, "it is asked again"
     path.unlink()
     again = saved_searches.last_search(library)
     assert (again.name, again.is_complete) == ("outside", True)
-    assert ranked(again.asked) == ranked(asked)
+    assert ranked(again.ranked_search) == ranked(ranked_search)
     found = saved_searches.reopen(library, "outside")
     assert again.notes == found.notes
     words = " ".join(found.notes)
     assert words.count(path.name) == 1
     assert "is not there any more" in words
-    assert "seen then" in words
-    assert ranked(found.asked) == ranked(asked)
+    assert "saved one" in words
+    assert ranked(found.ranked_search) == ranked(ranked_search)
     assert not found.is_current
 
 
