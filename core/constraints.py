@@ -148,7 +148,7 @@ def checked_pairs(pairs: npt.ArrayLike, n: int) -> Rows:
     return table
 
 
-def visual_pairs(X: Matrix, k: int, reporter: Reporter = SILENT) -> Rows:
+def visual_neighbour_pairs(X: Matrix, k: int, reporter: Reporter = SILENT) -> Rows:
     """(p, 2) rows i < j of which at least one is among the ``k`` nearest Euclidean neighbours of the other.
 
     Yang et al. 2010, 3.5. ``X`` (n, d) after the steps. Of cases equally near the earlier row counts.

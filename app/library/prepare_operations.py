@@ -55,6 +55,7 @@ def import_and_prepare(
         kind=kind,
         identified=identified,
         must_exist=context.state.path == library,
+        metric_in_use=_metric_in_use(context, library),
         channel=f"prepare {library}",
     )
     view = _PreparationView(context, library, job, actions)
@@ -87,11 +88,18 @@ def prepare_for_searching(context: Context, library: Path | None = None) -> Job 
         tr("Preparing {name}", name=path.stem),
         prepare_library.prepare_library,
         path,
+        metric_in_use=_metric_in_use(context, path),
         channel=f"prepare {path}",
     )
     view = _PreparationView(context, path, job, ())
     job.partial.connect(view.show)
     return context.follow(job, view.finish)
+
+
+def _metric_in_use(context: Context, library: Path) -> str:
+    """The metric that the window searches ``library`` with; "" where it shows another library."""
+    state = context.state
+    return state.metric.name if state.metric is not None and state.path == library else ""
 
 
 def measure_visible(context: Context, rows: Sequence[int]) -> None:

@@ -133,10 +133,10 @@ def halves(y: Sequence[str], groups: Groups | None, seed: int) -> HoldOut:
     Raises:
         BadInput: fewer than two cases, or than two patients.
     """
-    return holdout(y, groups, seed, test_fraction=0.5)
+    return hold_out(y, groups, seed, test_fraction=0.5)
 
 
-def holdout(y: Sequence[str], groups: Groups | None, seed: int, test_fraction: float = 0.3) -> HoldOut:
+def hold_out(y: Sequence[str], groups: Groups | None, seed: int, test_fraction: float = 0.3) -> HoldOut:
     """``test_fraction`` of every finding (above 0, below 1; to within a case or a patient) is held out.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Remove identifying data from a report: cases become "Case 12", and patients' ids are removed from texts."""
+"""De-identify a report: cases become "Case 12", and patients' ids are removed from texts."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def whole_order(
     if query.row is not None:
         rest[query.row] = False
     if patients is not None:
-        rest &= ~query.own_cases(patients)
+        rest &= ~query.same_patient_cases(patients)
     rest[first.rows] = False
     if keys is not None:
         rest &= ~query.copies_among(keys)

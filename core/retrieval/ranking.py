@@ -35,7 +35,7 @@ class EmbeddedQuery:
     same_patient: Rows | None = None
     copies: Rows | None = None
 
-    def own_cases(self, patients: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def same_patient_cases(self, patients: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """(n,) which cases are of the query's patient; ``patients`` (n,), where ``None`` and "" are unknown."""
         own = np.zeros(len(patients), dtype=np.bool_)
         if self.patient not in (None, ""):
@@ -96,7 +96,7 @@ def rank(
     mask = np.ones(n, dtype=np.bool_) if allowed is None else allowed.copy()
     if query.row is not None:
         mask[query.row] = False
-    own = np.zeros(n, dtype=np.bool_) if patients is None else mask & query.own_cases(patients)
+    own = np.zeros(n, dtype=np.bool_) if patients is None else mask & query.same_patient_cases(patients)
     mask &= ~own
     copies = np.zeros(n, dtype=np.bool_) if keys is None else mask & query.copies_among(keys)
     mask &= ~copies

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from semblance.core.constraints import from_findings, visual_pairs
+from semblance.core.constraints import from_findings, visual_neighbour_pairs
 from semblance.core.engine import limit_threads
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.bdm import BDMV
@@ -33,7 +33,7 @@ SIZES = ((600, 38, 2, 5.0), (440, 200, 11, 8.0), (2000, 38, 2, None))
 
 def plain_rounds(X: Matrix, y: Any, rounds: int) -> float:
     """BDM+V with the formulas as they stand on n x n arrays; the objective before the last bit."""
-    similarity = from_findings(y).with_similar(visual_pairs(X, 5)).dense()
+    similarity = from_findings(y).with_similar(visual_neighbour_pairs(X, 5)).dense()
     d = np.zeros(similarity.shape)
     objective = 0.0
     for _ in range(rounds):

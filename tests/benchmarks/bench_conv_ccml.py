@@ -19,7 +19,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols.ccml import CCMLProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
-from semblance.core.evaluation.splits import HoldOut, holdout
+from semblance.core.evaluation.splits import HoldOut, hold_out
 from semblance.core.features.pixels import Pixels
 from semblance.core.imaging.image import Image
 from semblance.core.metrics import make_learner
@@ -108,7 +108,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         train, test = np.arange(n), np.arange(n, everything.n_cases)
         own = [HoldOut(train, test, by_patient=False, seed=seed) for seed in range(SEEDS)]
         training = everything.rows(np.arange(n))
-        inside = [holdout(training.y.tolist(), None, seed, 0.25) for seed in range(SEEDS)]
+        inside = [hold_out(training.y.tolist(), None, seed, 0.25) for seed in range(SEEDS)]
         return [
             *scores("own test part", everything, own),
             *scores("held-out quarter", training, inside),

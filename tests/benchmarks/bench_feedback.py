@@ -49,9 +49,7 @@ def row(
 
 def scores(most: int, wrong: float = 0.0, **source: Any) -> dict[str, float]:
     settings = (f"protocol.wrong={wrong}",)
-    request = EvaluateRequest(
-        ("euclidean",), "feedback", max_cases=most, settings=settings, repeats=1, **source
-    )
+    request = EvaluateRequest(("euclidean",), "feedback", max_cases=most, settings=settings, **source)
     (result,) = evaluate(request)["results"]
     return {name: score["mean"] for name, score in result["scores"].items()}
 

@@ -88,7 +88,7 @@ def german() -> dict[str, str]:
     return translated_texts("de")
 
 
-def seen(library: Path, width: int, height: int, text: float) -> Any:
+def window_texts(library: Path, width: int, height: int, text: float) -> Any:
     """What a window of that size shows, with texts so large."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(library), str(width), str(height), str(text)],
@@ -106,16 +106,16 @@ def seen(library: Path, width: int, height: int, text: float) -> Any:
 def test_the_window_speaks_german_and_cuts_no_text(
     library: Path, german: dict[str, str], private_home: Path, width: int, height: int, text: float
 ) -> None:
-    told = seen(library, width, height, text)
-    assert told["errors"] == []
-    assert told["menus"] == {name: german[name] for name in told["menus"]}
-    assert "Metrik" in told["menus"].values()
-    assert told["room"] >= 0
-    assert told["docks"]["library"] == "Bibliothek"
-    names = [text for actions in told["actions"].values() for text in actions]
+    shown_texts = window_texts(library, width, height, text)
+    assert shown_texts["errors"] == []
+    assert shown_texts["menus"] == {name: german[name] for name in shown_texts["menus"]}
+    assert "Metrik" in shown_texts["menus"].values()
+    assert shown_texts["room"] >= 0
+    assert shown_texts["docks"]["library"] == "Bibliothek"
+    names = [text for actions in shown_texts["actions"].values() for text in actions]
     assert "Bibliothek öffnen…" in names
     assert set(names) <= set(german.values())
     # English is what has a German form that is another.
-    assert [text for text in told["texts"] if german.get(text, text) != text] == []
-    assert {"Warum diese Fälle", "Verfeinern", "Auswertung", "Anfrage"} <= set(told["texts"])
-    assert told["cut"] == []
+    assert [text for text in shown_texts["texts"] if german.get(text, text) != text] == []
+    assert {"Warum diese Fälle", "Verfeinern", "Auswertung", "Anfrage"} <= set(shown_texts["texts"])
+    assert shown_texts["cut"] == []

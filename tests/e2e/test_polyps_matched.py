@@ -10,7 +10,7 @@ from tests.helpers.colon_phantoms import write_study
 from tests.helpers.program import run_program
 
 
-def told(*arguments):
+def run_json(*arguments):
     status, out, err = run_program(*arguments, "--json")
     assert status == 0, err
     return json.loads(out)
@@ -20,7 +20,7 @@ def told(*arguments):
 def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("colon")
     study = write_study(folder / "study", patients=6, seed=3)
-    return folder / "lib", told("import", study, "--library", folder / "lib")
+    return folder / "lib", run_json("import", study, "--library", folder / "lib")
 
 
 def test_polyps_are_matched_from_view_to_view(library):
@@ -29,13 +29,13 @@ def test_polyps_are_matched_from_view_to_view(library):
     assert imported["failed"] == []
     assert imported["patients"] == 6
     assert imported["findings"]["false positive"] > 40
-    features = told("features", path, "--extractor", "polyp")
+    features = run_json("features", path, "--extractor", "polyp")
     assert features["extracted"] + len(features["failed"]) == imported["cases"]
     assert features["extracted"] > 0.95 * imported["cases"]
     names = ["metricboost", "euclidean", "geodesic"]
     learners = ",".join(names)
     options = ["--protocol", "matching", "--learner", learners, "--steps", "standardise,mrmr:20"]
-    document = told("evaluate", path, *options)
+    document = run_json("evaluate", path, *options)
     assert document["failed"] == []
     assert [one["learner"] for one in document["results"]] == names
     for one in document["results"]:

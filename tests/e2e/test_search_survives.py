@@ -49,11 +49,11 @@ def main():
     window.panels.query.view.zoom_by(3)
     zoom = window.panels.query.view.viewport.zoom
 
-    def kept():
+    def is_stored():
         state = load_state(library) or {}
         return state.get("strength") == 0.3 and (state.get("view") or {}).get("zoom", [0])[0] == zoom
 
-    wait_for(window, kept)
+    wait_for(window, is_stored)
     print("kept", flush=True)
     time.sleep(600)
 

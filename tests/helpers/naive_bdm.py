@@ -25,7 +25,7 @@ def similarity(y, visual=()):
     return table
 
 
-def visual_pairs(X, k):
+def visual_neighbour_pairs(X, k):
     """i < j, one among the k nearest of the other; equally near ones by row."""
     found = set()
     for i, x in enumerate(X):

@@ -179,23 +179,27 @@ class Harness:
         group = rng.random() < 0.7
         moment = rng.uniform(0, 1) * self.seconds[phase]
         status = child.live(phase, library, self.sources[phase], log, moment=moment, group=group)
-        told = f"{phase} at {moment:.3f} s of {self.seconds[phase]:.3f}, {'group' if group else 'parent'}"
-        assert status in (None, 0), f"{told}: ended with {status}"
+        moment_text = (
+            f"{phase} at {moment:.3f} s of {self.seconds[phase]:.3f}, {'group' if group else 'parent'}"
+        )
+        assert status in (None, 0), f"{moment_text}: ended with {status}"
         self.killed[phase] += status is None
         if status == 0:
             # The first life took longer than those after it.
             self.seconds[phase] *= 0.9
-        self._check(library, phase, log, told)
-        assert child.live(phase, library, self.sources[phase], log) == 0, f"{told}: the next did not finish"
-        assert end_of(library) == self.after[phase], f"{told}: the next run ended otherwise"
+        self._check(library, phase, log, moment_text)
+        assert child.live(phase, library, self.sources[phase], log) == 0, (
+            f"{moment_text}: the next did not finish"
+        )
+        assert end_of(library) == self.after[phase], f"{moment_text}: the next run ended otherwise"
         if phase == "backup":
-            self._check_backup(library, True, told)
+            self._check_backup(library, True, moment_text)
         left = sorted(path.name for path in self.folder.glob(f"{library.name}.*.making"))
-        assert len(left) <= 1, told
+        assert len(left) <= 1, moment_text
         shutil.rmtree(library)
         for part in (backup_of(library), *self.folder.glob(f".{glob.escape(library.name)}*.part")):
             part.unlink(missing_ok=True)
-        return f"{told}: {'killed' if status is None else 'finished before'}"
+        return f"{moment_text}: {'killed' if status is None else 'finished before'}"
 
     def try_disk(self, child: Child, phase: str, disk: str) -> dict[str, Any] | None:
         """Do a phase on a full or write-protected disk, check what it left, and let it finish on a good one.
@@ -206,67 +210,69 @@ class Harness:
         status = child.live(phase, library, self.sources[phase], log, disk=disk)
         if status == NOT_ALLOWED:
             return None
-        told = f"{phase} on a disk {disk}"
-        assert status == 0, f"{told}: ended with {status}"
+        moment_text = f"{phase} on a disk {disk}"
+        assert status == 0, f"{moment_text}: ended with {status}"
         *lines, outcome = log.read_text().splitlines()
         log.write_text("".join(f"{line}\n" for line in lines))
-        self._check(library, phase, log, told)
-        assert child.live(phase, library, self.sources[phase], log) == 0, f"{told}: the next did not finish"
-        assert end_of(library) == self.after[phase], f"{told}: the next run ended otherwise"
+        self._check(library, phase, log, moment_text)
+        assert child.live(phase, library, self.sources[phase], log) == 0, (
+            f"{moment_text}: the next did not finish"
+        )
+        assert end_of(library) == self.after[phase], f"{moment_text}: the next run ended otherwise"
         return dict(json.loads(outcome))
 
-    def _check(self, library: Path, phase: str, log: Path, told: str) -> None:
+    def _check(self, library: Path, phase: str, log: Path, moment_text: str) -> None:
         """Everything reported as done is there, and nothing is damaged or wrong."""
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         done = max((line["done"] for line in lines if "done" in line), default=0)
         finished = any("finished" in line for line in lines)
         if not (library / CATALOGUE).exists():
-            assert done == 0, told
-            assert not library.exists(), told
+            assert done == 0, moment_text
+            assert not library.exists(), moment_text
             return
         with raw(library) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], told
-            assert connection.execute("PRAGMA foreign_key_check").fetchall() == [], told
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], moment_text
+            assert connection.execute("PRAGMA foreign_key_check").fetchall() == [], moment_text
         with Library.open(library) as opened:
             known = len(opened.catalogue.all_cases()) + len(opened.catalogue.files_without_cases())
-            assert known >= (done if phase == "import" else IMAGES + 2), told
-            counted = self._check_numbers(opened, told)
-            assert counted >= {"import": 0, "features": done, "again": 0}.get(phase, IMAGES), told
+            assert known >= (done if phase == "import" else IMAGES + 2), moment_text
+            counted = self._check_numbers(opened, moment_text)
+            assert counted >= {"import": 0, "features": done, "again": 0}.get(phase, IMAGES), moment_text
             if phase == "click":
-                assert done <= len(opened.judgements(LEDGER).read()) <= done + 1, told
+                assert done <= len(opened.judgements(LEDGER).read()) <= done + 1, moment_text
             if phase == "save":
-                self._check_searches(opened, done, told)
+                self._check_searches(opened, done, moment_text)
             for record in opened.metrics():
                 load_metric(record.file)
-            assert phase != "train" or not finished or opened.metric(METRIC), told
+            assert phase != "train" or not finished or opened.metric(METRIC), moment_text
         if phase == "backup":
-            self._check_backup(library, finished, told)
+            self._check_backup(library, finished, moment_text)
 
-    def _check_searches(self, library: Library, done: int, told: str) -> None:
+    def _check_searches(self, library: Library, done: int, moment_text: str) -> None:
         """Each saved search is there as it was saved last; the one under way as before or after."""
         for number in range(done):
             later = [n for n in range(number, done + 1) if n // 3 == number // 3]
             found = library.load_search(f"search {number // 3}")
-            assert found in [searched(n) for n in later if n >= done - 1 or n % 3 == 2], told
+            assert found in [searched(n) for n in later if n >= done - 1 or n % 3 == 2], moment_text
 
-    def _check_backup(self, library: Path, finished: bool, told: str) -> None:
+    def _check_backup(self, library: Path, finished: bool, moment_text: str) -> None:
         """A backup is there whole, or not at all."""
         backup = backup_of(library)
-        assert not finished or backup.exists(), told
+        assert not finished or backup.exists(), moment_text
         if backup.exists():
             restored = library.with_name(f"{library.name} restored.semblance")
             restore(backup, restored)
-            assert end_of(restored) == end_of(library), told
+            assert end_of(restored) == end_of(library), moment_text
             shutil.rmtree(restored)
 
-    def _check_numbers(self, library: Library, told: str) -> int:
+    def _check_numbers(self, library: Library, moment_text: str) -> int:
         """Every case has the numbers of what the catalogue says it shows, once; returns how many have any."""
         for feature_set in library.features.all():
             ids, values = library.features.read(feature_set)
-            assert len(set(ids.tolist())) == len(ids), told
+            assert len(set(ids.tolist())) == len(ids), moment_text
             details = library.catalogue.details(ids.tolist())
             for row, value in zip(ids.tolist(), values, strict=True):
-                np.testing.assert_array_equal(value, self.expected[details[row].content], told)
+                np.testing.assert_array_equal(value, self.expected[details[row].content], moment_text)
             return len(ids)
         return 0
 

@@ -30,7 +30,7 @@ from semblance.core.evaluation.scores import (
     triplet_accuracy,
     votes,
 )
-from semblance.core.evaluation.splits import HoldOut, holdout, patient_codes
+from semblance.core.evaluation.splits import HoldOut, hold_out, patient_codes
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
@@ -100,7 +100,7 @@ class FullProtocol(SplitProtocol):
             if share == 0.5
             else tr_lazy("{share:.0%} tested, at random", share=share)
         )
-        return rule, [holdout(data.y.tolist(), data.units, one, share) for one in seeds]
+        return rule, [hold_out(data.y.tolist(), data.units, one, share) for one in seeds]
 
     @property
     def _draws(self) -> int:

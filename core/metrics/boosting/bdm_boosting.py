@@ -70,7 +70,7 @@ class _Split:
     dissimilar: float
 
 
-def boost(
+def run_rounds(
     similarity: Similarity,
     X: Matrix,
     *,

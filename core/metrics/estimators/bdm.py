@@ -17,11 +17,11 @@ from semblance.core.constraints import (
     check_usable,
     count_pairs,
     no_findings,
-    visual_pairs,
+    visual_neighbour_pairs,
 )
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.boosting.bdm_boosting import Bit, boost
+from semblance.core.metrics.boosting.bdm_boosting import Bit, run_rounds
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.bits import BitDistance
@@ -117,7 +117,7 @@ class BDM(Learner):
         self._check_memory(*rows.shape)
         similarity, counts = self._constraints(data)
         space = self._space(rows)
-        boosted = boost(
+        boosted = run_rounds(
             similarity,
             space.columns,
             rounds=self.rounds,
@@ -178,7 +178,7 @@ class BDM(Learner):
         if self._visual_neighbours():
             before = count_pairs(similarity)["similar"]
             similarity = similarity.with_similar(
-                visual_pairs(data.X, self._visual_neighbours(), data.reporter)
+                visual_neighbour_pairs(data.X, self._visual_neighbours(), data.reporter)
             )
             visual = {"visual": count_pairs(similarity)["similar"] - before}
         if pairs is not None:

@@ -11,7 +11,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.constraints import Similarity, check_usable, count_pairs, no_findings, visual_pairs
+from semblance.core.constraints import (
+    Similarity,
+    check_usable,
+    count_pairs,
+    no_findings,
+    visual_neighbour_pairs,
+)
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
@@ -44,7 +50,7 @@ def pairs_by_share(
     each = max(1, min(each, (n - 1) // 4))
     n_visual = round(share * each)
     rng = np.random.default_rng(seed)
-    neighbours = visual_pairs(X, n_visual, reporter)
+    neighbours = visual_neighbour_pairs(X, n_visual, reporter)
     tables = [np.insert(neighbours, 2, 1, axis=1)]
     known = np.flatnonzero(codes >= 0)
     for code in np.unique(codes[known]).tolist():

@@ -16,8 +16,8 @@ from semblance.core.metrics.steps.step import Step, stored_vector
 class ExcludedGroups(Step):
     """The ``columns`` (c,) of ``n_features`` become the ``constants`` (c,), so they contribute nothing.
 
-    It is made by :func:`semblance.core.metrics.exclude_groups.exclude_groups`, never fitted; ``groups`` are
-    the names of what is left out.
+    It is made by :func:`semblance.core.metrics.exclude_feature_groups.exclude_feature_groups`, never fitted;
+    ``groups`` are the names of what is left out.
     """
 
     kind: ClassVar[str] = "without"

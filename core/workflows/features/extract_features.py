@@ -1,4 +1,7 @@
-"""Extract a feature set: numbers of every case of a library, resumable, failures recorded per case."""
+"""Extract a feature set: numbers of every case of a library.
+
+An interrupted extraction is resumed with the cases that are missing. Failures are recorded for each case.
+"""
 
 from __future__ import annotations
 

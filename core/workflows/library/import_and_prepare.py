@@ -30,6 +30,7 @@ def import_and_prepare(
     kind: str = "auto",
     identified: bool = False,
     must_exist: bool = False,
+    metric_in_use: str = "",
     seed: int = 0,
     workers: int | None = None,
     reporter: Reporter = SILENT,
@@ -48,7 +49,7 @@ def import_and_prepare(
         BadInput, BadArguments, SemblanceError, Cancelled: as the import. What keeps the library from being
             prepared is in the result, for the import is done by then.
     """
-    preparation = LibraryPreparation(library, seed, workers, reporter)
+    preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     reading = _ImportReporter(reporter, preparation)
     with ThreadPoolExecutor(1, "import") as executor:
         future = executor.submit(

@@ -27,6 +27,7 @@ from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.measure_new_cases import measure_new_cases
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 from semblance.core.workflows.metrics.choose_learner import (
@@ -145,7 +146,12 @@ class Preparation:
 
 
 def prepare_library(
-    library: Path, *, seed: int = 0, workers: int | None = None, reporter: Reporter = SILENT
+    library: Path,
+    *,
+    metric_in_use: str = "",
+    seed: int = 0,
+    workers: int | None = None,
+    reporter: Reporter = SILENT,
 ) -> Preparation:
     """Give ``library`` what a search needs, and the best metric that held-out patients confirm.
 
@@ -161,14 +167,15 @@ def prepare_library(
 
     The reporter's partial results are :class:`Preparation`, one after every step. What was finished is
     recorded: a call after a cancelled one goes on where that ended, and one on a library that has not changed
-    measures nothing. A metric that a person made current stays so.
+    measures nothing. A metric that a person made current stays so, and cases that lack its features are measured
+    for it too. ``metric_in_use``: the metric that a person searches with, if it is not recorded in the library.
 
     Raises:
         BadInput: no cases, or none that the extractor can measure.
         SemblanceError: the extractor cannot run, or the library cannot be written to.
         Cancelled: asked for by the reporter.
     """
-    preparation = LibraryPreparation(library, seed, workers, reporter)
+    preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     preparation.extract()
     return preparation.choose_metric()
 
@@ -177,8 +184,11 @@ class LibraryPreparation:
     """A running preparation: :meth:`extract`, then :meth:`choose_metric`. ``state`` is how far it is, ``record``
     what the library stores of it."""
 
-    def __init__(self, library: Path, seed: int, workers: int | None, reporter: Reporter) -> None:
+    def __init__(
+        self, library: Path, seed: int, workers: int | None, reporter: Reporter, metric_in_use: str = ""
+    ) -> None:
         self.path, self.seed, self.workers, self.reporter = library, seed, workers, reporter
+        self.metric_in_use = metric_in_use
         self.inner = _InnerReporter(reporter)
         # The import reports from a thread of its own.
         self.lock = threading.Lock()
@@ -190,9 +200,12 @@ class LibraryPreparation:
         self.next_provisional = 0.0
         #: Whether the current metric is none, or one that a preparation made current.
         self.may_select = True
+        #: Why cases that were added cannot be ranked by the metric that a person chose; "" where they can.
+        self.not_ranked = ""
 
     def choose_metric(self) -> Preparation:
         """The plain distance, the comparison of learners and the trained metric; see :func:`prepare_library`."""
+        self._measure_for_chosen_metric()
         with open_library(self.path, writable=True) as library:
             data = read_training_data(library, self._request(PLAIN, ""), make_learner(PLAIN))
             self._read_record(library, data)
@@ -243,6 +256,21 @@ class LibraryPreparation:
                 tr_lazy("The first reason: {reason}", reason=failed[0][1]) if failed else "",
             )
         self.update(extracted=result.cases, cases=result.cases + len(failed), failed=failed)
+
+    def _measure_for_chosen_metric(self) -> None:
+        """Measure the cases that lack the features of the metric that a person chose."""
+        with open_library(self.path) as library:
+            metric = library.current_metric()
+            if self.may_select or metric is None:
+                return
+            features = next((s.name for s in library.features.all() if s.id == metric.feature_set), "")
+        if features and features != self.state.feature_set:
+            try:
+                measure_new_cases(self.path, features, workers=self.workers, reporter=self.inner)
+            except SemblanceError as error:
+                self.not_ranked = tr_lazy(
+                    "New cases cannot be ranked by {metric}: {error}", metric=metric.name, error=str(error)
+                )
 
     def _rank_provisionally(self, extracted: object) -> None:
         """Make a ranking of the cases measured so far possible; this may take a third of the time."""
@@ -299,6 +327,9 @@ class LibraryPreparation:
     def _read_selection(self, library: Library) -> None:
         """Find out whether the current metric may be replaced."""
         self.record = {"current": library.preparation.get("current")}
+        in_use = next((one for one in library.metrics() if one.name == self.metric_in_use), None)
+        if in_use is not None and PREPARED not in in_use.card:
+            library.set_current_metric(in_use.name)
         current, selected = library.current_metric(), library.selected_metric
         if selected is not None:
             self.may_select = selected == self.record["current"]
@@ -474,7 +505,7 @@ class LibraryPreparation:
         assert current is not None
         if not self.may_select:
             chosen = tr_lazy("{metric} stays current, because you chose it.", metric=current.name)
-            details = [*details, chosen]
+            details = [*details, chosen, *([self.not_ranked] if self.not_ranked else [])]
         self.update(current=current.name, message=message, details=join_texts(details, " "))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.evaluate_metric import accuracy_after_steps
-from semblance.core.evaluation.splits import HoldOut, Rows, holdout, patient_codes
+from semblance.core.evaluation.splits import HoldOut, Rows, hold_out, patient_codes
 from semblance.core.language import as_lazy, tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.registry import learner_class, make_learner
@@ -122,7 +122,7 @@ def inner_splits(train: EvaluationData, seed: int) -> list[HoldOut]:
     """
     splits = 1 if train.n_cases > ONE_SPLIT else SPLITS
     return [
-        holdout(train.y.tolist(), train.units, seed + number, VALIDATION_SHARE) for number in range(splits)
+        hold_out(train.y.tolist(), train.units, seed + number, VALIDATION_SHARE) for number in range(splits)
     ]
 
 

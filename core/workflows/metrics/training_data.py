@@ -13,7 +13,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.findings_map import parse_findings_map
-from semblance.core.evaluation.splits import HoldOut, Rows, holdout
+from semblance.core.evaluation.splits import HoldOut, Rows, hold_out
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.registry import learners
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases
@@ -113,7 +113,7 @@ def split_cases(
         BadInput: too few cases, findings or patients to hold some out.
     """
     cases = prepare(everything, findings=findings_map, max_cases=request.max_cases, seed=request.seed)
-    split = holdout(cases.y.tolist(), cases.units, request.seed, request.held_out)
+    split = hold_out(cases.y.tolist(), cases.units, request.seed, request.held_out)
     return TrainingData(feature_set, everything, cases, split, findings_map)
 
 

@@ -135,7 +135,7 @@ def _votes_as_calibrated(
     loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: list[int]
 ) -> bool:
     """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not search.hide_same_patient and query.own_cases(loaded.patients)[voters].any():
+    if not search.hide_same_patient and query.same_patient_cases(loaded.patients)[voters].any():
         return False
     if search.group_duplicates:
         return True

@@ -159,7 +159,7 @@ def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int,
         if ranking.duplicate_counts[at]:
             equal = loaded.keys == loaded.keys[place]
             if compared.search.hide_same_patient:
-                equal &= ~query.own_cases(loaded.patients)
+                equal &= ~query.same_patient_cases(loaded.patients)
             copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
         representative = int(ranking.rows[found.representatives[at]])
         n, rows, distances = out.get(representative, (0, (), ()))

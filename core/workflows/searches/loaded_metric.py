@@ -13,7 +13,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.library.records import CaseDetails, MetricRecord
-from semblance.core.metrics.exclude_groups import exclude_groups
+from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
@@ -162,7 +162,7 @@ class LoadedMetric:
         reduced = self._reduced.pop(excluded, None)
         if reduced is None:
             reduced = copy.copy(self)
-            reduced.metric = exclude_groups(self.metric, excluded)
+            reduced.metric = exclude_feature_groups(self.metric, excluded)
             reduced.transformed = self.transformed.without(reduced.metric, excluded)
             rows = reduced.transformed.rows(reporter)
             distance = reduced.metric.distance

@@ -149,7 +149,7 @@ class TransformedCases:
     def _contributing(self, groups: tuple[str, ...]) -> Iterator[int]:
         """Find what ``groups`` contribute, and the rows where they are not known, part by part; how many
         cases are done."""
-        from semblance.core.metrics.exclude_groups import replacement_values
+        from semblance.core.metrics.exclude_feature_groups import replacement_values
         from semblance.core.retrieval.explanation import Grouping
 
         grouping, start = Grouping(self._metric), replacement_values(self._metric)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.splits import holdout, patient_codes
+from semblance.core.evaluation.splits import hold_out, patient_codes
 from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics.distances import LinearDistance
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
@@ -84,7 +84,7 @@ def split_table(X: Matrix, y: Names, groups: Names | None, seed: int) -> SplitTa
     """70 % of (at most 1,400) cases to train on, 30 % held out, scaled by the training part."""
     selected = np.random.default_rng(seed).permutation(len(y))[:MAX_CASES]
     X, y, groups = X[selected], y[selected], None if groups is None else groups[selected]
-    split = holdout(y.tolist(), groups, seed)
+    split = hold_out(y.tolist(), groups, seed)
     middle = np.nanmedian(X[split.train], axis=0)
     X = np.where(np.isnan(X), middle, X)
     mean, deviation = X[split.train].mean(axis=0), X[split.train].std(axis=0)

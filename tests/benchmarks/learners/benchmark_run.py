@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from semblance.core.evaluation.builtin_tables import builtin_table
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.splits import holdout
+from semblance.core.evaluation.splits import hold_out
 from tests.benchmarks.learners import accuracy, machine_facts, tables
 from tests.benchmarks.learners.page import page
 from tests.benchmarks.learners.peers_environment import PeersUnavailable, peers_python
@@ -72,7 +72,7 @@ def quick_plan() -> Plan:
 
     def table() -> TimingTable:
         data = builtin_table("iris")
-        return tables.standardised_table("iris", data.X, data.y, holdout(data.y.tolist(), None, 0))
+        return tables.standardised_table("iris", data.X, data.y, hold_out(data.y.tolist(), None, 0))
 
     known = [one for one in references() if one.table == "iris"]
     claims = [

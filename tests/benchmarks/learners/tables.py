@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.splits import HoldOut, holdout
+from semblance.core.evaluation.splits import HoldOut, hold_out
 from semblance.core.library.importers.read_table import read_table
 
 MAX_CASES = 2000
@@ -46,7 +46,7 @@ def timing_table(folder: Path, name: str) -> TimingTable:
         test = test[np.isin(y[test], y[train])]
         split = HoldOut(train, test, by_patient=False, seed=_SEED)
     else:
-        split = holdout(y.tolist(), None, _SEED)
+        split = hold_out(y.tolist(), None, _SEED)
     return standardised_table(name, np.asarray(read.X), y, split)
 
 

@@ -34,7 +34,7 @@ def commands() -> dict[str, set[str]]:
     return found
 
 
-def said(page: Path) -> list[list[str]]:
+def command_lines(page: Path) -> list[list[str]]:
     """Command lines on a page, in words: those in code that begin with the program."""
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
     blocks = re.findall(r"```\n(.*?)```", text, re.DOTALL)
@@ -52,7 +52,7 @@ def said(page: Path) -> list[list[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_and_options_are_there(page):
     known = commands()
-    for words in said(page):
+    for words in command_lines(page):
         # Without a word it is the program itself, with a folder or an option the window.
         if not words or words[0].startswith(("-", "LIB", "…")):
             continue
@@ -69,7 +69,7 @@ def test_commands_and_options_are_there(page):
 
 
 def test_there_are_commands_to_look_at():
-    assert sum(len(said(page)) for page in PAGES) > 20
+    assert sum(len(command_lines(page)) for page in PAGES) > 20
 
 
 @pytest.mark.parametrize("page", sorted((HELP / "learners").glob("*.md")), ids=lambda page: page.stem)

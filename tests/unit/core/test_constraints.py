@@ -15,7 +15,7 @@ from semblance.core.constraints import (
     no_findings,
     sample_pairs,
     sample_triplets,
-    visual_pairs,
+    visual_neighbour_pairs,
 )
 from semblance.core.errors import BadInput
 from semblance.core.tasks import Cancelled, Reporter
@@ -94,20 +94,26 @@ def test_no_pairs_change_nothing():
 @pytest.mark.parametrize("k", [1, 5, 44, 100])
 def test_visual_pairs_equal_plain_loops(k):
     X, _ = naive.problem()
-    assert [tuple(pair) for pair in visual_pairs(X, k).tolist()] == naive.visual_pairs(X, k)
+    assert [tuple(pair) for pair in visual_neighbour_pairs(X, k).tolist()] == naive.visual_neighbour_pairs(
+        X, k
+    )
 
 
 def test_visual_pairs_of_repeated_and_far_off_rows_go_by_row_number():
     X = np.repeat(np.array([[0.0, 0.0], [0.5, 0.25], [8.0, 0.0]]), 4, axis=0) + 2.0**26
-    assert [tuple(pair) for pair in visual_pairs(X, 3).tolist()] == naive.visual_pairs(X, 3)
-    assert [tuple(pair) for pair in visual_pairs(X, 5).tolist()] == naive.visual_pairs(X, 5)
+    assert [tuple(pair) for pair in visual_neighbour_pairs(X, 3).tolist()] == naive.visual_neighbour_pairs(
+        X, 3
+    )
+    assert [tuple(pair) for pair in visual_neighbour_pairs(X, 5).tolist()] == naive.visual_neighbour_pairs(
+        X, 5
+    )
 
 
 def test_visual_pairs_of_blocks_equal_those_of_all_at_once(monkeypatch):
     X, _ = naive.problem()
-    whole = visual_pairs(X, 5)
+    whole = visual_neighbour_pairs(X, 5)
     monkeypatch.setattr("semblance.core.constraints._BLOCK", 45 * 7)
-    assert (visual_pairs(X, 5) == whole).all()
+    assert (visual_neighbour_pairs(X, 5) == whole).all()
 
 
 def test_looking_for_visual_pairs_is_reported_and_can_be_cancelled(monkeypatch):
@@ -125,12 +131,12 @@ def test_looking_for_visual_pairs_is_reported_and_can_be_cancelled(monkeypatch):
     monkeypatch.setattr("semblance.core.constraints._BLOCK", 45 * 7)
     X, reporter = naive.problem()[0], Impatient()
     with pytest.raises(Cancelled):
-        visual_pairs(X, 5, reporter)
+        visual_neighbour_pairs(X, 5, reporter)
     assert reporter.heard == [(done, 45, "Visual neighbours") for done in (0, 7, 14)]
 
 
 def test_one_case_has_no_visual_pair():
-    assert visual_pairs(np.zeros((1, 2)), 5).shape == (0, 2)
+    assert visual_neighbour_pairs(np.zeros((1, 2)), 5).shape == (0, 2)
 
 
 def test_visual_pairs_overrule_findings_and_are_counted():

@@ -88,9 +88,9 @@ def test_an_import_that_prepares_needs_no_other_command_before_a_search(document
     assert set(prepared["metrics"][0]["retrieval_accuracy@10"]) == {"mean", "ci95"}
     assert prepared["current"] in [metric["name"] for metric in prepared["metrics"]]
     assert document("search", library, "--case", "t/c0")["metric"] == prepared["current"]
-    status, said, _ = run_command("import", table, "--library", library, "--prepare")
+    status, output, _ = run_command("import", table, "--library", library, "--prepare")
     assert status == 0
-    assert f"current metric: {prepared['current']}" in said
+    assert f"current metric: {prepared['current']}" in output
 
 
 def test_marked_cases_order_a_search_and_unknown_ones_are_named(document, run_command, tmp_path):
@@ -105,16 +105,16 @@ def test_marked_cases_order_a_search_and_unknown_ones_are_named(document, run_co
     assert {line["near_disliked"] for line in found["results"][:-1]} == {"t/c6"}
     assert found["results"] != document(*search)["results"]
     assert found["vote"] == document(*search)["vote"]
-    status, _, said = run_command(*search, "--like", "t/c20,t/x", "--unlike", "t/y")
+    status, _, output = run_command(*search, "--like", "t/c20,t/x", "--unlike", "t/y")
     assert status == 1
-    assert "t/x, t/y" in said
+    assert "t/x, t/y" in output
 
 
 def test_a_search_in_a_library_without_a_metric_says_how_to_get_one(run_command, document, tmp_path):
     document("import", write_table(tmp_path / "t.csv"), "--library", tmp_path / "lib")
-    status, _, said = run_command("search", tmp_path / "lib", "--case", "t/c0")
+    status, _, output = run_command("search", tmp_path / "lib", "--case", "t/c0")
     assert status == 1
-    assert "--prepare" in said
+    assert "--prepare" in output
 
 
 def test_images(document, run_command, tmp_path):

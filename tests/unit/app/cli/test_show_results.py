@@ -18,10 +18,10 @@ def interval(mean, low=None, high=None):
 @pytest.mark.parametrize(("n", "more"), [(10, False), (11, True)])
 def test_of_many_cases_the_first_few_are_listed(capsys, n, more):
     show_info({"library": "L", "case_ids": [f"c{i}" for i in range(n)]})
-    said = capsys.readouterr().out
-    assert "c9" in said
-    assert "c10" not in said
-    assert ("--json" in said) is more
+    output = capsys.readouterr().out
+    assert "c9" in output
+    assert "c10" not in output
+    assert ("--json" in output) is more
 
 
 def test_an_import_names_every_file_it_did_not_read(capsys):
@@ -39,15 +39,15 @@ def test_an_import_names_every_file_it_did_not_read(capsys):
             "missing": ["gone.png"],
         }
     )
-    said = capsys.readouterr().out
-    assert "2 added, 1 unchanged, 1 failed, 1 ignored (folder)" in said
+    output = capsys.readouterr().out
+    assert "2 added, 1 unchanged, 1 failed, 1 ignored (folder)" in output
     for line in (
         "failed: a.png: cut short",
         "ignored: notes.txt: no image",
         "removed: old",
         "missing: gone.png",
     ):
-        assert line in said
+        assert line in output
 
 
 def ranking(**more):
@@ -64,23 +64,30 @@ def ranking(**more):
 
 def test_a_ranking_is_not_cut_in_a_pipe(capsys):
     show_cases(ranking())
-    said = capsys.readouterr().out
-    assert "x" * 150 in said
-    assert "0.2500" in said
-    assert "hidden: 3 of the same patient, 1 near-duplicates; of the 10 nearest: none" in said
-    assert "No close match" not in said
-    assert "Counts only. Too few cases." in said
-    assert "Draw the region." in said
+    output = capsys.readouterr().out
+    assert "x" * 150 in output
+    assert "0.2500" in output
+    assert "hidden: 3 of the same patient, 1 near-duplicates; of the 10 nearest: none" in output
+    assert "No close match" not in output
+    assert "Counts only. Too few cases." in output
+    assert "Draw the region." in output
 
 
 def test_small_distances_differ_and_are_english(capsys, german):
-    told = {0.0: "0.0000", 1.5e-6: "1.500e-06", 0.00012: "0.0001200", 0.00013: "0.0001300", 2.5: "2.5000"}
+    distances = {
+        0.0: "0.0000",
+        1.5e-6: "1.500e-06",
+        0.00012: "0.0001200",
+        0.00013: "0.0001300",
+        2.5: "2.5000",
+    }
     lines = [
-        {"rank": n, "case_id": f"c{n}", "finding": None, "distance": one} for n, one in enumerate(told, 1)
+        {"rank": n, "case_id": f"c{n}", "finding": None, "distance": one}
+        for n, one in enumerate(distances, 1)
     ]
     show_cases(ranking(results=lines))
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split()[-1] for line in said[1 : len(told) + 1]] == list(told.values())
+    output = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in output[1 : len(distances) + 1]] == list(distances.values())
 
 
 def test_an_estimate_says_from_whom_it_is(capsys):
@@ -95,19 +102,19 @@ def test_an_estimate_says_from_whom_it_is(capsys):
         "caution": "calibrated poorly: error 0.20, 0.18 by chance",
     }
     show_cases(ranking(vote=vote))
-    said = capsys.readouterr().out
-    assert "The estimate is calibrated poorly: error 0.20, 0.18 by chance." in said
-    assert "estimate for benign: 0.71 (0.49–0.87), from held-out patients; support, not a diagnosis" in said
-    assert "trained on this query or its patient" in said
+    output = capsys.readouterr().out
+    assert "The estimate is calibrated poorly: error 0.20, 0.18 by chance." in output
+    assert "estimate for benign: 0.71 (0.49–0.87), from held-out patients; support, not a diagnosis" in output
+    assert "trained on this query or its patient" in output
 
 
 def test_a_bad_match_is_said(capsys):
     show_cases(
         ranking(no_good_match=True, vote={**ranking()["vote"], "counts": {"benign": 7, "malignant": 3}})
     )
-    said = capsys.readouterr().out
-    assert "7 benign, 3 malignant" in said
-    assert "No close match" in said
+    output = capsys.readouterr().out
+    assert "7 benign, 3 malignant" in output
+    assert "No close match" in output
 
 
 def test_scores_with_their_intervals_and_failures(capsys):
@@ -136,14 +143,14 @@ def test_scores_with_their_intervals_and_failures(capsys):
         "failed": [{"learner": "nca", "reason": "too few cases"}],
     }
     show_scores(document)
-    said = capsys.readouterr().out
-    assert "0.900 (0.800–0.950)" in said
-    assert "0.700" in said
-    assert "failed: nca: too few cases" in said
-    assert said.splitlines()[0].split("  ")[-2:] == ["paper (printed)", "fit s"]
-    assert said.splitlines()[1].split()[-3:] == ["auc", "0.850", "1.23"]
-    assert "magic" not in said
-    assert "chosen_k" not in said
+    output = capsys.readouterr().out
+    assert "0.900 (0.800–0.950)" in output
+    assert "0.700" in output
+    assert "failed: nca: too few cases" in output
+    assert output.splitlines()[0].split("  ")[-2:] == ["paper (printed)", "fit s"]
+    assert output.splitlines()[1].split()[-3:] == ["auc", "0.850", "1.23"]
+    assert "magic" not in output
+    assert "chosen_k" not in output
     show_scores({**document, "results": []})
     assert "paper (printed)" not in capsys.readouterr().out
 
@@ -171,10 +178,10 @@ def test_several_tables_end_with_the_ranks_over_all(capsys):
             "failed_tables": [{"path": "c.csv", "reason": "is empty"}],
         }
     )
-    said = capsys.readouterr().out.splitlines()
-    assert said[0] == "a.csv:"
-    assert "b.csv:" in said
-    assert said[-3:] == [
+    output = capsys.readouterr().out.splitlines()
+    assert output[0] == "a.csv:"
+    assert "b.csv:" in output
+    assert output[-3:] == [
         "auc, 4 tables: Friedman chi-squared 1.000, p 0.317; average ranks bdm 1.25, euclidean 1.75",
         "  euclidean and bdm: z 1.00, p 0.317, after Holm 0.5",
         "failed: c.csv: is empty",

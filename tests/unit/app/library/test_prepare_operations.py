@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel
 
 from semblance.app.library import library_commands
 from semblance.app.library.panel import MEASURE_DELAY_MS
-from semblance.app.library.prepare_operations import prepare_for_searching
+from semblance.app.library.prepare_operations import import_and_prepare, prepare_for_searching
 from semblance.app.screenshot import settle
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.core.library.open_library import open_library
@@ -18,6 +18,7 @@ from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
 from semblance.core.workflows.library import prepare_library
 from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
 from tests.helpers.images import striped_folder, stripes
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
@@ -125,6 +126,19 @@ def test_a_metric_chosen_before_stays(tmp_path):
         assert window.state.metric.name == window.state.library.current_metric == chosen
 
 
+def test_cases_that_are_added_are_ranked_by_the_metric_in_use(tmp_path):
+    library = striped_library(tmp_path, n=12, metrics=())
+    prepare_library.prepare_library(library)
+    train_metric(library, replace(PLAIN, name="mine", features="colour_edge_texture"))
+    with open_window(library) as window:
+        assert window.state.library.current_metric == "encoder + Euclidean"
+        window.state.set_metric("mine")
+        import_and_prepare(window.context, striped_folder(tmp_path / "more", n=6, seed=9), library, "folder")
+        wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
+        assert window.state.metric.name == window.state.ranking.metric == "mine"
+        assert any(case.case_id.startswith("more/") for case in window.state.ranking.ranked)
+
+
 def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch, tmp_path):
     library = striped_library(tmp_path, n=12, metrics=(PLAIN, replace(PLAIN, name="trained")))
     accuracy = prepare_library.Interval(0.5, None)
@@ -132,7 +146,7 @@ def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch,
         prepare_library.PreparedMetric(name, "bdm_v", accuracy) for name in (PLAIN.name, "trained")
     )
 
-    def prepare(path, *, reporter):
+    def prepare(path, *, reporter, **_options):
         return prepare_library.Preparation(
             str(path), metrics=metrics, current="trained", message="trained is better.", details="By 0.1."
         )

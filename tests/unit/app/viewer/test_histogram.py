@@ -31,7 +31,7 @@ def strip(qtbot, image):
 
 
 @pytest.fixture
-def told(strip):
+def changed_windows(strip):
     windows = []
     strip.window_changed.connect(windows.append)
     return windows
@@ -44,30 +44,30 @@ def drag(strip, begin, end):
     QTest.mouseRelease(strip, LEFT, pos=QPoint(INSET + end, 18))
 
 
-def test_each_end_moves_by_its_handle(strip, told):
+def test_each_end_moves_by_its_handle(strip, changed_windows):
     drag(strip, 40, 60)
-    assert told[-1] == Window(60, 200)
+    assert changed_windows[-1] == Window(60, 200)
     drag(strip, 200, 170)
-    assert told[-1] == Window(60, 170)
+    assert changed_windows[-1] == Window(60, 170)
 
 
-def test_between_the_ends_both_move(strip, told):
+def test_between_the_ends_both_move(strip, changed_windows):
     drag(strip, 120, 130)
-    assert told[-1] == Window(50, 210)
+    assert changed_windows[-1] == Window(50, 210)
 
 
-def test_the_ends_never_cross(strip, told):
+def test_the_ends_never_cross(strip, changed_windows):
     drag(strip, 40, 250)
-    assert told[-1] == Window(199, 200)
+    assert changed_windows[-1] == Window(199, 200)
     drag(strip, 200, 0)
-    assert told[-1].width == pytest.approx(1)
+    assert changed_windows[-1].width == pytest.approx(1)
 
 
-def test_the_ends_stay_within_the_image(strip, told):
+def test_the_ends_stay_within_the_image(strip, changed_windows):
     drag(strip, 40, -100)
-    assert told[-1].low == 0
+    assert changed_windows[-1].low == 0
     drag(strip, 200, 900)
-    assert told[-1].high == 256
+    assert changed_windows[-1].high == 256
 
 
 def test_a_double_click_asks_for_the_first_greys(strip, qtbot):
@@ -75,13 +75,13 @@ def test_a_double_click_asks_for_the_first_greys(strip, qtbot):
         QTest.mouseDClick(strip, LEFT, pos=QPoint(100, 18))
 
 
-def test_it_is_reached_and_moved_by_keyboard(strip, told, qtbot):
+def test_it_is_reached_and_moved_by_keyboard(strip, changed_windows, qtbot):
     assert strip.focusPolicy() & Qt.FocusPolicy.TabFocus
     QTest.keyClick(strip, Qt.Key.Key_Right)
-    assert told[-1].level > 120
-    assert told[-1].width == pytest.approx(160)
+    assert changed_windows[-1].level > 120
+    assert changed_windows[-1].width == pytest.approx(160)
     QTest.keyClick(strip, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    assert told[-1].width < 160
+    assert changed_windows[-1].width < 160
     with qtbot.waitSignal(strip.auto_requested):
         QTest.keyClick(strip, Qt.Key.Key_0)
 
@@ -90,18 +90,18 @@ def test_it_says_its_numbers_aloud(strip):
     assert strip.accessibleName() == "Window and level, W 160  L 120"
 
 
-def test_a_window_shown_is_not_told_back(strip, told):
+def test_a_window_shown_is_not_told_back(strip, changed_windows):
     strip.show_window(Window(1, 2))
-    assert told == []
+    assert changed_windows == []
 
 
-def test_without_a_image_nothing_can_be_dragged(strip, told):
+def test_without_a_image_nothing_can_be_dragged(strip, changed_windows):
     strip.show_image(None)
     strip.show_window(None)
     drag(strip, 40, 60)
     QTest.keyClick(strip, Qt.Key.Key_Right)
     strip.grab()
-    assert told == []
+    assert changed_windows == []
 
 
 def test_bars_inside_the_window_are_lighter(strip, image):

@@ -22,24 +22,24 @@ def test_a_drawn_rectangle_is_in_image_pixels(qtbot, notches):
     view.set_tool(RECTANGLE)
     turn_wheel(view, QPoint(150, 160), notches)
     begin, end = QPoint(100, 120), QPoint(180, 170)
-    with qtbot.waitSignal(view.region.changed) as told:
+    with qtbot.waitSignal(view.region.changed) as signal:
         drag(view, begin, QPoint(130, 140), end)
     x0, y0 = (round(value) for value in view.viewport.to_image(100, 120))
     x1, y1 = (round(value) for value in view.viewport.to_image(180, 170))
-    assert told.args == [Region(x0, y0, x1 - x0, y1 - y0)]
-    assert view.region.region == told.args[0]
+    assert signal.args == [Region(x0, y0, x1 - x0, y1 - y0)]
+    assert view.region.region == signal.args[0]
 
 
 def test_a_rectangle_is_told_once_when_the_button_comes_up(view):
-    told = []
-    view.region.changed.connect(told.append)
+    signal = []
+    view.region.changed.connect(signal.append)
     view.set_tool(RECTANGLE)
     QTest.mousePress(view, LEFT, pos=QPoint(50, 60))
     for x in range(60, 200, 10):
         QTest.mouseMove(view, QPoint(x, x))
-    assert told == []
+    assert signal == []
     QTest.mouseRelease(view, LEFT, pos=QPoint(190, 190))
-    assert len(told) == 1
+    assert len(signal) == 1
 
 
 def test_drawn_backwards_and_beyond_the_image_it_is_clipped(view):
@@ -50,11 +50,11 @@ def test_drawn_backwards_and_beyond_the_image_it_is_clipped(view):
 
 def test_a_click_draws_nothing(view):
     view.set_tool(RECTANGLE)
-    told = []
-    view.region.changed.connect(told.append)
+    signal = []
+    view.region.changed.connect(signal.append)
     QTest.mouseClick(view, LEFT, pos=QPoint(100, 100))
     drag(view, QPoint(100, 100), QPoint(101, 101))
-    assert told == []
+    assert signal == []
     assert view.region.region is None
 
 
@@ -136,23 +136,23 @@ def test_a_image_that_may_not_be_edited_keeps_its_region(view):
 )
 def test_arrows_move_and_resize(view, qtbot, key, held, expected):
     view.show_region(Region(40, 40, 80, 60))
-    with qtbot.waitSignal(view.region.changed) as told:
+    with qtbot.waitSignal(view.region.changed) as signal:
         QTest.keyClick(view, key, held or Qt.KeyboardModifier.NoModifier)
-    assert told.args == [expected]
+    assert signal.args == [expected]
 
 
 def test_a_held_arrow_is_told_once(view):
-    told = []
-    view.region.changed.connect(told.append)
+    signal = []
+    view.region.changed.connect(signal.append)
     view.show_region(Region(40, 40, 80, 60))
     for _ in range(12):
         press = QKeyEvent(
             QEvent.Type.KeyPress, Qt.Key.Key_Right, Qt.KeyboardModifier.NoModifier, "", autorep=True
         )
         QApplication.sendEvent(view, press)
-    assert told == []
+    assert signal == []
     QTest.keyRelease(view, Qt.Key.Key_Right)
-    assert told == [Region(52, 40, 80, 60)]
+    assert signal == [Region(52, 40, 80, 60)]
 
 
 def test_the_region_never_leaves_the_image(view):
@@ -167,20 +167,20 @@ def test_the_region_never_leaves_the_image(view):
 
 
 def test_enter_draws_the_first_rectangle_and_escape_removes_it(view):
-    told = []
-    view.region.changed.connect(told.append)
+    signal = []
+    view.region.changed.connect(signal.append)
     QTest.keyClick(view, Qt.Key.Key_Return)
-    assert told == []
+    assert signal == []
     QTest.keyClick(view, Qt.Key.Key_R)
     QTest.keyClick(view, Qt.Key.Key_Return)
     QTest.keyClick(view, Qt.Key.Key_Escape)
     QTest.keyClick(view, Qt.Key.Key_Escape)
-    assert told == [Region(64, 64, 128, 128), None]
+    assert signal == [Region(64, 64, 128, 128), None]
 
 
 def test_escape_during_a_drag_gives_the_old_region_back(view):
-    told = []
-    view.region.changed.connect(told.append)
+    signal = []
+    view.region.changed.connect(signal.append)
     view.set_tool(RECTANGLE)
     view.show_region(Region(10, 10, 40, 40))
     QTest.mousePress(view, LEFT, pos=QPoint(200, 200))
@@ -189,7 +189,7 @@ def test_escape_during_a_drag_gives_the_old_region_back(view):
     QTest.keyClick(view, Qt.Key.Key_Escape)
     QTest.mouseRelease(view, LEFT, pos=QPoint(260, 260))
     assert view.region.region == Region(10, 10, 40, 40)
-    assert told == []
+    assert signal == []
 
 
 def test_undo_goes_back_step_by_step(view):
@@ -251,15 +251,15 @@ def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
 
 
 def test_corners_are_set_by_the_space_bar_and_enter_closes_them(view):
-    told = []
-    view.region.changed.connect(told.append)
+    signal = []
+    view.region.changed.connect(signal.append)
     QTest.keyClick(view, Qt.Key.Key_P)
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left):
         QTest.keyClick(view, Qt.Key.Key_Space)
         QTest.keyClick(view, key, SHIFT)
-    assert told == []
+    assert signal == []
     QTest.keyClick(view, Qt.Key.Key_Return)
-    (region,) = told
+    (region,) = signal
     assert region.outline is not None
     side = round(40 / view.viewport.zoom)
     assert (region.width, region.height) == (side, side)

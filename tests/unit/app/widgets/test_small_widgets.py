@@ -157,9 +157,9 @@ def test_one_of_several_by_mouse_and_keys(qtbot) -> None:
     choice = Segmented([("region", "region"), ("whole", "whole image")])
     qtbot.addWidget(choice)
     choice.resize(200, 26)
-    with qtbot.waitSignal(choice.changed) as told:
+    with qtbot.waitSignal(choice.changed) as signal:
         qtbot.mouseClick(choice, Qt.MouseButton.LeftButton, pos=QPoint(150, 10))
-    assert told.args == ["whole"]
+    assert signal.args == ["whole"]
     qtbot.keyClick(choice, Qt.Key.Key_Right)
     assert choice.value() == "whole"
     qtbot.keyClick(choice, Qt.Key.Key_Left)
@@ -174,9 +174,9 @@ def test_one_of_several_by_mouse_and_keys(qtbot) -> None:
 def test_grid_or_list(qtbot) -> None:
     switch = ViewSwitch()
     qtbot.addWidget(switch)
-    with qtbot.waitSignal(switch.changed) as told:
+    with qtbot.waitSignal(switch.changed) as signal:
         qtbot.mouseClick(switch.findChildren(QToolButton)[1], Qt.MouseButton.LeftButton)
-    assert told.args == ["list"]
+    assert signal.args == ["list"]
     assert switch.value() == "list"
     switch.set_value("grid")
     assert switch.value() == "grid"
@@ -185,9 +185,9 @@ def test_grid_or_list(qtbot) -> None:
 def test_a_search_is_told_after_a_pause_and_emptied_with_escape(qtbot) -> None:
     field = SearchField()
     qtbot.addWidget(field)
-    with qtbot.waitSignal(field.searched) as told:
+    with qtbot.waitSignal(field.searched) as signal:
         qtbot.keyClicks(field, "us-07")
-    assert told.args == ["us-07"]
+    assert signal.args == ["us-07"]
     with qtbot.waitSignal(field.down_pressed):
         qtbot.keyClick(field, Qt.Key.Key_Down)
     qtbot.keyClick(field, Qt.Key.Key_Escape)
@@ -198,9 +198,9 @@ def test_a_section_folds(qtbot) -> None:
     section = SectionHeader("Finding", note="3", collapsible=True)
     qtbot.addWidget(section)
     assert section.is_expanded()
-    with qtbot.waitSignal(section.expanded) as told:
+    with qtbot.waitSignal(section.expanded) as signal:
         qtbot.mouseClick(section.findChild(QToolButton), Qt.MouseButton.LeftButton)
-    assert told.args == [False]
+    assert signal.args == [False]
     section.set_expanded(True)
     assert section.is_expanded()
 
@@ -214,9 +214,9 @@ def test_headers_offer_help_and_tabs(qtbot) -> None:
         qtbot.mouseClick(header.findChild(QToolButton), Qt.MouseButton.LeftButton)
     added = header.add_button("pop-out", "Show in a window of its own")
     assert added.accessibleName() == "Show in a window of its own"
-    with qtbot.waitSignal(tabs.changed) as told:
+    with qtbot.waitSignal(tabs.changed) as signal:
         qtbot.keyClick(tabs.tabs, Qt.Key.Key_Right)
-    assert told.args == [1]
+    assert signal.args == [1]
 
 
 def test_choosing_a_tab_moves_none(qtbot) -> None:
@@ -246,9 +246,9 @@ def test_recent_libraries_open_and_lost_ones_say_so(qtbot, tmp_path) -> None:
     there.mkdir()
     start.set_recent([there, str(tmp_path / "Gone.semblance")])
     assert not button(start, "Gone").isEnabled()
-    with qtbot.waitSignal(start.recent_requested) as told:
+    with qtbot.waitSignal(start.recent_requested) as signal:
         qtbot.mouseClick(button(start, "Breast"), Qt.MouseButton.LeftButton)
-    assert told.args == [str(there)]
+    assert signal.args == [str(there)]
     start.set_recent([])
     assert any(label.text() == "Libraries you open appear here." for label in start.findChildren(QLabel))
 
@@ -266,9 +266,9 @@ def test_what_is_dropped_is_told(qtbot, tmp_path) -> None:
         Qt.KeyboardModifier.NoModifier,
     )
     start.set_dragging(True)
-    with qtbot.waitSignal(start.dropped) as told:
+    with qtbot.waitSignal(start.dropped) as signal:
         start.dropEvent(event)
-    assert told.args == [str(tmp_path)]
+    assert signal.args == [str(tmp_path)]
 
 
 def test_the_ring_follows_the_keyboard_only(qtbot, qapp) -> None:

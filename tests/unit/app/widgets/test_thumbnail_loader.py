@@ -20,13 +20,13 @@ class Worker:
     """Keeps what was asked for until the test lets it answer."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[list[int], Done]] = []
+        self.requests: list[tuple[list[int], Done]] = []
 
     def fetch(self, rows: list[int], done: Done) -> None:
-        self.asked.append((rows, done))
+        self.requests.append((rows, done))
 
     def answer(self, *, without: tuple[int, ...] = (), broken: tuple[int, ...] = ()) -> list[int]:
-        rows, done = self.asked.pop(0)
+        rows, done = self.requests.pop(0)
         done(
             [
                 Image(row, None, "ends early") if row in broken else Image(row, grey(row))
@@ -50,57 +50,57 @@ def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch, batch=3, max_fetches=1)
     for row in (1, 2, 3, 4, 1):
         assert images.get(row) is None
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
     assert worker.answer() == [1, 4, 3]
-    assert worker.asked[0][0] == [2]
+    assert worker.requests[0][0] == [2]
 
 
 def test_nothing_is_asked_for_twice(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch, max_fetches=2)
     images.get(1)
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
     images.get(1)
     qtbot.wait(20)
-    assert len(worker.asked) == 1
+    assert len(worker.requests) == 1
 
 
 def test_arrived_images_are_told_and_kept(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(7)
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
     with qtbot.waitSignal(images.ready) as told:
         worker.answer()
     assert told.args == [frozenset({7})]
     image = images.get(7)
     assert image is not None
     assert (image.width(), image.height(), image.pixelColor(0, 0).red()) == (10, 8, 7)
-    assert not worker.asked
+    assert not worker.requests
 
 
 def test_a_problem_is_kept_until_forgotten(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(7)
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
     worker.answer(broken=(7,))
     assert images.get(7) is None
     assert images.problem(7) == "ends early"
     qtbot.wait(20)
-    assert not worker.asked
+    assert not worker.requests
     images.forget({7})
     assert images.problem(7) == ""
     images.get(7)
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
 
 
 def test_what_was_left_out_can_be_asked_for_again(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(1)
     images.get(2)
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
     worker.answer(without=(1,))
     assert images.get(1) is None
-    qtbot.waitUntil(lambda: bool(worker.asked))
-    assert worker.asked[0][0] == [1]
+    qtbot.waitUntil(lambda: bool(worker.requests))
+    assert worker.requests[0][0] == [1]
 
 
 def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> None:
@@ -108,11 +108,11 @@ def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> Non
     images = ThumbnailLoader(worker.fetch, limit=2 * size)
     for row in (1, 2):
         images.get(row)
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
     worker.answer()
     images.get(1)
     images.get(3)
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
     worker.answer()
     assert images.cached_bytes == 2 * size
     assert images.get(1) is not None
@@ -122,20 +122,20 @@ def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> Non
 def test_late_answers_of_another_library_are_dropped(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(1)
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
     images.clear()
     worker.answer()
     assert images.cached_bytes == 0
     assert images.get(1) is None
-    qtbot.waitUntil(lambda: bool(worker.asked))
+    qtbot.waitUntil(lambda: bool(worker.requests))
 
 
 def test_only_so_many_wait(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch, batch=10, max_fetches=9, max_queued=2)
     for row in range(5):
         images.get(row)
-    qtbot.waitUntil(lambda: bool(worker.asked))
-    assert worker.asked[0][0] == [4, 3]
+    qtbot.waitUntil(lambda: bool(worker.requests))
+    assert worker.requests[0][0] == [4, 3]
 
 
 def test_colour_pixels_keep_their_colour() -> None:

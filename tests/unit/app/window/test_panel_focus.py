@@ -21,7 +21,7 @@ def trained(tmp_path_factory):
     return striped_library(tmp_path_factory.mktemp("going"))
 
 
-def asked(window):
+def show_query(window):
     search_operations.submit_query(window.context, Query(case=window.state.columns.ids[0]))
     wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
 
@@ -35,7 +35,7 @@ def test_the_cases_of_a_library_that_opens_have_the_keyboard(trained):
 
 def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
     with open_window(trained) as window:
-        asked(window)
+        show_query(window)
         window.activateWindow()
         for number, widget in (
             (Qt.Key.Key_2, window.panels.query.view),
@@ -77,7 +77,7 @@ def test_finding_a_case_leaves_the_library_as_wide_as_it_is(qtbot, trained):
 
 def test_a_large_image_gives_the_keyboard_back_to_where_it_was(qtbot, trained):
     with open_window(trained) as window:
-        asked(window)
+        show_query(window)
         window.activateWindow()
         for grid in (window.panels.library.grid, window.panels.ranking.grid):
             grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -121,7 +121,7 @@ def test_f10_opens_the_first_menu_and_escape_leads_back(qtbot, trained):
 
 def test_escape_leaves_a_page_on_the_whole_window_from_the_bar_on_top_too(qtbot, trained):
     with open_window(trained) as window:
-        asked(window)
+        show_query(window)
         window.activateWindow()
         window.panels.library.grid.setFocus()
         qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_L, CTRL)
@@ -135,7 +135,7 @@ def test_escape_leaves_a_page_on_the_whole_window_from_the_bar_on_top_too(qtbot,
 
 def test_a_key_leads_to_the_metric(qtbot, trained):
     with open_window(trained) as window:
-        asked(window)
+        show_query(window)
         window.activateWindow()
         qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_6, CTRL)
         picker = window.top.metric_picker

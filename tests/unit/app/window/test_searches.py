@@ -53,7 +53,7 @@ def save_as(window, monkeypatch, name):
     wait_for(window, lambda: window.state.search_name == name)
 
 
-def kept(library):
+def stored_view(library):
     """What a start after a crash would find."""
     state = load_state(library) or {}
     return state.get("strength"), (state.get("view") or {}).get("zoom")
@@ -100,10 +100,10 @@ def test_every_change_is_kept_at_once(library):
     with open_window(library) as window:
         ask(window, 3)
         window.state.change_search(strength=0.4)
-        wait_for(window, lambda: kept(library)[0] == 0.4)
+        wait_for(window, lambda: stored_view(library)[0] == 0.4)
         window.panels.query.view.zoom_by(2)
         seen = window.panels.query.view.viewport
-        wait_for(window, lambda: kept(library)[1] == [seen.zoom, seen.x, seen.y])
+        wait_for(window, lambda: stored_view(library)[1] == [seen.zoom, seen.x, seen.y])
 
 
 def test_the_next_start_shows_what_was_seen(library):

@@ -17,7 +17,7 @@ from semblance.core.evaluation.evaluate_metric import (
     accuracy_of_queries,
     evaluate_metric,
 )
-from semblance.core.evaluation.splits import holdout
+from semblance.core.evaluation.splits import hold_out
 from semblance.core.metrics import fit_metric, make_learner
 from semblance.core.metrics.steps import parse_steps
 
@@ -32,7 +32,7 @@ def fitted(data, split, learner="euclidean", **parameters):
 
 
 def scored(data, seed=0, learner="euclidean", **options):
-    split = holdout(data.y.tolist(), data.groups, seed)
+    split = hold_out(data.y.tolist(), data.groups, seed)
     return evaluate_metric(fitted(data, split, learner), data, split.train, split.test, **options)
 
 
@@ -65,7 +65,7 @@ def test_known_patients_are_reported_and_drawn_whole():
 
 def test_the_curve_equals_a_loop_that_skips_the_same_patient():
     data = two_views(20)
-    split = holdout(data.y.tolist(), data.groups, 1)
+    split = hold_out(data.y.tolist(), data.groups, 1)
     metric = fitted(data, split)
     scores = evaluate_metric(metric, data, split.train, split.test, max_k=3)
     distances = metric.distances(data.X[split.test], data.X[split.test])
@@ -97,7 +97,7 @@ def test_damaged_scores_are_refused(change):
 
 def test_leakage_is_refused():
     data = two_views()
-    split = holdout(data.y.tolist(), data.groups, 0)
+    split = hold_out(data.y.tolist(), data.groups, 0)
     metric = fitted(data, split)
     with pytest.raises(BadInput, match="A case is in the training part"):
         evaluate_metric(metric, data, split.train, np.append(split.test, split.train[0]))
@@ -110,7 +110,7 @@ def test_leakage_is_refused():
 def test_one_finding_held_out_gives_no_roc():
     data = builtin_table("iris")
     train, test = np.arange(0, 150, 2), np.arange(1, 50, 2)
-    split = holdout(data.y.tolist(), None, 0)
+    split = hold_out(data.y.tolist(), None, 0)
     scores = evaluate_metric(fitted(data, split), data, train, test)
     assert scores.auc is None
     assert scores.roc == {}
@@ -137,7 +137,7 @@ def test_tiny_held_out_parts(n_test):
 
 def test_accuracy_after_steps():
     data = builtin_table("wine")
-    split = holdout(data.y.tolist(), None, 0)
+    split = hold_out(data.y.tolist(), None, 0)
     metric = fitted(data, split)
     findings = np.unique(data.y, return_inverse=True)[1][split.test]
     rows = metric.transform(data.X[split.test])
@@ -189,7 +189,7 @@ def test_accuracies_of_the_sampled_queries_have_the_mean_of_the_scores(monkeypat
     monkeypatch.setattr(query_sample, "MOST", 60)
     monkeypatch.setattr(query_sample, "FEWEST", 60)
     data = two_views(n_patients=400)
-    split = holdout(data.y.tolist(), data.groups, 0)
+    split = hold_out(data.y.tolist(), data.groups, 0)
     metric = fitted(data, split)
     accuracy = accuracy_of_queries(metric, data, split.test, seed=3)
     scores = evaluate_metric(metric, data, split.train, split.test, seed=3)

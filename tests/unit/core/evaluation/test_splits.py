@@ -15,7 +15,7 @@ from semblance.core.evaluation.splits import (
     check_leakage_between,
     folds,
     halves,
-    holdout,
+    hold_out,
     patient_codes,
     patients_known,
     per_finding,
@@ -56,7 +56,7 @@ def test_halves_are_within_one_case_for_every_finding(sizes, seed):
 @given(n=st.integers(2, 60), fraction=st.floats(0.05, 0.95), seed=st.integers(0, 99))
 def test_a_holdout_keeps_its_share_of_every_finding(n, fraction, seed):
     y = ["a"] * n + ["b"] * (2 * n)
-    test = counts(y, holdout(y, None, seed, fraction).test)
+    test = counts(y, hold_out(y, None, seed, fraction).test)
     assert abs(test["a"] - fraction * n) <= 1
     assert abs(test["b"] - fraction * 2 * n) <= 1
 
@@ -65,7 +65,7 @@ def test_a_holdout_keeps_its_share_of_every_finding(n, fraction, seed):
 def test_no_patient_is_on_both_sides_of_a_split(n_patients, seed):
     y, groups = library(n_patients, seed)
     names = np.asarray(groups)
-    for split in [halves(y, groups, seed), holdout(y, groups, seed, 0.2)]:
+    for split in [halves(y, groups, seed), hold_out(y, groups, seed, 0.2)]:
         assert split.by_patient
         assert len(split.train)
         assert len(split.test)

@@ -49,26 +49,26 @@ def test_numbers_are_not_taken_for_formulas() -> None:
 
 
 def test_json_has_the_shape_of_a_search() -> None:
-    told = json.loads(report_json(report()))
-    assert set(told) >= {"query", "metric", "results", "hidden", "vote", "no_good_match"}
-    assert set(told["results"][0]) >= {"rank", "case_id", "distance", "finding", "path"}
-    assert set(told["vote"]) == set(Vote().to_json())
-    assert told["query"]["region"] == {"kind": "rectangle", "x": 4, "y": 5, "width": 30, "height": 20}
-    assert told["hidden"] == {"same_patient": 1, "near_duplicates": 2}
-    assert told["results"][0]["path"] is None
-    assert sum(part["amount"] for part in told["results"][0]["parts"]) == pytest.approx(0.1)
+    document = json.loads(report_json(report()))
+    assert set(document) >= {"query", "metric", "results", "hidden", "vote", "no_good_match"}
+    assert set(document["results"][0]) >= {"rank", "case_id", "distance", "finding", "path"}
+    assert set(document["vote"]) == set(Vote().to_json())
+    assert document["query"]["region"] == {"kind": "rectangle", "x": 4, "y": 5, "width": 30, "height": 20}
+    assert document["hidden"] == {"same_patient": 1, "near_duplicates": 2}
+    assert document["results"][0]["path"] is None
+    assert sum(part["amount"] for part in document["results"][0]["parts"]) == pytest.approx(0.1)
 
 
 def test_json_holds_no_number_json_has_not() -> None:
     document = report(
         ranking=(row(1, distance=math.nan, parts=(("a", math.inf),)), row(2, distance=np.float64(0.5)))
     )
-    told = json.loads(report_json(document), parse_constant=pytest.fail)
-    assert told["results"][0]["distance"] is None
-    assert told["results"][1]["distance"] == 0.5
+    document = json.loads(report_json(document), parse_constant=pytest.fail)
+    assert document["results"][0]["distance"] is None
+    assert document["results"][1]["distance"] == 0.5
 
 
 def test_no_probability_before_calibration() -> None:
     vote = VoteFacts({"malignant": 3}, "malignant", False, 0.9, (0.8, 1.0))
-    told = json.loads(report_json(report(vote=vote)))["vote"]
-    assert (told["probability"], told["interval"]) == (None, None)
+    document = json.loads(report_json(report(vote=vote)))["vote"]
+    assert (document["probability"], document["interval"]) == (None, None)

@@ -24,56 +24,58 @@ def coordinates(key: str) -> np.ndarray | None:
 
 def thumbs(queries: int, each: int) -> list[Judgement]:
     """Likes and dislikes by the first coordinate, one in nine of them wrong."""
-    rng, said = np.random.default_rng(1), []
+    rng, given_feedback = np.random.default_rng(1), []
     for query in range(queries):
         for case in rng.choice(np.arange(queries, len(Z)), each, replace=False).tolist():
             right = (Z[case, 0] > 0) == (Z[query, 0] > 0)
-            said.append((like if right != (case % 9 == 0) else unlike)(str(query), str(case)))
-    return said
+            given_feedback.append((like if right != (case % 9 == 0) else unlike)(str(query), str(case)))
+    return given_feedback
 
 
 @pytest.mark.parametrize(("queries", "each"), [(1, 40), (6, 14), (30, 5)])
 def test_one_newton_step_is_close_to_learning_again(queries: int, each: int) -> None:
-    said = [*thumbs(queries, each), closer("3", "150", "151"), like("0", "999")]
-    judged = feedback_triplets(said, coordinates)
+    given_feedback = [*thumbs(queries, each), closer("3", "150", "151"), like("0", "999")]
+    judged = feedback_triplets(given_feedback, coordinates)
     assert judged is not None
     assert len(judged.triplets) > GRAM_TRIPLETS
     initial_weights = InitialWeights(np.linspace(0.0, 2.0, 6), 1.0)
-    full = learn(said, coordinates, 6, 0.8, initial_weights).dense()
+    full = learn(given_feedback, coordinates, 6, 0.8, initial_weights).dense()
     changes, errors = [], []
-    for place, form in enumerate(LeaveOneOut(said, coordinates, 6, 0.8, initial_weights).forms()):
-        anew = learn(said[:place] + said[place + 1 :], coordinates, 6, 0.8, initial_weights)
+    for place, form in enumerate(LeaveOneOut(given_feedback, coordinates, 6, 0.8, initial_weights).forms()):
+        anew = learn(
+            given_feedback[:place] + given_feedback[place + 1 :], coordinates, 6, 0.8, initial_weights
+        )
         assert form.open == anew.open
         changes.append(np.linalg.norm(anew.dense() - full))
         errors.append(np.linalg.norm(anew.dense() - form.dense()))
-    assert len(changes) == len(said)
+    assert len(changes) == len(given_feedback)
     assert np.median(np.array(errors)) < 0.1 * np.median(np.array(changes))
     assert max(errors) < 0.3 * max(changes)
 
 
-@pytest.mark.parametrize("said", [thumbs(2, 6), [closer("0", "1", "2")], [like("0", "1")], []])
-def test_few_judgements_are_learnt_exactly(said: list[Judgement]) -> None:
-    forms = list(LeaveOneOut(said, coordinates, 6).forms())
-    assert len(forms) == len(said)
+@pytest.mark.parametrize("given_feedback", [thumbs(2, 6), [closer("0", "1", "2")], [like("0", "1")], []])
+def test_few_judgements_are_learnt_exactly(given_feedback: list[Judgement]) -> None:
+    forms = list(LeaveOneOut(given_feedback, coordinates, 6).forms())
+    assert len(forms) == len(given_feedback)
     for place, form in enumerate(forms):
-        anew = learn(said[:place] + said[place + 1 :], coordinates, 6)
+        anew = learn(given_feedback[:place] + given_feedback[place + 1 :], coordinates, 6)
         np.testing.assert_array_equal(form.dense(), anew.dense())
 
 
 def test_leave_one_out_in_many_coordinates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leave_one_out, "MAX_COORDINATES", 10)
     wide = np.random.default_rng(2).normal(size=(60, 20)) * np.geomspace(1.0, 0.1, 20)
-    said = [
+    given_feedback = [
         (like if (wide[case, 0] > 0) != (case % 9 == 0) else unlike)("0", str(case)) for case in range(1, 50)
     ]
 
     def at(key: str) -> np.ndarray:
         return wide[int(key)]
 
-    full = learn(said, at, 20).dense()
-    for place, form in enumerate(LeaveOneOut(said, at, 20).forms()):
+    full = learn(given_feedback, at, 20).dense()
+    for place, form in enumerate(LeaveOneOut(given_feedback, at, 20).forms()):
         if place % 8 == 0:
-            anew = learn(said[:place] + said[place + 1 :], at, 20).dense()
+            anew = learn(given_feedback[:place] + given_feedback[place + 1 :], at, 20).dense()
             assert np.linalg.norm(form.dense() - anew) < 0.25 * np.linalg.norm(full - anew)
 
 

@@ -44,13 +44,13 @@ def test_a_comparison_is_a_triplet() -> None:
 
 
 def test_cases_like_a_query_are_like_each_other() -> None:
-    said = [like("0", "1"), like("0", "2"), unlike("0", "3")]
-    assert named(said) == {points(a, b, 3) for a in (0, 1, 2) for b in (0, 1, 2) if a != b}
+    given_feedback = [like("0", "1"), like("0", "2"), unlike("0", "3")]
+    assert named(given_feedback) == {points(a, b, 3) for a in (0, 1, 2) for b in (0, 1, 2) if a != b}
 
 
 def test_queries_are_learnt_separately() -> None:
-    said = [like("0", "1"), unlike("0", "2"), like("5", "6"), unlike("5", "7")]
-    assert named(said) == {points(0, 1, 2), points(1, 0, 2), points(5, 6, 7), points(6, 5, 7)}
+    given_feedback = [like("0", "1"), unlike("0", "2"), like("5", "6"), unlike("5", "7")]
+    assert named(given_feedback) == {points(0, 1, 2), points(1, 0, 2), points(5, 6, 7), points(6, 5, 7)}
 
 
 def test_single_judgement_is_compared_with_the_mean_of_visible_cases() -> None:
@@ -61,8 +61,8 @@ def test_single_judgement_is_compared_with_the_mean_of_visible_cases() -> None:
 
 
 def test_an_anchor_is_compared_with_the_nearest_and_in_bounds() -> None:
-    said = [like("0", str(n)) for n in range(1, 20)] + [unlike("0", str(n)) for n in range(20, 60)]
-    judged = feedback_triplets(said, coordinates)
+    given_feedback = [like("0", str(n)) for n in range(1, 20)] + [unlike("0", str(n)) for n in range(20, 60)]
+    judged = feedback_triplets(given_feedback, coordinates)
     assert len(judged.triplets) == 20 * MAX_ALIKE * MAX_UNLIKE
     own = judged.triplets[judged.triplets[:, 0] == np.flatnonzero((judged.points == Z[0]).all(axis=1))[0]]
     nearest = np.argsort(((Z[20:] - Z[0]) ** 2).sum(axis=1))[:MAX_UNLIKE] + 20
@@ -70,10 +70,10 @@ def test_an_anchor_is_compared_with_the_nearest_and_in_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [[], [like("0", "1")], [like("99", "1"), unlike("99", "2")], [closer("0", "99", "2")]]
+    "given_feedback", [[], [like("0", "1")], [like("99", "1"), unlike("99", "2")], [closer("0", "99", "2")]]
 )
-def test_initial_form_without_usable_judgements(said: list) -> None:
-    assert len(learn(said, coordinates, 5).gains) == 0
+def test_initial_form_without_usable_judgements(given_feedback: list) -> None:
+    assert len(learn(given_feedback, coordinates, 5).gains) == 0
 
 
 def test_case_marked_both_ways_is_not_in_its_own_triplets() -> None:
@@ -82,9 +82,17 @@ def test_case_marked_both_ways_is_not_in_its_own_triplets() -> None:
 
 
 def test_order_and_repetition_do_not_matter() -> None:
-    said = [like("0", "1"), unlike("0", "2"), closer("0", "3", "4"), like("7", "8"), unlike("7", "9")]
-    once = learn(said, coordinates, 5).dense()
-    np.testing.assert_array_equal(learn([*said[::-1], *said], coordinates, 5).dense(), once)
+    given_feedback = [
+        like("0", "1"),
+        unlike("0", "2"),
+        closer("0", "3", "4"),
+        like("7", "8"),
+        unlike("7", "9"),
+    ]
+    once = learn(given_feedback, coordinates, 5).dense()
+    np.testing.assert_array_equal(
+        learn([*given_feedback[::-1], *given_feedback], coordinates, 5).dense(), once
+    )
 
 
 @pytest.mark.parametrize("rank", [1, 3, 12])
@@ -98,8 +106,10 @@ def test_one_mark_moves_mainly_its_own_case(rank: int, alike: bool) -> None:
     for query in range(24):
         before = np.argsort(space.start().squared(at - at[query]))
         top = [str(case) for case in before[1:21]]
-        said = (like if alike else unlike)(str(query), top[9], shown=tuple(top))
-        form = learn([said], lambda key: at[int(key)], at.shape[1], initial_weights=space.initial_weights)
+        given_feedback = (like if alike else unlike)(str(query), top[9], shown=tuple(top))
+        form = learn(
+            [given_feedback], lambda key: at[int(key)], at.shape[1], initial_weights=space.initial_weights
+        )
         after = np.argsort(form.squared(at - at[query])).tolist()
         shifts = [after.index(int(case)) - place for place, case in enumerate(top, 1)]
         own.append(shifts.pop(9) * (-1 if alike else 1))
@@ -110,10 +120,12 @@ def test_one_mark_moves_mainly_its_own_case(rank: int, alike: bool) -> None:
 
 
 def test_strength_and_trust_reduce_the_effect() -> None:
-    said = [like("0", "1"), unlike("0", "2")]
-    full = learn(said, coordinates, 5).dense() - np.eye(5)
-    np.testing.assert_allclose(learn(said, coordinates, 5, 0.5).dense() - np.eye(5), full / 2, atol=1e-12)
-    np.testing.assert_array_equal(learn(said, coordinates, 5, 0.0).dense(), np.eye(5))
+    given_feedback = [like("0", "1"), unlike("0", "2")]
+    full = learn(given_feedback, coordinates, 5).dense() - np.eye(5)
+    np.testing.assert_allclose(
+        learn(given_feedback, coordinates, 5, 0.5).dense() - np.eye(5), full / 2, atol=1e-12
+    )
+    np.testing.assert_array_equal(learn(given_feedback, coordinates, 5, 0.0).dense(), np.eye(5))
     assert trust(0) == 0.0
     assert 0.0 < trust(1) < trust(100) < 1.0
 
@@ -134,11 +146,11 @@ def test_influence_is_the_ranking_with_and_without() -> None:
 
 
 def thumbs_by_first_coordinate(n: int, wrong: int = 0) -> list:
-    said = []
+    given_feedback = []
     for row in range(1, n):
         yes = (Z[row, 0] > 0.0) == (Z[0, 0] > 0.0)
-        said.append((like if yes != (row <= wrong) else unlike)("0", str(row)))
-    return said
+        given_feedback.append((like if yes != (row <= wrong) else unlike)("0", str(row)))
+    return given_feedback
 
 
 def test_form_is_stretched_along_the_separating_direction() -> None:
@@ -168,15 +180,17 @@ def test_one_query_among_many_has_less_weight() -> None:
 
 
 def test_agreeing_queries_do_not_stretch_more_than_one() -> None:
-    said = [
+    given_feedback = [
         (like if (Z[row, 0] > 0.0) == (Z[query, 0] > 0.0) else unlike)(str(query), str(row))
         for query in range(12)
         for row in range(12, 50)
     ]
-    found = gather_feedback(said, coordinates).directions(5)
+    found = gather_feedback(given_feedback, coordinates).directions(5)
     assert len(found) == 12
     assert (found**2).sum() <= STRETCH
-    one = gather_feedback([each for each in said if each.query_key == "0"], coordinates).directions(5)
+    one = gather_feedback([each for each in given_feedback if each.query_key == "0"], coordinates).directions(
+        5
+    )
     assert (one**2).sum() <= STRETCH
     assert (found**2).sum() / (one**2).sum() == pytest.approx(1.0, rel=0.2)
 
@@ -199,11 +213,17 @@ def test_weight_of_triplets_is_limited_by_judgements() -> None:
 def test_learning_in_threads_gives_the_same_form() -> None:
     from threadpoolctl import ThreadpoolController, threadpool_limits
 
-    said = [like("0", "1"), unlike("0", "2"), like("3", "4"), unlike("3", "5"), closer("6", "7", "8")]
+    given_feedback = [
+        like("0", "1"),
+        unlike("0", "2"),
+        like("3", "4"),
+        unlike("3", "5"),
+        closer("6", "7", "8"),
+    ]
     with threadpool_limits(2, user_api="blas"):
-        form = learn(said, coordinates, 5)
+        form = learn(given_feedback, coordinates, 5)
         left = {one["num_threads"] for one in ThreadpoolController().info() if one["user_api"] == "blas"}
     with threadpool_limits(1, user_api="blas"):
-        np.testing.assert_array_equal(learn(said, coordinates, 5).dense(), form.dense())
+        np.testing.assert_array_equal(learn(given_feedback, coordinates, 5).dense(), form.dense())
     # Whoever asked has the threads back.
     assert left == {2}

@@ -88,7 +88,7 @@ def settle(qtbot, jobs) -> None:
         jobs.run_pending()
 
 
-def said(context) -> list:
+def judgement_kinds(context) -> list:
     entries = [entry for entry in context.state.ranked_search.entries if entry.undone is None]
     return [(e.judgement.query, e.judgement.kind, e.judgement.case) for e in entries]
 
@@ -106,22 +106,25 @@ def said(context) -> list:
     ],
 )
 def test_keys_answer(qtbot, page, context, jobs, key, kinds) -> None:
-    asked = page.session.question
+    question = page.session.question
     qtbot.keyClick(page, key)
     settle(qtbot, jobs)
-    assert said(context) == [(asked.query, kinds[0], asked.first), (asked.query, kinds[1], asked.second)]
+    assert judgement_kinds(context) == [
+        (question.query, kinds[0], question.first),
+        (question.query, kinds[1], question.second),
+    ]
     assert page.progress.answered_text == "1 answered"
-    assert page.session.question not in (None, asked)
+    assert page.session.question not in (None, question)
 
 
 def test_the_mouse_answers_too(qtbot, page, context, jobs) -> None:
     for given, count in ((Answer.FIRST, 2), (Answer.BOTH, 4), (None, 4), (Answer.NEITHER, 6)):
         qtbot.mouseClick(page.buttons[given], Qt.MouseButton.LeftButton)
         settle(qtbot, jobs)
-        assert len(said(context)) == count
+        assert len(judgement_kinds(context)) == count
     qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
-    assert len(said(context)) == 4
+    assert len(judgement_kinds(context)) == 4
 
 
 def test_next_question_and_its_images_are_prefetched(qtbot, page, jobs) -> None:
@@ -136,12 +139,12 @@ def test_next_question_and_its_images_are_prefetched(qtbot, page, jobs) -> None:
 def test_skip_saves_nothing_and_asks_about_other_cases(qtbot, page, context, jobs) -> None:
     passed = set()
     for _ in range(4):
-        asked = page.session.question
-        assert not {asked.first, asked.second} & passed
-        passed |= {asked.first, asked.second}
+        question = page.session.question
+        assert not {question.first, question.second} & passed
+        passed |= {question.first, question.second}
         qtbot.keyClick(page, Qt.Key.Key_Space)
         settle(qtbot, jobs)
-    assert said(context) == []
+    assert judgement_kinds(context) == []
     assert page.progress.answered_text == "0 answered"
 
 
@@ -154,11 +157,11 @@ def test_undo_asks_the_same_question_again(qtbot, page, context, jobs) -> None:
     settle(qtbot, jobs)
     qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert page.session.question == second
-    assert len(said(context)) == 2
+    assert len(judgement_kinds(context)) == 2
     qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     settle(qtbot, jobs)
     assert page.session.question == first
-    assert said(context) == []
+    assert judgement_kinds(context) == []
     assert not page.undo.isEnabled()
 
 
@@ -175,7 +178,7 @@ def test_key_repeat_answers_once(qtbot, page, context, jobs) -> None:
     held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier, "n", autorep=True)
     QApplication.sendEvent(page, held)
     settle(qtbot, jobs)
-    assert said(context) == []
+    assert judgement_kinds(context) == []
 
 
 def test_learning_curve_and_its_badge(qtbot, page, context, jobs) -> None:
@@ -194,8 +197,8 @@ def test_learning_curve_and_its_badge(qtbot, page, context, jobs) -> None:
 def test_findings_and_case_names_are_hidden(page, context) -> None:
     from PySide6.QtWidgets import QLabel
 
-    asked = page.session.question
-    label = context.state.columns.labels[context.state.columns.index_of_id(asked.first)]
+    question = page.session.question
+    label = context.state.columns.labels[context.state.columns.index_of_id(question.first)]
     for head in page.headers[1:]:
         assert not any(one.text() == label for one in head.findChildren(QLabel))
 
@@ -264,22 +267,22 @@ def test_closing_the_library_leaves_the_page(qtbot, page, context) -> None:
 
 
 def test_click_on_an_image_answers(qtbot, section, context, jobs) -> None:
-    asked = section.session.question
+    question = section.session.question
     qtbot.mouseClick(section.second, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
-    assert [kind for _, kind, _ in said(context)] == [JudgementKind.NOT_ALIKE, JudgementKind.ALIKE]
-    assert section.session.question.query == asked.query
+    assert [kind for _, kind, _ in judgement_kinds(context)] == [JudgementKind.NOT_ALIKE, JudgementKind.ALIKE]
+    assert section.session.question.query == question.query
 
 
 def test_arrow_keys_answer_in_the_panel(qtbot, section, context, jobs) -> None:
-    asked = section.session.question
+    question = section.session.question
     section.setFocus()
     qtbot.keyClick(section, Qt.Key.Key_Left)
     settle(qtbot, jobs)
-    assert said(context)[0] == (asked.query, JudgementKind.ALIKE, asked.first)
+    assert judgement_kinds(context)[0] == (question.query, JudgementKind.ALIKE, question.first)
     qtbot.mouseClick(section.skip, Qt.MouseButton.LeftButton)
     settle(qtbot, jobs)
-    assert len(said(context)) == 2
+    assert len(judgement_kinds(context)) == 2
 
 
 def test_another_query_starts_another_session(qtbot, section, context, jobs) -> None:
@@ -300,11 +303,11 @@ def test_question_about_a_case_judged_elsewhere_is_dropped(qtbot, section, conte
     from semblance.app.search.feedback import refine_metric
     from semblance.core.workflows.searches.refine_metric import likeness_judgement
 
-    asked = section.session.question
-    refine_metric.judge(context, [likeness_judgement(context.state.search, asked.first, alike=True)])
+    question = section.session.question
+    refine_metric.judge(context, [likeness_judgement(context.state.search, question.first, positive=True)])
     settle(qtbot, jobs)
     now = section.session.question
-    assert asked.first not in (now.first, now.second)
+    assert question.first not in (now.first, now.second)
 
 
 def test_action_requests_the_full_size_page(qtbot, section) -> None:

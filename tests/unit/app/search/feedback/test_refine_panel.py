@@ -41,7 +41,7 @@ def panel(qtbot, context, jobs):
 
 
 @pytest.fixture
-def asked(panel, context, jobs):
+def ranked_panel(panel, context, jobs):
     """The panel with the first case asked."""
     search_case(context, jobs)
     return panel
@@ -98,189 +98,193 @@ def test_without_a_metric_training_is_suggested(panel, context, qtbot):
         next(b for b in panel.findChildren(QPushButton) if b.text() == "Train a metric").click()
 
 
-def test_without_judgements_instructions_are_shown(asked, jobs):
-    settle(asked, jobs)
-    assert "U, more like this" in texts(asked)
-    assert not asked.scores.isVisible()
-    assert not asked.save.isEnabled()
+def test_without_judgements_instructions_are_shown(ranked_panel, jobs):
+    settle(ranked_panel, jobs)
+    assert "U, more like this" in texts(ranked_panel)
+    assert not ranked_panel.scores.isVisible()
+    assert not ranked_panel.save.isEnabled()
 
 
-def test_panel_lists_judgements_and_their_effect(asked, context, jobs):
-    judge(context, jobs, asked, (4, True), (5, False))
-    compare(context, jobs, asked, 8, 2)
-    assert [row.sentence for row in asked.rows.rows] == [
+def test_panel_lists_judgements_and_their_effect(ranked_panel, context, jobs):
+    judge(context, jobs, ranked_panel, (4, True), (5, False))
+    compare(context, jobs, ranked_panel, 8, 2)
+    assert [row.sentence for row in ranked_panel.rows.rows] == [
         "c8 is closer to the query than c2",
         "c5 is not like the query",
         "c4 is like the query",
     ]
-    assert "3 in the ledger" in texts(asked)
+    assert "3 in the ledger" in texts(ranked_panel)
     moved = sum(map(bool, context.state.ranked_search.shifts[:20]))
-    assert f"{moved} of the first 20" in texts(asked)
-    assert asked.save.isEnabled()
-    assert not asked.redo.isEnabled()
-    assert not asked.list.viewport().grab().isNull()
+    assert f"{moved} of the first 20" in texts(ranked_panel)
+    assert ranked_panel.save.isEnabled()
+    assert not ranked_panel.redo.isEnabled()
+    assert not ranked_panel.list.viewport().grab().isNull()
 
 
-def test_low_window_shows_four_judgements_and_scrolls_to_the_rest(asked, context, jobs):
+def test_low_window_shows_four_judgements_and_scrolls_to_the_rest(ranked_panel, context, jobs):
     below = QLabel("another section")
-    asked.add_section(below)
-    judge(context, jobs, asked, *((place, True) for place in range(4, 10)))
-    asked.resize(296, 300)
-    settle(asked, jobs)
-    row = asked.list.visualRect(asked.rows.index(0)).height()
-    assert asked.list.viewport().height() >= 4 * row
+    ranked_panel.add_section(below)
+    judge(context, jobs, ranked_panel, *((place, True) for place in range(4, 10)))
+    ranked_panel.resize(296, 300)
+    settle(ranked_panel, jobs)
+    row = ranked_panel.list.visualRect(ranked_panel.rows.index(0)).height()
+    assert ranked_panel.list.viewport().height() >= 4 * row
     assert below.visibleRegion().isEmpty()
-    area = asked.findChild(QScrollArea)
+    area = ranked_panel.findChild(QScrollArea)
     area.ensureWidgetVisible(below)
     assert not below.visibleRegion().isEmpty()
-    assert not asked.save.visibleRegion().isEmpty(), "saving stays in sight"
+    assert not ranked_panel.save.visibleRegion().isEmpty(), "saving stays in sight"
 
 
-def test_arrow_undoes_and_redo_redoes(qtbot, asked, context, jobs):
-    first, second, third = judge(context, jobs, asked, (4, True), (5, False), (6, False))
+def test_arrow_undoes_and_redo_redoes(qtbot, ranked_panel, context, jobs):
+    first, second, third = judge(context, jobs, ranked_panel, (4, True), (5, False), (6, False))
     # Out of order: the middle one.
-    qtbot.mouseClick(asked.list.viewport(), LEFT, pos=asked.list.arrow_rect(1).center())
-    settle(asked, jobs)
+    qtbot.mouseClick(ranked_panel.list.viewport(), LEFT, pos=ranked_panel.list.arrow_rect(1).center())
+    settle(ranked_panel, jobs)
     assert in_force(context) == [first, third]
-    assert asked.rows.rows[1].undone
-    assert asked.redo.isEnabled()
-    qtbot.mouseClick(asked.list.viewport(), LEFT, pos=asked.list.arrow_rect(1).center())
-    settle(asked, jobs)
+    assert ranked_panel.rows.rows[1].undone
+    assert ranked_panel.redo.isEnabled()
+    qtbot.mouseClick(ranked_panel.list.viewport(), LEFT, pos=ranked_panel.list.arrow_rect(1).center())
+    settle(ranked_panel, jobs)
     assert in_force(context) == [first, second, third]
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Delete, Qt.Key.Key_Return])
-def test_several_judgements_are_undone_by_keyboard(qtbot, asked, context, jobs, key):
-    first, _second, _third = judge(context, jobs, asked, (4, True), (5, False), (6, False))
-    asked.list.setFocus()
-    qtbot.keyClick(asked.list, Qt.Key.Key_Down)
-    qtbot.keyClick(asked.list, Qt.Key.Key_Home)
-    qtbot.keyClick(asked.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.keyClick(asked.list, key)
-    settle(asked, jobs)
+def test_several_judgements_are_undone_by_keyboard(qtbot, ranked_panel, context, jobs, key):
+    first, _second, _third = judge(context, jobs, ranked_panel, (4, True), (5, False), (6, False))
+    ranked_panel.list.setFocus()
+    qtbot.keyClick(ranked_panel.list, Qt.Key.Key_Down)
+    qtbot.keyClick(ranked_panel.list, Qt.Key.Key_Home)
+    qtbot.keyClick(ranked_panel.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(ranked_panel.list, key)
+    settle(ranked_panel, jobs)
     assert in_force(context) == [first]
-    qtbot.keyClick(asked.list, key)
-    settle(asked, jobs)
+    qtbot.keyClick(ranked_panel.list, key)
+    settle(ranked_panel, jobs)
     assert len(in_force(context)) == 3
 
 
-def test_the_buttons_below(qtbot, asked, context, jobs):
-    first, second = judge(context, jobs, asked, (4, True), (5, False))
-    for button, left in ((asked.undo, [first]), (asked.redo, [first, second]), (asked.reset, [])):
+def test_the_buttons_below(qtbot, ranked_panel, context, jobs):
+    first, second = judge(context, jobs, ranked_panel, (4, True), (5, False))
+    for button, left in (
+        (ranked_panel.undo, [first]),
+        (ranked_panel.redo, [first, second]),
+        (ranked_panel.reset, []),
+    ):
         qtbot.mouseClick(button, LEFT)
-        settle(asked, jobs)
+        settle(ranked_panel, jobs)
         assert in_force(context) == left
-    assert not asked.scores.isVisible()
-    assert not asked.undo.isEnabled()
-    assert len(asked.rows.rows) == 2
+    assert not ranked_panel.scores.isVisible()
+    assert not ranked_panel.undo.isEnabled()
+    assert len(ranked_panel.rows.rows) == 2
 
 
-def test_contradiction_shows_both_judgements(qtbot, asked, context, jobs):
-    compare(context, jobs, asked, 4, 5)
-    judge(context, jobs, asked, (9, True))
-    compare(context, jobs, asked, 5, 4)
-    assert "1 contradiction. Click" in asked.detail.text()
-    newest, other, oldest = asked.rows.rows
+def test_contradiction_shows_both_judgements(qtbot, ranked_panel, context, jobs):
+    compare(context, jobs, ranked_panel, 4, 5)
+    judge(context, jobs, ranked_panel, (9, True))
+    compare(context, jobs, ranked_panel, 5, 4)
+    assert "1 contradiction. Click" in ranked_panel.detail.text()
+    newest, other, oldest = ranked_panel.rows.rows
     assert newest.against
     assert oldest.against
     assert not other.against
-    at = asked.list.visualRect(asked.rows.index(0)).topLeft() + QPoint(60, 10)
-    qtbot.mouseClick(asked.list.viewport(), LEFT, pos=at)
-    assert newest.sentence in asked.detail.text()
-    assert oldest.sentence in asked.detail.text()
-    assert "the same pair was judged both ways" in asked.detail.text()
-    assert asked.list.contradicting == {oldest.id}
-    assert oldest.sentence in asked.list.tip(newest)
+    at = ranked_panel.list.visualRect(ranked_panel.rows.index(0)).topLeft() + QPoint(60, 10)
+    qtbot.mouseClick(ranked_panel.list.viewport(), LEFT, pos=at)
+    assert newest.sentence in ranked_panel.detail.text()
+    assert oldest.sentence in ranked_panel.detail.text()
+    assert "the same pair was judged both ways" in ranked_panel.detail.text()
+    assert ranked_panel.list.contradicting == {oldest.id}
+    assert oldest.sentence in ranked_panel.list.tip(newest)
     operations.undo(context, [oldest.id])
-    settle(asked, jobs)
-    assert not asked.detail.isVisible()
-    assert asked.list.contradicting == frozenset()
+    settle(ranked_panel, jobs)
+    assert not ranked_panel.detail.isVisible()
+    assert ranked_panel.list.contradicting == frozenset()
 
 
-def test_patient_in_training_and_query_is_flagged(asked, context, jobs):
+def test_patient_in_training_and_query_is_flagged(ranked_panel, context, jobs):
     # c1 is of the query's own patient; c4 and c5 are one patient.
-    judge(context, jobs, asked, (1, False), (4, True), (5, False))
-    reasons = {one.reason for row in asked.rows.rows for one in row.against}
+    judge(context, jobs, ranked_panel, (1, False), (4, True), (5, False))
+    reasons = {one.reason for row in ranked_panel.rows.rows for one in row.against}
     assert {str(reason) for reason in reasons} == {
         "a case of the query's own patient was marked as less like the query",
         "two cases of one patient were judged differently",
     }
 
 
-def test_influence_is_hidden_after_the_next_judgement(qtbot, asked, context, jobs):
-    ids = judge(context, jobs, asked, (4, True), (5, False))
-    asked.header.action_requested.emit()
+def test_influence_is_hidden_after_the_next_judgement(qtbot, ranked_panel, context, jobs):
+    ids = judge(context, jobs, ranked_panel, (4, True), (5, False))
+    ranked_panel.header.action_requested.emit()
     jobs.run_pending()
-    assert set(asked.rows.influences) == set(ids)
-    assert "Hide influence" in texts(asked)
+    assert set(ranked_panel.rows.influences) == set(ids)
+    assert "Hide influence" in texts(ranked_panel)
     # The row has room for the short form and the arrow at any width of the panel.
-    assert set(asked.rows.short_influences) == set(ids)
-    judge(context, jobs, asked, (6, False))
-    assert asked.rows.influences == {}
-    asked.toggle_influence()
+    assert set(ranked_panel.rows.short_influences) == set(ids)
+    judge(context, jobs, ranked_panel, (6, False))
+    assert ranked_panel.rows.influences == {}
+    ranked_panel.toggle_influence()
     jobs.run_pending()
-    asked.toggle_influence()
-    assert asked.rows.influences == {}
+    ranked_panel.toggle_influence()
+    assert ranked_panel.rows.influences == {}
 
 
-def test_score_shows_what_it_was_tested_on(asked, context, jobs):
-    judge(context, jobs, asked, (4, True), (5, False))
+def test_score_shows_what_it_was_tested_on(ranked_panel, context, jobs):
+    judge(context, jobs, ranked_panel, (4, True), (5, False))
     score = refine_metric.held_out_score(context.state.path, context.state.search)
-    assert asked.scores.accuracy.text().startswith(f"{score.accuracy:.2f} (")
-    assert f"{score.before:.2f} without judgements" in asked.scores.note.text()
-    assert f"{score.cases} cases" in asked.scores.note.text()
-    assert asked.scores.badge.kind == "held-out"
-    assert "2 marks rarely change this score" in asked.scores.note.text()
-    judge(context, jobs, asked, *[(place, place // 2 % 2 == 0) for place in range(10, 12 + FEW)])
-    assert "rarely change" not in asked.scores.note.text()
+    assert ranked_panel.scores.accuracy.text().startswith(f"{score.accuracy:.2f} (")
+    assert f"{score.before:.2f} without judgements" in ranked_panel.scores.note.text()
+    assert f"{score.cases} cases" in ranked_panel.scores.note.text()
+    assert ranked_panel.scores.badge.kind == "held-out"
+    assert "2 marks rarely change this score" in ranked_panel.scores.note.text()
+    judge(context, jobs, ranked_panel, *[(place, place // 2 % 2 == 0) for place in range(10, 12 + FEW)])
+    assert "rarely change" not in ranked_panel.scores.note.text()
 
 
-def test_a_long_badge_goes_below_the_score_and_the_interval_stays(asked, context, jobs, monkeypatch):
+def test_a_long_badge_goes_below_the_score_and_the_interval_stays(ranked_panel, context, jobs, monkeypatch):
     score = refine_metric.HeldOutScore(0.52, (0.48, 0.57), 0.50, 40, HELD_OUT_CASES)
     monkeypatch.setattr(operations, "fetch_score", lambda _context, show: show(score))
-    asked.resize(296, 560)
-    judge(context, jobs, asked, (4, True), (5, False))
-    assert asked.scores.badge.kind == "unknown"
-    assert asked.scores.minimumSizeHint().width() <= 296
-    assert asked.scores.accuracy.text() == "0.52 (0.48–0.57)"
-    asked.scores.layout().activate()
-    assert asked.scores.badge.y() > asked.scores.accuracy.geometry().bottom()
-    asked.resize(420, 560)
-    asked.scores.layout().activate()
-    assert asked.scores.badge.geometry().right() < asked.scores.accuracy.x()
+    ranked_panel.resize(296, 560)
+    judge(context, jobs, ranked_panel, (4, True), (5, False))
+    assert ranked_panel.scores.badge.kind == "unknown"
+    assert ranked_panel.scores.minimumSizeHint().width() <= 296
+    assert ranked_panel.scores.accuracy.text() == "0.52 (0.48–0.57)"
+    ranked_panel.scores.layout().activate()
+    assert ranked_panel.scores.badge.y() > ranked_panel.scores.accuracy.geometry().bottom()
+    ranked_panel.resize(420, 560)
+    ranked_panel.scores.layout().activate()
+    assert ranked_panel.scores.badge.geometry().right() < ranked_panel.scores.accuracy.x()
 
 
-def test_score_without_held_out_cases(asked, context, jobs):
+def test_score_without_held_out_cases(ranked_panel, context, jobs):
     ids = context.state.columns.ids
     made = [refine_metric.likeness_judgement(context.state.search, case, True) for case in ids[2:]]
     operations.judge(context, made)
-    settle(asked, jobs)
-    assert asked.scores.accuracy.text() == "not measured"
-    assert "Every case was judged" in asked.scores.note.text()
-    assert not asked.scores.badge.isVisible()
+    settle(ranked_panel, jobs)
+    assert ranked_panel.scores.accuracy.text() == "not measured"
+    assert "Every case was judged" in ranked_panel.scores.note.text()
+    assert not ranked_panel.scores.badge.isVisible()
 
 
-def test_strength_changes_the_ranking(asked, context, jobs):
-    judge(context, jobs, asked, (40, True), (2, False), (6, False))
+def test_strength_changes_the_ranking(ranked_panel, context, jobs):
+    judge(context, jobs, ranked_panel, (40, True), (2, False), (6, False))
     full = context.state.ranked_search.result
-    asked.scores.strength.setValue(0)
+    ranked_panel.scores.strength.setValue(0)
     jobs.run_pending()
     assert context.state.search.strength == 0.0
     assert context.state.ranked_search.result.ranked != full.ranked
-    asked.scores.strength.setValue(100)
+    ranked_panel.scores.strength.setValue(100)
     jobs.run_pending()
     assert [case.row for case in context.state.ranked_search.result.ranked] == [
         case.row for case in full.ranked
     ]
 
 
-def test_restored_strength_is_shown_and_ranked_once(asked, context, jobs):
+def test_restored_strength_is_shown_and_ranked_once(ranked_panel, context, jobs):
     context.state.change_search(strength=0.4)
-    assert asked.scores.strength.value() == 40
+    assert ranked_panel.scores.strength.value() == 40
     assert jobs.held == []
 
 
-def test_late_refusal_of_another_metric_or_library_is_ignored(asked, context, jobs):
+def test_late_refusal_of_another_metric_or_library_is_ignored(ranked_panel, context, jobs):
     context.state.set_metric("city")
     operations.check_metric(context)
     context.state.set_metric("plain")
@@ -294,20 +298,20 @@ def test_late_refusal_of_another_metric_or_library_is_ignored(asked, context, jo
     assert context.state.refusal is None
 
 
-def test_judgements_stay_listed_for_a_metric_without_refinement(asked, context, jobs):
-    judge(context, jobs, asked, (4, True))
+def test_judgements_stay_listed_for_a_metric_without_refinement(ranked_panel, context, jobs):
+    judge(context, jobs, ranked_panel, (4, True))
     context.state.set_metric("city")
     search_operations.rank(context)
     operations.check_metric(context)
-    settle(asked, jobs)
-    assert "Marks order the similar cases, but they cannot refine this metric." in texts(asked)
-    assert len(asked.rows.rows) == 1
-    assert not asked.save.isEnabled()
-    assert not asked.scores.isVisible()
+    settle(ranked_panel, jobs)
+    assert "Marks order the similar cases, but they cannot refine this metric." in texts(ranked_panel)
+    assert len(ranked_panel.rows.rows) == 1
+    assert not ranked_panel.save.isEnabled()
+    assert not ranked_panel.scores.isVisible()
 
 
-def test_refined_metric_is_saved_scored_and_selected(asked, context, jobs):
-    judge(context, jobs, asked, (4, True), (6, False))
+def test_refined_metric_is_saved_scored_and_selected(ranked_panel, context, jobs):
+    judge(context, jobs, ranked_panel, (4, True), (6, False))
     old = context.state.search
     operations.save_metric(context, "better", "Ann")
     jobs.run_pending()
@@ -323,47 +327,47 @@ def test_refined_metric_is_saved_scored_and_selected(asked, context, jobs):
     # Its vote follows the score, which came last: of so few cases there is no calibration.
     assert state.ranked_search.result.vote.why_not == NOT_CALIBRATED
     assert [message.level for message in context.messages.history] == ["info"]
-    settle(asked, jobs)
-    assert len(asked.rows.rows) == 0
+    settle(ranked_panel, jobs)
+    assert len(ranked_panel.rows.rows) == 0
 
 
-def test_empty_author_is_nobody(asked, context, jobs):
-    judge(context, jobs, asked, (4, True))
+def test_empty_author_is_nobody(ranked_panel, context, jobs):
+    judge(context, jobs, ranked_panel, (4, True))
     operations.save_metric(context, "better", "")
     jobs.run_pending()
     assert context.state.metric.card["authors"] == []
 
 
-def test_other_queries_are_named(asked, context, jobs):
-    judge(context, jobs, asked, (4, True))
+def test_other_queries_are_named(ranked_panel, context, jobs):
+    judge(context, jobs, ranked_panel, (4, True))
     search_operations.submit_query(context, Query(case=context.state.columns.ids[9]))
-    settle(asked, jobs)
-    assert asked.rows.rows[0].sentence == "c4 is like c0"
+    settle(ranked_panel, jobs)
+    assert ranked_panel.rows.rows[0].sentence == "c4 is like c0"
 
 
-def test_hidden_panel_is_not_refreshed(asked, context, jobs):
-    asked.hide()
-    judge(context, jobs, asked, (4, True))
-    asked._refresh_timer.stop()
-    assert asked.scores.accuracy.text() == ""
-    asked.show()
-    assert len(asked.rows.rows) == 1
+def test_hidden_panel_is_not_refreshed(ranked_panel, context, jobs):
+    ranked_panel.hide()
+    judge(context, jobs, ranked_panel, (4, True))
+    ranked_panel._refresh_timer.stop()
+    assert ranked_panel.scores.accuracy.text() == ""
+    ranked_panel.show()
+    assert len(ranked_panel.rows.rows) == 1
 
 
-def test_closing_the_library_clears_the_session(asked, context, jobs):
-    judge(context, jobs, asked, (4, True))
+def test_closing_the_library_clears_the_session(ranked_panel, context, jobs):
+    judge(context, jobs, ranked_panel, (4, True))
     context.state.set_library(None)
-    settle(asked, jobs)
-    assert len(asked.rows.rows) == 0
-    assert "Search with a case" in texts(asked)
+    settle(ranked_panel, jobs)
+    assert len(ranked_panel.rows.rows) == 0
+    assert "Search with a case" in texts(ranked_panel)
 
 
 @pytest.mark.parametrize(("theme", "scale"), [("light", 1.0), ("dark", 2.0)])
-def test_curve_is_drawn_in_every_size(qapp, asked, context, jobs, theme, scale):
-    judge(context, jobs, asked, (4, True), (5, False))
-    compare(context, jobs, asked, 8, 2)
-    compare(context, jobs, asked, 2, 8)
+def test_curve_is_drawn_in_every_size(qapp, ranked_panel, context, jobs, theme, scale):
+    judge(context, jobs, ranked_panel, (4, True), (5, False))
+    compare(context, jobs, ranked_panel, 8, 2)
+    compare(context, jobs, ranked_panel, 2, 8)
     operations.undo(context, [context.state.ranked_search.entries[0].id])
-    settle(asked, jobs)
+    settle(ranked_panel, jobs)
     set_theme(qapp, theme, scale)
-    assert not asked.grab().isNull()
+    assert not ranked_panel.grab().isNull()

@@ -28,7 +28,7 @@ def library(tmp_path, context):
 
 
 @pytest.fixture
-def asked(panel, context, jobs, tmp_path):
+def panel_with_query(panel, context, jobs, tmp_path):
     """The panel, shown with an image from outside of 48 x 40 pixels."""
     search_operations.submit_query(context, Query(image=image_file(tmp_path)))
     jobs.run_pending()

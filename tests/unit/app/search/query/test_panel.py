@@ -60,17 +60,17 @@ def test_cancelled_file_dialog_does_not_search(panel, context, monkeypatch):
 # An image
 
 
-def test_facts_of_an_image_outside_the_library(asked):
-    assert shows_image(asked)
-    assert asked.header._subtitle.text() == "outside.png"
-    assert asked._outside.isVisible()
-    assert asked.facts.text("Finding") == "not given"
-    assert asked.facts.text("Patient") == ""
-    assert asked.facts.text("Size") == "48 × 40 px"
-    assert asked.facts.text("Region") == "none"
-    assert asked.facts.text("Spacing") == ""
-    assert asked.view.accessibleName() == "Image of outside.png, 48 by 40 pixels"
-    assert asked.focus_target() is asked.view
+def test_facts_of_an_image_outside_the_library(panel_with_query):
+    assert shows_image(panel_with_query)
+    assert panel_with_query.header._subtitle.text() == "outside.png"
+    assert panel_with_query._outside.isVisible()
+    assert panel_with_query.facts.text("Finding") == "not given"
+    assert panel_with_query.facts.text("Patient") == ""
+    assert panel_with_query.facts.text("Size") == "48 × 40 px"
+    assert panel_with_query.facts.text("Region") == "none"
+    assert panel_with_query.facts.text("Spacing") == ""
+    assert panel_with_query.view.accessibleName() == "Image of outside.png, 48 by 40 pixels"
+    assert panel_with_query.focus_target() is panel_with_query.view
 
 
 def test_facts_of_a_library_case(panel, context, jobs, library):
@@ -117,10 +117,10 @@ def test_only_slow_loading_shows_a_notice(panel, context, jobs, tmp_path):
     assert not panel._loading_timer.isActive()
 
 
-def test_another_library_clears_the_concepts(asked, context):
+def test_another_library_clears_the_concepts(panel_with_query, context):
     context.state.set_library(None)
-    assert "drop an image here" in notice(asked)[1]
-    assert asked.view.image is None
+    assert "drop an image here" in notice(panel_with_query)[1]
+    assert panel_with_query.view.image is None
 
 
 def test_late_image_of_an_earlier_question_is_dropped(panel, context, jobs, tmp_path):

@@ -26,60 +26,60 @@ def press(panel, key):
 # Region
 
 
-def test_drawn_region_is_searched_with(asked, context):
-    draw(asked, PART)
+def test_drawn_region_is_searched_with(panel_with_query, context):
+    draw(panel_with_query, PART)
     assert context.state.query.region == PART
-    assert asked.current_region() == PART
-    assert asked.search_with.value() == "region"
-    assert asked.facts.text("Region") == "rectangle, 24 × 16 px"
+    assert panel_with_query.current_region() == PART
+    assert panel_with_query.search_with.value() == "region"
+    assert panel_with_query.facts.text("Region") == "rectangle, 24 × 16 px"
 
 
-def test_drawing_does_not_load_the_image_again(asked, jobs):
-    view = asked.view
+def test_drawing_does_not_load_the_image_again(panel_with_query, jobs):
+    view = panel_with_query.view
     view.zoom_by(2)
     shown, viewport = view.image, view.viewport
-    draw(asked, PART)
+    draw(panel_with_query, PART)
     assert jobs.held == []
     assert (view.image, view.viewport) == (shown, viewport)
 
 
-def test_region_of_the_case_is_used_for_the_search(asked, context):
+def test_region_of_the_case_is_used_for_the_search(panel_with_query, context):
     viewed = replace(view_file(context.state.query.image), region=PART)
-    asked._show_image(viewed)
-    assert not asked.search_with.isEnabled()
-    assert asked.search_with.value() == "region"
-    assert asked.facts.text("Region") == "the case’s own, 24 × 16 px"
+    panel_with_query._show_image(viewed)
+    assert not panel_with_query.search_with.isEnabled()
+    assert panel_with_query.search_with.value() == "region"
+    assert panel_with_query.facts.text("Region") == "the case’s own, 24 × 16 px"
 
 
-def test_whole_image_disables_and_enables_the_region(asked, context):
-    assert not asked.search_with.isEnabled()
-    draw(asked, PART)
-    press(asked, "whole")
+def test_whole_image_disables_and_enables_the_region(panel_with_query, context):
+    assert not panel_with_query.search_with.isEnabled()
+    draw(panel_with_query, PART)
+    press(panel_with_query, "whole")
     assert context.state.query.region is None
-    assert asked.view.region.region == PART
-    assert asked.facts.text("Region").endswith("not used")
-    press(asked, "region")
+    assert panel_with_query.view.region.region == PART
+    assert panel_with_query.facts.text("Region").endswith("not used")
+    press(panel_with_query, "region")
     assert context.state.query.region == PART
-    assert asked.facts.text("Region") == "rectangle, 24 × 16 px"
+    assert panel_with_query.facts.text("Region") == "rectangle, 24 × 16 px"
 
 
-def test_moving_a_region_that_was_set_aside_asks_with_it(asked, context):
-    draw(asked, PART)
-    asked.search_whole_image()
-    QTest.keyClick(asked.view, Qt.Key.Key_Right)
+def test_moving_a_region_that_was_set_aside_asks_with_it(panel_with_query, context):
+    draw(panel_with_query, PART)
+    panel_with_query.search_whole_image()
+    QTest.keyClick(panel_with_query.view, Qt.Key.Key_Right)
     assert context.state.query.region == Region(9, 12, 24, 16)
-    assert asked.search_with.value() == "region"
+    assert panel_with_query.search_with.value() == "region"
 
 
-def test_escape_removes_the_region_and_undo_restores_it(asked, context):
-    draw(asked, PART)
-    QTest.keyClick(asked.view, Qt.Key.Key_Escape)
+def test_escape_removes_the_region_and_undo_restores_it(panel_with_query, context):
+    draw(panel_with_query, PART)
+    QTest.keyClick(panel_with_query.view, Qt.Key.Key_Escape)
     assert context.state.query.region is None
-    assert asked.facts.text("Region") == "none"
-    assert not asked.search_with.isEnabled()
-    QTest.mouseClick(asked.tools.undo, LEFT)
+    assert panel_with_query.facts.text("Region") == "none"
+    assert not panel_with_query.search_with.isEnabled()
+    QTest.mouseClick(panel_with_query.tools.undo, LEFT)
     assert context.state.query.region == PART
-    assert asked.view.region.region == PART
+    assert panel_with_query.view.region.region == PART
 
 
 def test_region_of_the_query_is_drawn(panel, context, jobs, tmp_path):
@@ -99,46 +99,46 @@ def test_region_of_another_image_is_not_drawn(panel, context, jobs, tmp_path):
 # Tools, keys, menu
 
 
-def test_tools_and_keys_agree(asked):
-    QTest.mouseClick(asked.tools.tools[RECTANGLE], LEFT)
-    assert asked.view.tool == RECTANGLE
-    QTest.keyClick(asked.view, Qt.Key.Key_V)
-    assert asked.tools.tools[SELECT].isChecked()
-    asked.set_tool(RECTANGLE)
-    assert asked.tools.tools[RECTANGLE].isChecked()
+def test_tools_and_keys_agree(panel_with_query):
+    QTest.mouseClick(panel_with_query.tools.tools[RECTANGLE], LEFT)
+    assert panel_with_query.view.tool == RECTANGLE
+    QTest.keyClick(panel_with_query.view, Qt.Key.Key_V)
+    assert panel_with_query.tools.tools[SELECT].isChecked()
+    panel_with_query.set_tool(RECTANGLE)
+    assert panel_with_query.tools.tools[RECTANGLE].isChecked()
 
 
-def test_the_histogram_and_the_image_share_one_window(asked):
-    QTest.keyClick(asked.histogram, Qt.Key.Key_Right)
-    assert asked.view.window_level == asked.histogram._window
-    QTest.mousePress(asked.view, LEFT, pos=QPoint(100, 100))
-    QTest.mouseMove(asked.view, QPoint(140, 120))
-    QTest.mouseRelease(asked.view, LEFT, pos=QPoint(140, 120))
-    assert asked.view.window_level == asked.histogram._window
-    first = asked.view.image.auto
-    QTest.mouseClick(asked.tools.auto, LEFT)
-    assert (asked.view.window_level.low, asked.view.window_level.high) == first
+def test_the_histogram_and_the_image_share_one_window(panel_with_query):
+    QTest.keyClick(panel_with_query.histogram, Qt.Key.Key_Right)
+    assert panel_with_query.view.window_level == panel_with_query.histogram._window
+    QTest.mousePress(panel_with_query.view, LEFT, pos=QPoint(100, 100))
+    QTest.mouseMove(panel_with_query.view, QPoint(140, 120))
+    QTest.mouseRelease(panel_with_query.view, LEFT, pos=QPoint(140, 120))
+    assert panel_with_query.view.window_level == panel_with_query.histogram._window
+    first = panel_with_query.view.image.auto
+    QTest.mouseClick(panel_with_query.tools.auto, LEFT)
+    assert (panel_with_query.view.window_level.low, panel_with_query.view.window_level.high) == first
 
 
 def entries(menu):
     return {action.text().split("\t")[0]: action for action in menu.actions() if action.text()}
 
 
-def test_menu_entries(asked, qtbot):
-    draw(asked, PART)
-    menu = asked.make_menu()
+def test_menu_entries(panel_with_query, qtbot):
+    draw(panel_with_query, PART)
+    menu = panel_with_query.make_menu()
     actions = entries(menu)
     actions["Invert"].trigger()
-    assert asked.view.inverted
+    assert panel_with_query.view.inverted
     actions["Show overlay text"].trigger()
-    assert not asked.view.is_overlay_text_shown
+    assert not panel_with_query.view.is_overlay_text_shown
     actions["Copy file name"].trigger()
     assert QGuiApplication.clipboard().text() == "outside.png"
     actions["Remove region"].trigger()
-    assert asked.view.region.region is None
+    assert panel_with_query.view.region.region is None
     actions["Undo region"].trigger()
-    assert asked.view.region.region == PART
-    with qtbot.waitSignal(asked.help_requested):
+    assert panel_with_query.view.region.region == PART
+    with qtbot.waitSignal(panel_with_query.help_requested):
         actions["Help for this panel"].trigger()
     menu.deleteLater()
 
@@ -158,18 +158,18 @@ def test_context_menu_deletes_itself(panel, context, jobs, library, qtbot):
     qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
 
 
-def test_everything_can_be_reached_by_keyboard_and_has_a_name(asked):
-    draw(asked, PART)
+def test_everything_can_be_reached_by_keyboard_and_has_a_name(panel_with_query):
+    draw(panel_with_query, PART)
     wanted = {
-        asked.more,
-        *asked.tools.tools.values(),
-        asked.tools.undo,
-        asked.tools.auto,
-        asked.view,
-        asked.histogram,
-        asked.search_with,
+        panel_with_query.more,
+        *panel_with_query.tools.tools.values(),
+        panel_with_query.tools.undo,
+        panel_with_query.tools.auto,
+        panel_with_query.view,
+        panel_with_query.histogram,
+        panel_with_query.search_with,
     }
-    reached, widget = set(), asked.more
+    reached, widget = set(), panel_with_query.more
     for _ in range(60):
         reached.add(widget)
         widget = widget.nextInFocusChain()
@@ -180,9 +180,9 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(asked):
         assert control.accessibleName(), control
 
 
-def test_low_panel_hides_the_facts(asked):
-    asked.resize(336, 360)
-    assert not asked.facts.isVisible()
-    assert asked.view.height() >= 96
-    asked.resize(336, 640)
-    assert asked.facts.isVisible()
+def test_low_panel_hides_the_facts(panel_with_query):
+    panel_with_query.resize(336, 360)
+    assert not panel_with_query.facts.isVisible()
+    assert panel_with_query.view.height() >= 96
+    panel_with_query.resize(336, 640)
+    assert panel_with_query.facts.isVisible()

@@ -47,7 +47,7 @@ def row(panel, place: int) -> int:
     return panel.grid.model().case_row(place)
 
 
-def said(context) -> list[tuple[JudgementKind, bool]]:
+def marked_cases(context) -> list[tuple[JudgementKind, bool]]:
     return [(entry.judgement.kind, entry.undone is None) for entry in context.state.ranked_search.entries]
 
 
@@ -64,12 +64,12 @@ def test_mark_is_saved_shown_and_undone(qtbot, panel, context, jobs, view):
     # Shown at once, before it is kept.
     assert panel.grid.model().judgements == {list_requested: 1}
     jobs.run_pending()
-    assert said(context) == [(JudgementKind.ALIKE, True)]
+    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
     assert panel.grid.model().judgements == {list_requested: 1}
     press(qtbot, panel, panel.grid.model().place_of(list_requested), 1)
     assert panel.grid.model().judgements == {}
     jobs.run_pending()
-    assert said(context) == [(JudgementKind.ALIKE, False)]
+    assert marked_cases(context) == [(JudgementKind.ALIKE, False)]
     assert panel.grid.model().judgements == {}
 
 
@@ -79,7 +79,7 @@ def test_opposite_mark_replaces_the_first(qtbot, panel, context, jobs):
         press(qtbot, panel, panel.grid.model().place_of(list_requested), verdict)
         jobs.run_pending()
     assert panel.grid.model().judgements == {list_requested: -1}
-    assert said(context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
+    assert marked_cases(context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
     assert context.state.ranked_search.contradictions == ()
 
 
@@ -113,7 +113,7 @@ def test_several_cases_are_judged_and_undone_together(qtbot, panel, context, job
     jobs.run_pending()
     operations.undo(context)
     jobs.run_pending()
-    assert [undone for _, undone in said(context)] == [False] * 3
+    assert [undone for _, undone in marked_cases(context)] == [False] * 3
 
 
 def test_mark_outside_the_selection_applies_to_its_case_only(panel, context, jobs):
@@ -182,7 +182,7 @@ def test_menu_judges_the_selected_cases(panel, context, jobs):
     assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
     jobs.run_pending()
-    assert said(context) == [(JudgementKind.ALIKE, True)]
+    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
     panel.grid._choose(3, SHIFT)
     several = QMenu()
     panel.card_feedback.fill_menu(several)
@@ -224,7 +224,7 @@ def test_judgement_during_another_search_is_saved_without_its_ranking(panel, con
     search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
     jobs.run_pending()
     assert context.state.ranked_search.search.query.case == context.state.columns.ids[7]
-    assert said(context) == [(JudgementKind.ALIKE, True)]
+    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
 
 
 def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(panel, context, jobs):
@@ -233,7 +233,7 @@ def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(panel,
     search_operations.rank(context)
     jobs.run_pending()
     assert context.state.ranked_search.search.metric == "city"
-    assert said(context) == [(JudgementKind.ALIKE, True)]
+    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
     assert context.messages.history == []
 
 
@@ -251,7 +251,7 @@ def test_repeated_mark_is_one_judgement(panel, context, jobs):
     for _ in range(100):
         operations.judge(context, [made])
     jobs.run_pending()
-    assert said(context) == [(JudgementKind.ALIKE, True)]
+    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
 
 
 def test_two_windows_share_a_ledger(panel, context, jobs):
@@ -281,7 +281,7 @@ def test_a_case_is_not_judged_against_itself(panel, context, jobs):
     panel.card_feedback.compare(row(panel, 0), row(panel, 0))
     assert "closer than itself" in context.messages.history[1].what
     jobs.run_pending()
-    assert said(context) == []
+    assert marked_cases(context) == []
 
 
 def test_comparison_is_cancelled_by_mouse(qtbot, panel):

@@ -56,7 +56,7 @@ def panel(qtbot, context):
 
 
 @pytest.fixture
-def asked(panel, context, table):
+def panel_with_query(panel, context, table):
     """The panel after a query in the table, by the plain metric."""
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
@@ -115,123 +115,123 @@ def test_late_images_and_errors_are_ignored(panel, context, table, monkeypatch):
     assert panel.images.query.shown.problem == ""
 
 
-def test_first_case_is_explained_with_the_distance_of_its_card(asked, context):
+def test_first_case_is_explained_with_the_distance_of_its_card(panel_with_query, context):
     first = context.state.ranking.ranked[0]
-    assert asked.shown.case == first.case_id
-    assert asked.waterfall.total_text == distance_text(first.distance)
-    assert sum(line.amount for line in asked.waterfall.contributions) == pytest.approx(
+    assert panel_with_query.shown.case == first.case_id
+    assert panel_with_query.waterfall.total_text == distance_text(first.distance)
+    assert sum(line.amount for line in panel_with_query.waterfall.contributions) == pytest.approx(
         first.distance, rel=1e-9
     )
-    assert sorted(names(asked)) == [f"f{n}" for n in range(5)]
-    amounts = [line.amount for line in asked.waterfall.contributions]
+    assert sorted(names(panel_with_query)) == [f"f{n}" for n in range(5)]
+    amounts = [line.amount for line in panel_with_query.waterfall.contributions]
     assert amounts == sorted(amounts, reverse=True)
-    assert asked.sentence.text() == asked.shown.sentence
-    assert "Rank 1" in asked.images._title.text()
+    assert panel_with_query.sentence.text() == panel_with_query.shown.sentence
+    assert "Rank 1" in panel_with_query.images._title.text()
 
 
-def test_features_are_preloaded_after_a_delay(asked, context, qtbot):
+def test_features_are_preloaded_after_a_delay(panel_with_query, context, qtbot):
     def waits() -> bool:
         return search_operations.PRELOAD in context.jobs._latest
 
     qtbot.waitUntil(waits)
     # Whatever is asked goes first; it is read when that was told.
-    asked.follow(context.state.ranking.ranked[1].row)
+    panel_with_query.follow(context.state.ranking.ranked[1].row)
     assert not waits()
     context.jobs.run_pending()
     qtbot.waitUntil(waits)
     search_operations.rank(context)
     assert not waits()
-    asked.hide()
+    panel_with_query.hide()
     context.jobs.run_pending()
     qtbot.wait(PRELOAD_AFTER_MS + 100)
     assert not waits()
 
 
-def test_explanation_follows_the_current_case(asked, context):
+def test_explanation_follows_the_current_case(panel_with_query, context):
     third = context.state.ranking.ranked[2]
-    asked.follow(third.row)
+    panel_with_query.follow(third.row)
     context.jobs.run_pending()
-    assert asked.shown.case == third.case_id
-    assert asked.waterfall.total_text == distance_text(third.distance)
-    asked.follow(-1)
+    assert panel_with_query.shown.case == third.case_id
+    assert panel_with_query.waterfall.total_text == distance_text(third.distance)
+    panel_with_query.follow(-1)
     context.jobs.run_pending()
-    assert asked.shown.case == context.state.ranking.ranked[0].case_id
+    assert panel_with_query.shown.case == context.state.ranking.ranked[0].case_id
 
 
-def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(asked, context, qtbot):
-    before, order = context.state.ranking, names(asked)
-    qtbot.mouseClick(box_of(asked, "f3"), LEFT)
+def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(panel_with_query, context, qtbot):
+    before, order = context.state.ranking, names(panel_with_query)
+    qtbot.mouseClick(box_of(panel_with_query, "f3"), LEFT)
     context.jobs.run_pending()
     assert context.state.search.without == ("f3",)
     assert context.state.ranking.ranked != before.ranked
-    assert names(asked) == order, "a second click at the same place takes the first back"
-    assert not box_of(asked, "f3").isChecked()
-    assert asked.waterfall.rows[order.index("f3")].amount_text == "left out"
-    told = explain_distance(context.state.path, context.state.search, asked.shown.case)
-    assert asked.waterfall.total_text == distance_text(told.distance)
-    assert asked.header.isVisible()
-    asked.header.action_requested.emit()
+    assert names(panel_with_query) == order, "a second click at the same place takes the first back"
+    assert not box_of(panel_with_query, "f3").isChecked()
+    assert panel_with_query.waterfall.rows[order.index("f3")].amount_text == "left out"
+    told = explain_distance(context.state.path, context.state.search, panel_with_query.shown.case)
+    assert panel_with_query.waterfall.total_text == distance_text(told.distance)
+    assert panel_with_query.header.isVisible()
+    panel_with_query.header.action_requested.emit()
     context.jobs.run_pending()
     assert context.state.search.without == ()
     assert context.state.ranking.ranked == before.ranked
-    assert all(row.box.isChecked() for row in asked.waterfall.rows)
+    assert all(row.box.isChecked() for row in panel_with_query.waterfall.rows)
 
 
-def test_click_on_the_name_toggles_the_box(asked, context, qtbot):
-    row = next(row for row in asked.waterfall.rows if row.name == "f2")
+def test_click_on_the_name_toggles_the_box(panel_with_query, context, qtbot):
+    row = next(row for row in panel_with_query.waterfall.rows if row.name == "f2")
     qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
     context.jobs.run_pending()
     assert context.state.search.without == ("f2",)
-    row = next(row for row in asked.waterfall.rows if row.name == "f2")
+    row = next(row for row in panel_with_query.waterfall.rows if row.name == "f2")
     qtbot.mouseClick(row, LEFT, pos=QPoint(60, row.height() // 2))
     context.jobs.run_pending()
     assert context.state.search.without == ()
 
 
-def test_arrow_keys_focus_boxes_and_space_toggles(asked, context, qtbot):
-    boxes = [row.box for row in asked.waterfall.rows]
-    asked.activateWindow()
+def test_arrow_keys_focus_boxes_and_space_toggles(panel_with_query, context, qtbot):
+    boxes = [row.box for row in panel_with_query.waterfall.rows]
+    panel_with_query.activateWindow()
     boxes[0].setFocus()
     qtbot.waitUntil(boxes[0].hasFocus)
     qtbot.keyClick(boxes[0], Qt.Key.Key_Up)
     assert boxes[0].hasFocus()
     qtbot.keyClick(boxes[0], Qt.Key.Key_Down)
     assert boxes[1].hasFocus()
-    group = asked.waterfall.contributions[1].key
+    group = panel_with_query.waterfall.contributions[1].key
     qtbot.keyClick(boxes[1], Qt.Key.Key_Space)
     context.jobs.run_pending()
     assert context.state.search.without == (group,)
 
 
-def test_last_group_cannot_be_excluded(asked, context, qtbot):
+def test_last_group_cannot_be_excluded(panel_with_query, context, qtbot):
     for group in ("f0", "f1", "f2", "f3"):
-        qtbot.mouseClick(box_of(asked, group), LEFT)
+        qtbot.mouseClick(box_of(panel_with_query, group), LEFT)
         context.jobs.run_pending()
     assert len(context.state.search.without) == 4
-    last = box_of(asked, "f4")
+    last = box_of(panel_with_query, "f4")
     assert not last.isEnabled()
     qtbot.mouseClick(last, LEFT)
     assert len(context.state.search.without) == 4
 
 
-def test_both_breakdowns_have_the_same_total(asked, context, qtbot):
+def test_both_breakdowns_have_the_same_total(panel_with_query, context, qtbot):
     context.state.set_metric("bits")
     search_operations.rank(context)
     context.jobs.run_pending()
-    total = asked.waterfall.total_text
-    asked.kind.setFocus()
-    qtbot.keyClick(asked.kind, Qt.Key.Key_Right)
-    assert asked.waterfall.total_text == total
-    assert asked.shown.kind == "Bits"
-    assert len(asked.waterfall.contributions) <= MAX_ROWS
-    assert all(not line.key for line in asked.waterfall.contributions)
+    total = panel_with_query.waterfall.total_text
+    panel_with_query.kind.setFocus()
+    qtbot.keyClick(panel_with_query.kind, Qt.Key.Key_Right)
+    assert panel_with_query.waterfall.total_text == total
+    assert panel_with_query.shown.kind == "Bits"
+    assert len(panel_with_query.waterfall.contributions) <= MAX_ROWS
+    assert all(not line.key for line in panel_with_query.waterfall.contributions)
     shown = context.state.ranking.ranked[0].distance
-    assert sum(line.amount for line in asked.waterfall.contributions) == pytest.approx(
+    assert sum(line.amount for line in panel_with_query.waterfall.contributions) == pytest.approx(
         shown, rel=1e-9, abs=1e-12
     )
 
 
-def test_judgements_are_part_of_the_explained_distance(asked, context, table):
+def test_judgements_are_part_of_the_explained_distance(panel_with_query, context, table):
     search = context.state.search
     refine_metric.judge(
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 30, 2)]
@@ -239,8 +239,8 @@ def test_judgements_are_part_of_the_explained_distance(asked, context, table):
     search_operations.rank(context)
     context.jobs.run_pending()
     first = context.state.ranking.ranked[0]
-    assert asked.shown.case == first.case_id
-    assert asked.waterfall.total_text == distance_text(first.distance)
+    assert panel_with_query.shown.case == first.case_id
+    assert panel_with_query.waterfall.total_text == distance_text(first.distance)
 
 
 def test_hidden_panel_explains_only_when_shown(panel, context, table):
@@ -254,16 +254,18 @@ def test_hidden_panel_explains_only_when_shown(panel, context, table):
     assert panel.shown is not None
 
 
-def test_failed_explanation_shows_the_error(asked, context, monkeypatch):
+def test_failed_explanation_shows_the_error(panel_with_query, context, monkeypatch):
     def fails(*_args, **_more):
         raise BadInput("The image is gone.", "Put it back.")
 
     monkeypatch.setattr(explain_distance_module, "explain_distance", fails)
-    asked.follow(context.state.ranking.ranked[4].row)
+    panel_with_query.follow(context.state.ranking.ranked[4].row)
     context.jobs.run_pending()
-    assert asked.is_empty
-    assert asked.shown is None
-    assert "The image is gone. Put it back." in [label.text() for label in asked.empty.findChildren(QLabel)]
+    assert panel_with_query.is_empty
+    assert panel_with_query.shown is None
+    assert "The image is gone. Put it back." in [
+        label.text() for label in panel_with_query.empty.findChildren(QLabel)
+    ]
 
 
 def test_gabor_features_draw_rings_on_both_images(panel, context, made):
@@ -296,14 +298,14 @@ def test_agreeing_regions_stay_hidden(panel, context, made, qtbot):
     assert not again.images.query.shows_marks
 
 
-def test_rows_of_a_table_have_no_images(asked):
-    assert asked.images.query.shown.pixels is None
-    assert "no image" in asked.images.query.shown.problem
+def test_rows_of_a_table_have_no_images(panel_with_query):
+    assert panel_with_query.images.query.shown.pixels is None
+    assert "no image" in panel_with_query.images.query.shown.problem
 
 
-def test_metric_card_and_badge(asked, context):
-    assert asked.card.facts.text("Learner").startswith("Euclidean")
-    assert asked.card.facts.text("Trained on").startswith("42 cases")
-    assert "(" in asked.card.facts.text("Accuracy @10")
-    assert asked.card.badge.isVisible()
-    assert asked.card.badge.kind == "held-out"
+def test_metric_card_and_badge(panel_with_query, context):
+    assert panel_with_query.card.facts.text("Learner").startswith("Euclidean")
+    assert panel_with_query.card.facts.text("Trained on").startswith("42 cases")
+    assert "(" in panel_with_query.card.facts.text("Accuracy @10")
+    assert panel_with_query.card.badge.isVisible()
+    assert panel_with_query.card.badge.kind == "held-out"

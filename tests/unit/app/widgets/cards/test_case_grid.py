@@ -24,18 +24,18 @@ def click(qtbot, grid: CaseGrid, place: int, **more) -> None:
 
 
 def test_a_click_makes_a_case_current(qtbot, grid: CaseGrid) -> None:
-    with qtbot.waitSignal(grid.current_changed) as told:
+    with qtbot.waitSignal(grid.current_changed) as signal:
         click(qtbot, grid, 3)
-    assert told.args == [4]
+    assert signal.args == [4]
     assert grid.current() == 4
     assert "US-0111" in grid.accessibleDescription()
     assert grid.accessibleDescription().startswith("4 of 40")
 
 
 def test_a_double_click_activates(qtbot, grid: CaseGrid) -> None:
-    with qtbot.waitSignal(grid.activated) as told:
+    with qtbot.waitSignal(grid.activated) as signal:
         qtbot.mouseDClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=grid.card_rect(2).center())
-    assert told.args == [3]
+    assert signal.args == [3]
 
 
 def test_of_a_card_higher_than_what_is_seen_the_top_is_seen(qtbot) -> None:
@@ -65,9 +65,9 @@ def test_the_keyboard_reaches_every_case(qtbot, grid: CaseGrid) -> None:
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space])
 def test_keys_activate(qtbot, grid: CaseGrid, key: Qt.Key) -> None:
     grid.set_current(2)
-    with qtbot.waitSignal(grid.activated) as told:
+    with qtbot.waitSignal(grid.activated) as signal:
         qtbot.keyClick(grid, key)
-    assert told.args == [2]
+    assert signal.args == [2]
 
 
 def test_other_keys_go_on_to_the_window(qtbot, grid: CaseGrid) -> None:
@@ -80,12 +80,12 @@ def test_other_keys_go_on_to_the_window(qtbot, grid: CaseGrid) -> None:
 def test_the_menu_is_wanted_by_mouse_and_by_key(qtbot, grid: CaseGrid) -> None:
     at = grid.card_rect(1).center()
     where = grid.viewport().mapToGlobal(at)
-    with qtbot.waitSignal(grid.menu_requested) as told:
+    with qtbot.waitSignal(grid.menu_requested) as signal:
         grid.contextMenuEvent(QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, where))
-    assert told.args == [2, where]
-    with qtbot.waitSignal(grid.menu_requested) as told:
+    assert signal.args == [2, where]
+    with qtbot.waitSignal(grid.menu_requested) as signal:
         grid.contextMenuEvent(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint()))
-    assert told.args[0] == 2
+    assert signal.args[0] == 2
 
 
 def test_the_current_case_stays_current_in_another_order(qtbot, grid: CaseGrid) -> None:
@@ -95,9 +95,9 @@ def test_the_current_case_stays_current_in_another_order(qtbot, grid: CaseGrid) 
         grid.set_model(CaseModel(model.columns, model.order[::-1]))
     assert grid.current() == 5
     assert grid.current_place() == 35
-    with qtbot.waitSignal(grid.current_changed) as told:
+    with qtbot.waitSignal(grid.current_changed) as signal:
         grid.set_model(CaseModel(model.columns, np.array([0, 1])))
-    assert told.args == [NONE]
+    assert signal.args == [NONE]
 
 
 def test_a_case_that_is_not_shown_leaves_none_current(grid: CaseGrid) -> None:
@@ -112,9 +112,9 @@ def test_thumbs_judge_only_where_they_are_offered(qtbot, grid: CaseGrid) -> None
         qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=up.center())
     grid.set_judging(True)
     for where, verdict in ((up, 1), (down, -1)):
-        with qtbot.waitSignal(grid.judged) as told:
+        with qtbot.waitSignal(grid.judged) as signal:
             qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=where.center())
-        assert told.args == [2, verdict]
+        assert signal.args == [2, verdict]
     grid.set_judgements({2: 1})
     assert grid.model().judgements == {2: 1}
 
@@ -125,18 +125,18 @@ def test_a_moved_image_offers_relink(qtbot, grid: CaseGrid) -> None:
     middle = card.topLeft() + QPoint(
         MARGIN + grid._layout.image_side // 2, MARGIN + grid._layout.image_side // 2 + 6
     )
-    with qtbot.waitSignal(grid.relink_requested) as told:
+    with qtbot.waitSignal(grid.relink_requested) as signal:
         qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=middle)
-    assert told.args == [8]
+    assert signal.args == [8]
 
 
 def test_hover_is_told_and_ends(qtbot, grid: CaseGrid) -> None:
-    with qtbot.waitSignal(grid.hovered) as told:
+    with qtbot.waitSignal(grid.hovered) as signal:
         qtbot.mouseMove(grid.viewport(), grid.card_rect(1).center())
-    assert told.args == [2]
-    with qtbot.waitSignal(grid.hovered) as told:
+    assert signal.args == [2]
+    with qtbot.waitSignal(grid.hovered) as signal:
         grid.verticalScrollBar().setValue(50)
-    assert told.args == [NONE]
+    assert signal.args == [NONE]
 
 
 def test_a_dragged_case_carries_its_row_and_id(grid: CaseGrid) -> None:
@@ -269,9 +269,9 @@ class TestComparing:
         judging.comparison.begin(judging.current())
         assert judging.comparison.role_text(2, targeted=False) == "closer"
         assert judging.comparison.role_text(5, targeted=True) == "than this"
-        with qtbot.waitSignal(judging.comparison.compared) as told:
+        with qtbot.waitSignal(judging.comparison.compared) as signal:
             click(qtbot, judging, 4)
-        assert told.args == [2, 5]
+        assert signal.args == [2, 5]
         assert not judging.comparison.pending
         assert judging.current() == 2
 
@@ -279,9 +279,9 @@ class TestComparing:
         click(qtbot, judging, 1)
         judging.comparison.begin(2)
         qtbot.keyClick(judging, Qt.Key.Key_Right)
-        with qtbot.waitSignal(judging.comparison.compared) as told:
+        with qtbot.waitSignal(judging.comparison.compared) as signal:
             qtbot.keyClick(judging, Qt.Key.Key_Return)
-        assert told.args == [2, 3]
+        assert signal.args == [2, 3]
         judging.comparison.begin(3)
         with qtbot.assertNotEmitted(judging.comparison.compared):
             qtbot.keyClick(judging, Qt.Key.Key_Escape)
@@ -322,10 +322,10 @@ class TestComparing:
         over(1)
         judging.dragLeaveEvent(QDragLeaveEvent())
         assert judging.comparison.role_text(2, targeted=False) == ""
-        with qtbot.waitSignal(judging.comparison.compared) as told:
+        with qtbot.waitSignal(judging.comparison.compared) as signal:
             at = QPointF(judging.card_rect(1).center())
             judging.dropEvent(QDropEvent(at, Qt.DropAction.CopyAction, *held))
-        assert told.args == [4, 2]
+        assert signal.args == [4, 2]
 
     def test_cards_from_elsewhere_are_not_taken(self, judging: CaseGrid) -> None:
         held = (mime_data(judging.model(), 3), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
@@ -339,9 +339,9 @@ def test_thumbs_judge_in_a_list_too(qtbot, grid: CaseGrid) -> None:
     grid.set_judging(True)
     grid.set_rows(True)
     for where, verdict in zip(card_feedback_buttons(grid.card_rect(1), grid._layout), (1, -1), strict=True):
-        with qtbot.waitSignal(grid.judged) as told:
+        with qtbot.waitSignal(grid.judged) as signal:
             qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=where.center())
-        assert told.args == [2, verdict]
+        assert signal.args == [2, verdict]
 
 
 def test_the_second_of_two_quick_clicks_judges_no_other_case(qtbot, grid: CaseGrid) -> None:

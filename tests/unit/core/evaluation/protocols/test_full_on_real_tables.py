@@ -78,8 +78,8 @@ def credit(values, own, *, smallest=False):
     return winners[own] / winners.sum()
 
 
-def balanced(wrong, asked):
-    return np.mean([wrong[asked == name].mean() for name in np.unique(asked)])
+def balanced(wrong, query_findings):
+    return np.mean([wrong[query_findings == name].mean() for name in np.unique(query_findings)])
 
 
 def delong(scores, positive):
@@ -99,15 +99,15 @@ def test_every_score_is_that_of_its_definition(data, table):
     scores = fit_and_measure(make_learner("euclidean"), prepared, plan.measure, SILENT)[0]
     split, names = plan.splits[0], np.unique(cases.y)
     train, test = standardised(cases.X[split.train], cases.X[split.test])
-    gallery, asked = cases.y[split.train], cases.y[split.test]
-    own = np.searchsorted(names, asked)
+    gallery, query_findings = cases.y[split.train], cases.y[split.test]
+    own = np.searchsorted(names, query_findings)
     wanted = {}
 
     inside = squared(test, test)
     per_query, right, every = [], 0, 0
     for query in range(len(test)):
         others = np.delete(np.arange(len(test)), query)
-        same = asked[others] == asked[query]
+        same = query_findings[others] == query_findings[query]
         per_query.append(ranked(inside[query, others], same.astype(float)))
         near, far = inside[query, others[same]], inside[query, others[~same]]
         right, every = right + int((near[:, None] < far).sum()), every + near.size * far.size
@@ -128,15 +128,20 @@ def test_every_score_is_that_of_its_definition(data, table):
         wrong = np.array([1 - credit(share, mine) for share, mine in zip(shares, own, strict=True)])
         means = [[np.sort(row[gallery == name])[:k].mean() for name in names] for row in across]
         lost = np.array([1 - credit(row, mine, smallest=True) for row, mine in zip(means, own, strict=True)])
-        wanted |= {f"knn_error@{k}": wrong.mean(), f"balanced_knn_error@{k}": balanced(wrong, asked)}
-        wanted |= {f"ccknn_error@{k}": lost.mean(), f"balanced_ccknn_error@{k}": balanced(lost, asked)}
+        wanted |= {f"knn_error@{k}": wrong.mean(), f"balanced_knn_error@{k}": balanced(wrong, query_findings)}
+        wanted |= {
+            f"ccknn_error@{k}": lost.mean(),
+            f"balanced_ccknn_error@{k}": balanced(lost, query_findings),
+        }
     # Shares and errors are now those of ten votes.
     bins = np.minimum((shares.max(axis=1) * 10).astype(int), 9)
     gaps = [(shares.max(axis=1) - (1 - wrong))[bins == number].sum() for number in range(10)]
     wanted["calibration_error"] = np.abs(gaps).sum() / len(test)
-    told = [place for place, name in enumerate(names) if 0 < np.sum(asked == name) < len(asked)]
+    told = [
+        place for place, name in enumerate(names) if 0 < np.sum(query_findings == name) < len(query_findings)
+    ]
     for place in told:
-        share, positive = shares[:, place], asked == names[place]
+        share, positive = shares[:, place], query_findings == names[place]
         thresholds = [*np.unique(share), np.inf]
         wanted[f"sensitivity@0.9:{names[place]}"] = max(
             np.mean(share[positive] >= cut)

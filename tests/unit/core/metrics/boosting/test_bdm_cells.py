@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from semblance.core.constraints import from_findings, visual_pairs
+from semblance.core.constraints import from_findings, visual_neighbour_pairs
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.boosting import bdm_boosting, bdm_cells
 from semblance.core.metrics.boosting.bdm_cells import CellPairs
@@ -71,7 +71,7 @@ def test_every_quantity_of_a_round_is_that_of_the_dense_form(monkeypatch):
     monkeypatch.setattr(bdm_cells, "_BLOCK", 200)
     rng = np.random.default_rng(1)
     X, y = naive.problem(n=150, d=5, findings=3, seed=1)
-    similarity = from_findings(sparse_findings(y)).with_similar(visual_pairs(X, 3))
+    similarity = from_findings(sparse_findings(y)).with_similar(visual_neighbour_pairs(X, 3))
     similarity = similarity.with_pairs(judged_pairs(y)[:40])
     cells, dense = CellPairs(similarity, X), DensePairs(similarity, X)
     for _ in range(9):
@@ -161,7 +161,7 @@ def test_beyond_a_number_of_cells_their_members_count_as_one_case(only_cells, mo
 
 def test_merged_members_are_pairs_of_the_first_case_of_their_cell():
     X, y = naive.problem(n=150, d=5, findings=3, seed=1)
-    similarity = from_findings(sparse_findings(y)).with_similar(visual_pairs(X, 3))
+    similarity = from_findings(sparse_findings(y)).with_similar(visual_neighbour_pairs(X, 3))
     cells = CellPairs(similarity, X)
     bits = [(X[:, column] > 0.1, 0.05) for column in range(3)]
     for bit in bits:

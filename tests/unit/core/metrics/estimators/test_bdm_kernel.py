@@ -38,7 +38,7 @@ def test_every_round_is_that_of_the_definition(kernel, visual):
     learner = make_learner("bdm_kernel", kernel=kernel, degree=3, rounds=4, visual_neighbours=visual)
     found = learner.fit(X, y).distance_
     assert (found.rows == X).all()
-    table = naive.similarity(y, naive.visual_pairs(X, visual) if visual else ())
+    table = naive.similarity(y, naive.visual_neighbour_pairs(X, visual) if visual else ())
     K = np.array([[kernel_value(kernel, 0.25, 3, x, z) for z in X.tolist()] for x in X.tolist()])
     assert found.kernel.gamma == pytest.approx(0.25, rel=1e-12)
     bits = [([1.0] * 30, 0.0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.core.constraints import from_findings, visual_pairs
+from semblance.core.constraints import from_findings, visual_neighbour_pairs
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.boosting import bdm_boosting, bdm_pairs
 from semblance.core.metrics.boosting.bdm_cells import CellPairs
@@ -47,7 +47,7 @@ def fitted(request):
             patch.setattr(bdm_pairs, "_MANY_OF_A_FINDING", 0 if form == "by finding" else 10**9)
             patch.setattr(bdm_pairs, "_COST_OF_CHANGED", 0)
         learner = make_learner(name, rounds=ROUNDS).fit(X, y)
-    visual = naive.visual_pairs(X, 5) if name == "bdm_v" else ()
+    visual = naive.visual_neighbour_pairs(X, 5) if name == "bdm_v" else ()
     return learner, X, naive.similarity(y, visual)
 
 
@@ -91,7 +91,7 @@ def test_every_round_takes_the_top_eigenvector_the_best_threshold_and_the_bounds
 @over_forms
 def test_all_cuts_and_the_curvature_equal_their_definitions_after_many_rounds(form):
     X, y = naive.problem(seed=3)
-    similarity = from_findings(y).with_similar(visual_pairs(X, 3))
+    similarity = from_findings(y).with_similar(visual_neighbour_pairs(X, 3))
     pairs = form(similarity, X)
     rng = np.random.default_rng(1)
     bits = [([1.0] * len(X), 0.0)]

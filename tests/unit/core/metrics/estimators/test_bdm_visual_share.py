@@ -33,27 +33,27 @@ def nearest(X: np.ndarray, k: int) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
 def test_pairs_follow_looks_and_then_findings(share: float) -> None:
     X, y = made_up()
-    told = pairs_by_share(X, y, share, 0, each=EACH)
-    assert (told[:, 0] < told[:, 1]).all()
-    assert len(np.unique(told[:, :2], axis=0)) == len(told)
+    pairs = pairs_by_share(X, y, share, 0, each=EACH)
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    assert len(np.unique(pairs[:, :2], axis=0)) == len(pairs)
     near = nearest(X, round(share * EACH)) if share else set()
-    for i, j, sign in told.tolist():
+    for i, j, sign in pairs.tolist():
         if (i, j) in near:
             assert sign == 1
         elif sign == 1:
             assert y[i] == y[j]
         elif share < 1.0 and y[i] == y[j]:
             assert share > 0.0  # drawn from all, as not looking alike
-    assert near <= {(i, j) for i, j, _ in told.tolist()}
+    assert near <= {(i, j) for i, j, _ in pairs.tolist()}
     if share == 1.0:
-        assert {(i, j) for i, j, sign in told.tolist() if sign == 1} == near
+        assert {(i, j) for i, j, sign in pairs.tolist() if sign == 1} == near
 
 
 def test_every_case_takes_part() -> None:
     X, y = made_up()
-    told = pairs_by_share(X, y, 0.5, 0, each=EACH)
+    pairs = pairs_by_share(X, y, 0.5, 0, each=EACH)
     for sign in (1, -1):
-        assert set(range(len(X))) == set(told[told[:, 2] == sign, :2].ravel().tolist())
+        assert set(range(len(X))) == set(pairs[pairs[:, 2] == sign, :2].ravel().tolist())
 
 
 def test_cases_without_finding_are_paired_by_looks_only() -> None:

@@ -98,25 +98,25 @@ def test_the_ascent_raises_the_expected_accuracy():
         assert after > before + 0.02
 
 
-def naive_error(Z, codes, fitted, asked):
+def naive_error(Z, codes, fitted, queries):
     errors = []
     for k in (1, 3, 5):
         wrong = 0.0
-        for q in asked:
+        for q in queries:
             nearest = sorted(fitted, key=lambda j: ((Z[j] - Z[q]) ** 2).sum())[:k]
             votes = {c: sum(codes[j] == c for j in nearest) for c in codes[nearest].tolist()}
             winners = [c for c, count in votes.items() if count == max(votes.values())]
             wrong += 1.0 - (codes[q] in winners) / len(winners)
-        errors.append(wrong / len(asked))
+        errors.append(wrong / len(queries))
     for k in (1, 3):
         wrong = 0.0
-        for q in asked:
+        for q in queries:
             means = {}
             for c in set(codes[fitted].tolist()):
                 own = sorted(((Z[j] - Z[q]) ** 2).sum() for j in fitted if codes[j] == c)[:k]
                 means[c] = sum(own) / len(own)
             wrong += min(means, key=means.get) != codes[q]
-        errors.append(wrong / len(asked))
+        errors.append(wrong / len(queries))
     return sum(errors) / len(errors)
 
 
@@ -124,16 +124,18 @@ def test_the_error_on_the_part_set_aside_is_that_of_both_rules():
     rng = np.random.default_rng(0)
     codes = np.append(rng.integers(0, 3, 49), 5)
     Z = rng.normal(size=(50, 2)) + codes[:, None]
-    fitted, asked = np.arange(0, 36), np.arange(36, 50)
-    assert error_of(Z, codes, fitted, asked) == pytest.approx(naive_error(Z, codes, fitted, asked), rel=1e-12)
+    fitted, queries = np.arange(0, 36), np.arange(36, 50)
+    assert error_of(Z, codes, fitted, queries) == pytest.approx(
+        naive_error(Z, codes, fitted, queries), rel=1e-12
+    )
 
 
 def test_patients_are_not_torn_apart():
     groups = np.array([f"p{row // 3}" for row in range(60)])
-    fitted, asked = hold_out_rows(60, groups, 0.3, np.random.default_rng(0))
-    assert sorted([*fitted, *asked]) == list(range(60))
-    assert not set(groups[fitted]) & set(groups[asked])
-    assert 18 <= len(asked) <= 20
+    fitted, queries = hold_out_rows(60, groups, 0.3, np.random.default_rng(0))
+    assert sorted([*fitted, *queries]) == list(range(60))
+    assert not set(groups[fitted]) & set(groups[queries])
+    assert 18 <= len(queries) <= 20
     unknown = hold_out_rows(60, None, 0.3, np.random.default_rng(0))
     assert len(unknown[1]) == 18
 

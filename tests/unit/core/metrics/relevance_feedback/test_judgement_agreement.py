@@ -14,7 +14,7 @@ from semblance.core.metrics.relevance_feedback.judgement_agreement import (
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 
 
-def said(n: int, m: int = 6, wrong: float = 0.0, seed: int = 0):
+def simulated_judgements(n: int, m: int = 6, wrong: float = 0.0, seed: int = 0):
     """Points whose first coordinate decides the sign, scaled as click coordinates are; some signs turned."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(n, m)) / np.sqrt(m)
@@ -24,7 +24,7 @@ def said(n: int, m: int = 6, wrong: float = 0.0, seed: int = 0):
 
 
 def test_wrong_answers_are_believed_less() -> None:
-    points, signs, turned = said(160, wrong=0.15)
+    points, signs, turned = simulated_judgements(160, wrong=0.15)
     believed = judgement_reliabilities(points, signs)
     assert ((believed > 0.0) & (believed < 1.0)).all()
     assert believed[turned].mean() < 0.45
@@ -32,21 +32,21 @@ def test_wrong_answers_are_believed_less() -> None:
 
 
 def test_few_or_one_sided_answers_are_all_believed() -> None:
-    points, signs, _ = said(FEWEST - 1)
+    points, signs, _ = simulated_judgements(FEWEST - 1)
     np.testing.assert_array_equal(judgement_reliabilities(points, signs), 1.0)
-    points, _, _ = said(40)
+    points, _, _ = simulated_judgements(40)
     np.testing.assert_array_equal(judgement_reliabilities(points, np.ones(40)), 1.0)
 
 
 def test_of_very_many_answers_parts_are_looked_at() -> None:
-    points, signs, turned = said(1500, wrong=0.1)
+    points, signs, turned = simulated_judgements(1500, wrong=0.1)
     believed = judgement_reliabilities(points, signs)
     assert believed[turned].mean() < believed[~turned].mean() - 0.2
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.2])
 def test_the_direction_is_found_and_its_share_tells_how_sure_it_is(wrong: float) -> None:
-    points, signs, _ = said(160, wrong=wrong)
+    points, signs, _ = simulated_judgements(160, wrong=wrong)
     found = separating_direction(points, signs, np.ones(160))
     assert np.linalg.norm(found.unit) == pytest.approx(1.0)
     assert abs(found.unit[0]) > 0.85
@@ -64,9 +64,9 @@ def test_chance_is_no_direction() -> None:
 
 
 def test_no_direction_without_enough_or_different_answers() -> None:
-    points, signs, _ = said(FEWEST - 1)
+    points, signs, _ = simulated_judgements(FEWEST - 1)
     assert separating_direction(points, signs, np.ones(len(signs))) is None
-    points, _, _ = said(40)
+    points, _, _ = simulated_judgements(40)
     assert separating_direction(points, np.ones(40), np.ones(40)) is None
     assert separating_direction(np.zeros((40, 3)), np.repeat([1.0, -1.0], 20), np.ones(40)) is None
 

@@ -9,7 +9,7 @@ from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.image_reader import image_of
 from semblance.core.imaging.region import Region
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.exclude_groups import exclude_groups
+from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.retrieval.explanation import Grouping
@@ -33,7 +33,7 @@ def scene(seed, *spots):
     return image_of((255 * np.clip(out, 0, 1)).astype(np.uint8), "made")
 
 
-def told(name, query, case, *, learner="euclidean", without=(), regions=(None, None)):
+def explain_places(name, query, case, *, learner="euclidean", without=(), regions=(None, None)):
     extractor = make_extractor(name)
     rng = np.random.default_rng(5)
     others = [
@@ -49,7 +49,7 @@ def told(name, query, case, *, learner="euclidean", without=(), regions=(None, N
         steps=chosen_steps("", name),
         feature_groups=[column.group for column in columns],
     )
-    grouping = Grouping(exclude_groups(metric, without))
+    grouping = Grouping(exclude_feature_groups(metric, without))
     seen = [
         ImageFeatures(image, region, extractor.extract(image, region).astype(np.float64))
         for image, region in zip((query, case), regions, strict=True)
@@ -58,7 +58,9 @@ def told(name, query, case, *, learner="euclidean", without=(), regions=(None, N
 
 
 def test_rings_stand_where_strong_texture_is_alike():
-    places, _ = told("gabor", scene(90, (32, 32, 6), (96, 40, 5)), scene(91, (32, 32, 6), (40, 100, 9)))
+    places, _ = explain_places(
+        "gabor", scene(90, (32, 32, 6), (96, 40, 5)), scene(91, (32, 32, 6), (40, 100, 9))
+    )
     assert places.query.rings == places.case.rings
     assert 1 <= len(places.query.rings) <= REGIONS
     x, y, _ = places.query.rings[0]
@@ -67,13 +69,13 @@ def test_rings_stand_where_strong_texture_is_alike():
 
 
 def test_where_nothing_stands_out_there_are_no_rings():
-    places, _ = told("gabor", scene(90, (32, 32, 6)), scene(91, (96, 96, 6)))
+    places, _ = explain_places("gabor", scene(90, (32, 32, 6)), scene(91, (96, 96, 6)))
     assert all(np.hypot(x - 0.25, y - 0.25) > 0.1 for x, y, _ in places.query.rings)
 
 
 def test_bands_left_out_of_the_ranking_weigh_nothing():
     everything = tuple(sorted({name.group for name in make_extractor("gabor").feature_names}))
-    _, grouping = told("gabor", scene(1), scene(2), without=everything[:2])
+    _, grouping = explain_places("gabor", scene(1), scene(2), without=everything[:2])
     weights = column_weights(grouping)
     groups = np.array([name.group for name in make_extractor("gabor").feature_names])
     assert (weights[np.isin(groups, everything[:2])] == 0.0).all()
@@ -82,7 +84,7 @@ def test_bands_left_out_of_the_ranking_weigh_nothing():
 
 def test_shared_words_are_found_wherever_they_are():
     query, case = scene(90, (32, 32, 6)), scene(91, (92, 88, 6))
-    places, _ = told("textons", query, case)
+    places, _ = explain_places("textons", query, case)
     assert len(places.query.rings) == len(places.case.rings) >= 1
     near = [
         (np.hypot(a[0] - 0.25, a[1] - 0.25), np.hypot(b[0] - 0.72, b[1] - 0.69))
@@ -112,6 +114,6 @@ def test_of_a_mass_the_measured_outline_is_drawn():
 
 
 def test_features_of_the_whole_say_that_they_have_no_places():
-    places, _ = told("colour_edge_texture", scene(1), scene(2))
+    places, _ = explain_places("colour_edge_texture", scene(1), scene(2))
     assert places.query.rings == places.case.rings == ()
     assert "no places" in places.note

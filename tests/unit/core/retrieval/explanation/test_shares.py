@@ -9,7 +9,7 @@ from semblance.core.metrics.steps import parse_steps
 from semblance.core.retrieval.explanation import Grouping, shares_of
 
 
-def told(X, y, names, groups, learner, q=0, x=1, steps="standardise", **settings):
+def explain_shares(X, y, names, groups, learner, q=0, x=1, steps="standardise", **settings):
     metric = fit_metric(
         make_learner(learner, random_state=0, **settings),
         X,
@@ -29,7 +29,9 @@ def test_a_bit_is_named_by_the_features_that_decide_it_and_says_on_which_side_bo
     X[:, 2] *= 3.0
     low, high = int(X[:, 2].argmin()), int(X[:, 2].argmax())
     names = ["Area", "Perimeter", "Sharpness", "Contrast"]
-    kind, shares = told(X, y, names, ["Size", "Size", "Margin", "Contrast"], "bdm", low, high, rounds=10)
+    kind, shares = explain_shares(
+        X, y, names, ["Size", "Size", "Margin", "Contrast"], "bdm", low, high, rounds=10
+    )
     assert kind == "Bits"
     assert shares[0].name.startswith("Sharpness")
     assert shares[0].detail.startswith("Bit ")
@@ -41,7 +43,7 @@ def test_directions_are_named_by_what_they_load_in_deviations_not_in_units():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 3)) * (1e4, 1.0, 1e-4)
     y = np.where(X[:, 2] > 0, "b", "a")
-    kind, shares = told(X, y, ["large", "middle", "small"], ["g"] * 3, "lda")
+    kind, shares = explain_shares(X, y, ["large", "middle", "small"], ["g"] * 3, "lda")
     assert kind == "Directions"
     assert shares[0].name.startswith("small")
     assert "The query lies" in shares[0].detail
@@ -58,7 +60,7 @@ def test_gabor_directions_tell_width_angle_and_part_of_the_image():
         n for n, name in enumerate(names) if name.startswith("Gabor 5 px, 45°") and "row 1, column 1" in name
     ]
     X[:, chosen] += 9.0 * (y == "b")[:, np.newaxis]
-    _, shares = told(X, y, names, groups, "pca", steps="standardise,pca:3")
+    _, shares = explain_shares(X, y, names, groups, "pca", steps="standardise,pca:3")
     assert all("px" in share.name for share in shares)
     assert not any("row" in share.name for share in shares)
 
@@ -68,7 +70,7 @@ def test_votes_tell_how_far_the_two_are_beyond_the_threshold():
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] > 0, "b", "a")
     low, high = int(X[:, 0].argmin()), int(X[:, 0].argmax())
-    kind, shares = told(
+    kind, shares = explain_shares(
         X,
         y,
         ["p", "q", "r"],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
-from semblance.core.metrics.exclude_groups import exclude_groups, explained_groups
+from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups, explained_groups
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.retrieval.explanation import Grouping, shares_of
@@ -75,7 +75,7 @@ def test_a_group_left_out_contributes_nothing_and_is_the_metric_of_equal_columns
     place = VARIANTS.index(variant)
     metric = fitted(place, "standardise,mrmr:4")
     X = problem("two findings")[0].astype(np.float64)
-    masked = exclude_groups(metric, ["margin"])
+    masked = exclude_feature_groups(metric, ["margin"])
     equal = X.copy()
     columns = [column for column in range(X.shape[1]) if GROUPS[column % 3] == "margin"]
     equal[:, columns] = np.nan

@@ -32,7 +32,7 @@ def outline(library, finding: str) -> None:
         connection.execute("UPDATE cases SET region=? WHERE finding LIKE ?", (REGION, finding))
 
 
-def told(path) -> str:
+def imbalance_text(path) -> str:
     with Library.open(path, writable=False) as opened:
         cases = opened.catalogue.all_cases()
         rows = np.array([row.id for row in cases])
@@ -45,7 +45,9 @@ def test_regions_of_one_finding_only_are_warned_of_and_the_card_says_so(library)
     with Library.open(library, writable=False) as opened:
         first, second = sorted({row.finding for row in opened.catalogue.all_cases()})[:2]
     outline(library, first)
-    assert f"Most cases of '{first}' are measured in a region, most cases of '{second}'" in told(library)
+    assert f"Most cases of '{first}' are measured in a region, most cases of '{second}'" in imbalance_text(
+        library
+    )
     result = train_metric(library, TrainRequest("euclidean", "plain"))
     assert "scores may be too high" in result.warning
     with Library.open(library, writable=False) as opened:
@@ -56,9 +58,9 @@ def test_regions_of_one_finding_only_are_warned_of_and_the_card_says_so(library)
 def test_where_all_are_measured_alike_nothing_is_said(library, regions):
     if regions:
         outline(library, regions)
-    assert told(library) == ""
+    assert imbalance_text(library) == ""
     assert train_metric(library, TrainRequest("euclidean", "plain")).warning == ""
 
 
 def test_a_table_has_no_regions(tmp_path):
-    assert told(table_library(tmp_path)) == ""
+    assert imbalance_text(table_library(tmp_path)) == ""

@@ -26,34 +26,34 @@ def test_a_image_file_says_its_format_and_size(tmp_path):
     path = tmp_path / "one.png"
     Image.fromarray(np.arange(600, dtype=np.uint16).reshape(20, 30)).save(path, dpi=(300, 300))
     table = read_header(None, ImageAddress(path))
-    told = values(table)
+    header = values(table)
     assert not table.dicom
     assert table.name == "one.png"
-    assert told["Format"] == "PNG"
-    assert (told["Width"], told["Height"]) == ("30 px", "20 px")
-    assert told["Bits per channel"] == "16"
-    assert (told["Minimum"], told["Maximum"]) == ("0", "599")
-    assert told["Resolution in dpi"].startswith("300")
+    assert header["Format"] == "PNG"
+    assert (header["Width"], header["Height"]) == ("30 px", "20 px")
+    assert header["Bits per channel"] == "16"
+    assert (header["Minimum"], header["Maximum"]) == ("0", "599")
+    assert header["Resolution in dpi"].startswith("300")
 
 
 def test_a_row_of_an_array_and_a_volume_say_what_they_are(tmp_path):
     path = tmp_path / "volumes.npz"
     np.savez(path, ct=np.zeros((2, 7, 8, 9), np.int16), flat=np.zeros((5, 8, 9), np.uint8))
-    told = values(read_header(None, ImageAddress(path, "ct", 1)))
-    assert (told["Format"], told["Entry"], told["Row"]) == ("NumPy array", "ct", "1")
-    assert told["Slices"] == "7"
-    told = values(read_header(None, ImageAddress(path, "flat", 2)))
-    assert "Slices" not in told
-    assert told["Channels"] == "1 (grey)"
+    header = values(read_header(None, ImageAddress(path, "ct", 1)))
+    assert (header["Format"], header["Entry"], header["Row"]) == ("NumPy array", "ct", "1")
+    assert header["Slices"] == "7"
+    header = values(read_header(None, ImageAddress(path, "flat", 2)))
+    assert "Slices" not in header
+    assert header["Channels"] == "1 (grey)"
 
 
 def test_a_damaged_image_says_why_it_cannot_be_shown(tmp_path):
     path = tmp_path / "cut.png"
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (90, 90)).astype(np.uint8)).save(path)
     path.write_bytes(path.read_bytes()[:1000])
-    told = values(read_header(None, ImageAddress(path)))
-    assert told["Format"] == "PNG"
-    assert "cut.png" in told["Cannot be displayed"]
+    header = values(read_header(None, ImageAddress(path)))
+    assert header["Format"] == "PNG"
+    assert "cut.png" in header["Cannot be displayed"]
 
 
 def test_a_file_that_is_gone_is_refused(tmp_path):

@@ -12,7 +12,7 @@ from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.imaging import library_cache, view_planes
 
 
-class Told(Reporter):
+class CollectingReporter(Reporter):
     def __init__(self, cancel_after: int | None = None) -> None:
         self.results: list[object] = []
         self.steps: list[tuple[int, int | None]] = []
@@ -54,31 +54,31 @@ def shown(viewed):
 
 
 def test_planes_hold_the_voxels_of_the_volume(volume, voxels):
-    told = Told()
-    view_planes.view_planes(None, volume, [(1, 3), (2, 29), (0, 5)], reporter=told)
-    assert [(one.axis, one.place) for one in told.results] == [(1, 3), (2, 29), (0, 5)]
-    assert np.array_equal(shown(told.results[0]), voxels[:, 3, :])
-    assert np.array_equal(shown(told.results[1]), voxels[:, :, 29])
-    assert np.array_equal(shown(told.results[2]), voxels[5])
-    assert told.steps[-1] == (6, 6)
+    reporter = CollectingReporter()
+    view_planes.view_planes(None, volume, [(1, 3), (2, 29), (0, 5)], reporter=reporter)
+    assert [(one.axis, one.place) for one in reporter.results] == [(1, 3), (2, 29), (0, 5)]
+    assert np.array_equal(shown(reporter.results[0]), voxels[:, 3, :])
+    assert np.array_equal(shown(reporter.results[1]), voxels[:, :, 29])
+    assert np.array_equal(shown(reporter.results[2]), voxels[5])
+    assert reporter.steps[-1] == (6, 6)
 
 
 def test_the_volume_is_read_once_and_forgotten_when_told(volume):
-    told = Told()
-    view_planes.view_planes(None, volume, [(1, 0)], reporter=told)
-    view_planes.view_planes(None, volume, [(1, 1)], reporter=told)
-    assert len(told.steps) == 6
+    reporter = CollectingReporter()
+    view_planes.view_planes(None, volume, [(1, 0)], reporter=reporter)
+    view_planes.view_planes(None, volume, [(1, 1)], reporter=reporter)
+    assert len(reporter.steps) == 6
     view_planes.forget_volume()
-    view_planes.view_planes(None, volume, [(1, 2)], reporter=told)
-    assert len(told.steps) == 12
+    view_planes.view_planes(None, volume, [(1, 2)], reporter=reporter)
+    assert len(reporter.steps) == 12
 
 
 def test_reading_can_be_cancelled_and_begun_again(volume, voxels):
     with pytest.raises(Cancelled):
-        view_planes.view_planes(None, volume, [(1, 0)], reporter=Told(cancel_after=2))
-    told = Told()
-    view_planes.view_planes(None, volume, [(1, 0)], reporter=told)
-    assert np.array_equal(shown(told.results[0]), voxels[:, 0, :])
+        view_planes.view_planes(None, volume, [(1, 0)], reporter=CollectingReporter(cancel_after=2))
+    reporter = CollectingReporter()
+    view_planes.view_planes(None, volume, [(1, 0)], reporter=reporter)
+    assert np.array_equal(shown(reporter.results[0]), voxels[:, 0, :])
 
 
 def test_what_does_not_fit_is_refused_with_its_size(volume, monkeypatch):
@@ -98,10 +98,10 @@ def test_a_single_image_has_no_planes(tmp_path):
 def test_small_slices_have_their_coarsest_level_only(tmp_path):
     path = tmp_path / "large.npz"
     np.savez(path, ct=np.arange(3 * 600 * 700, dtype=np.float32).reshape(3, 600, 700))
-    told = Told()
-    view_planes.slice_thumbnails(None, ImageAddress(path, "ct"), [0, 2], reporter=told)
-    assert [one.place for one in told.results] == [0, 2]
-    image = told.results[1].image
+    reporter = CollectingReporter()
+    view_planes.slice_thumbnails(None, ImageAddress(path, "ct"), [0, 2], reporter=reporter)
+    assert [one.place for one in reporter.results] == [0, 2]
+    image = reporter.results[1].image
     assert len(image.levels) == 1
     assert max(image.levels[0].shape) <= 256
     assert (image.width, image.height) == (700, 600)
@@ -118,6 +118,6 @@ def test_a_damaged_slice_is_told_and_the_others_come(volume, monkeypatch):
         return whole(self, place)
 
     monkeypatch.setattr(type(stack), "image", damaged)
-    told = Told()
-    view_planes.slice_thumbnails(None, volume, [0, 1, 2], reporter=told)
-    assert [one.problem for one in told.results] == ["", "'slice' is cut off.", ""]
+    reporter = CollectingReporter()
+    view_planes.slice_thumbnails(None, volume, [0, 1, 2], reporter=reporter)
+    assert [one.problem for one in reporter.results] == ["", "'slice' is cut off.", ""]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -227,6 +228,47 @@ def test_a_metric_trained_before_stays_current_and_keeps_its_name(imported):
     assert f"{PLAIN} 2" in names(library)
     with Library.open(library) as opened:
         assert opened.metric(PLAIN).learner == "lda"
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """A prepared library whose metric "mine" stands on two other feature sets, and to which cases were added."""
+    folder = tmp_path_factory.mktemp("grown")
+    library = folder / "lib"
+    import_source(striped_folder(folder / "first", n=12), library)
+    assert prepare_library(library).current == "encoder + Euclidean"
+    module.extract_features(library, "pixels", settings={"size": 8}, name="small")
+    module.extract_features(library, "pixels", settings={"size": 12}, name="large")
+    train_metric(library, TrainRequest("euclidean", "mine", "small,large"))
+    import_source(striped_folder(folder / "second", n=6, seed=9), library)
+    return library
+
+
+def measured(library, name):
+    with Library.open(library) as opened:
+        return len(opened.features.cases_of(opened.features.get(name)))
+
+
+def test_why_new_cases_cannot_be_ranked_by_the_chosen_metric_is_told(grown, tmp_path, monkeypatch):
+    library = tmp_path / "lib"
+    shutil.copytree(grown, library)
+
+    def refuse(*_args, **_options):
+        raise BadInput("The file of the encoder is gone.")
+
+    monkeypatch.setattr(module, "measure_new_cases", refuse)
+    done = prepare_library(library, metric_in_use="mine")
+    assert done.current == "mine"
+    assert "The file of the encoder is gone." in done.details
+
+
+def test_new_cases_are_measured_for_the_metric_that_a_person_uses_too(grown):
+    done = prepare_library(grown, metric_in_use="mine")
+    assert done.current == current_metric(grown) == "mine"
+    assert [measured(grown, name) for name in ("encoder", "small", "large", "small,large")] == [18] * 4
+    ranked = nearest_cases(grown, "mine", Query(case="first/level/p000.png")).ranked
+    assert any(case.case_id.startswith("second/") for case in ranked)
+    assert prepare_library(grown).current == "mine", "it was recorded"
 
 
 def test_new_cases_are_prepared_too_and_the_metric_is_chosen_anew(imported, tmp_path):

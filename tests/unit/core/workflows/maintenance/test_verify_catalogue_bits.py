@@ -38,7 +38,7 @@ def sound(tmp_path_factory) -> Path:
     return path
 
 
-def told(result: VerificationResult) -> list[str]:
+def problem_texts(result: VerificationResult) -> list[str]:
     return [finding.says for finding in result.findings if finding.part not in (ALWAYS, "left over")]
 
 
@@ -59,7 +59,7 @@ def test_a_flipped_bit_is_repaired_or_nothing_is_touched(sound, tmp_path, start,
         (path / CATALOGUE).write_bytes(data)
         what = f"byte {place}: {whole[place]} became {data[place]}"
         try:
-            found = told(verify_library(path))
+            found = problem_texts(verify_library(path))
             result = verify_library(path, repair=True)
         except SemblanceError:
             lost += 1
@@ -68,7 +68,7 @@ def test_a_flipped_bit_is_repaired_or_nothing_is_touched(sound, tmp_path, start,
             # The list of tables is there once only.
             lost += 1
             continue
-        assert told(verify_library(path)) == [], what
+        assert problem_texts(verify_library(path)) == [], what
         with Library.open(path) as opened:
             assert len(opened.catalogue.all_cases()) >= CASES - 1, what
         repaired += bool(found)

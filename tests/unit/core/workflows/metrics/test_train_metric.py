@@ -30,7 +30,7 @@ def library(tmp_path):
     return table_library(tmp_path)
 
 
-def kept(library: Path) -> dict[str, str]:
+def learners_by_metric(library: Path) -> dict[str, str]:
     with Library.open(library) as opened:
         return {record.name: record.learner for record in opened.metrics()}
 
@@ -130,7 +130,7 @@ def test_the_same_seed_gives_the_same_metric(library):
 def test_a_metric_of_the_same_name_is_replaced(library):
     train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 5}))
     train_metric(library, TrainRequest("euclidean", "mine"))
-    assert kept(library) == {"mine": "euclidean"}
+    assert learners_by_metric(library) == {"mine": "euclidean"}
     assert len(list((library / "metrics").iterdir())) == 1
 
 
@@ -154,7 +154,7 @@ def test_stopping_keeps_the_best_so_far(library):
         TrainRequest("bdm", "mine", settings={"rounds": 500}),
         reporter=RecordingReporter(stop_after=12),
     )
-    assert kept(library) == {"mine": "bdm"}
+    assert learners_by_metric(library) == {"mine": "bdm"}
     assert 1 <= result.card["rounds"] < 12
     assert any("Stopped on request" in note for note in result.card["notes"])
 
@@ -221,7 +221,7 @@ def test_steps_are_those_asked_for(library):
 def test_unknown_names_list_the_known_ones(library, request_, says):
     with pytest.raises(BadArguments, match=says):
         train_metric(library, request_)
-    assert kept(library) == {}
+    assert learners_by_metric(library) == {}
 
 
 def test_too_little_to_learn_from_is_told(tmp_path):
@@ -231,7 +231,7 @@ def test_too_little_to_learn_from_is_told(tmp_path):
     few = table_library(tmp_path / "few", n=4)
     with pytest.raises(SemblanceError):
         train_metric(few, TrainRequest("bdm", "x"))
-    assert kept(few) == {}
+    assert learners_by_metric(few) == {}
 
 
 def test_a_library_with_several_feature_sets_asks_which(library):

@@ -169,8 +169,8 @@ def somebody(monkeypatch):
     yield
 
 
-def planted_in(told: str) -> list[str]:
-    low = told.casefold()
+def planted_in(text: str) -> list[str]:
+    low = text.casefold()
     return [word for word in (*PLANTED, USER, HOME) if word in low]
 
 
@@ -193,11 +193,11 @@ def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
     library, search, _ = of_files
     options = ReportOptions(clinic="Clinic", comment="looks alike")
     file = write_reports.write_search_report(library, search, tmp_path / f"report{suffix}", options)
-    told = texts_in_file(file)
-    assert planted_in(told) == []
-    assert "Case 2" in told
+    text = texts_in_file(file)
+    assert planted_in(text) == []
+    assert "Case 2" in text
     assert planted_in(json.dumps([{**line, "by": ""} for line in list_exports(library)])) == []
-    assert "40–49" in told or suffix == ".csv" or search.query.case is None
+    assert "40–49" in text or suffix == ".csv" or search.query.case is None
 
 
 def test_batches_of_ordinary_files_tell_no_name(of_files, tmp_path):
@@ -215,18 +215,18 @@ def test_batches_of_ordinary_files_tell_no_name(of_files, tmp_path):
 def test_free_text_is_in_a_report_only_when_it_is_ticked(of_files, tmp_path):
     library, search, cases = of_files
     search = Search("plain", Query(cases[2]))
-    told = {}
+    texts = {}
     for identified in (False, True):
         for free_text in (False, True):
             options = ReportOptions(identified=identified, free_text=free_text)
             file = write_reports.write_search_report(library, search, tmp_path / "r.json", options)
-            told[identified, free_text] = file.read_text(encoding="utf-8")
-    for (_, free_text), text in told.items():
+            texts[identified, free_text] = file.read_text(encoding="utf-8")
+    for (_, free_text), text in texts.items():
         assert ("seen by Larkspur" in text) is free_text
         assert ("s hand" in text) is free_text
         assert "Free text" in text or not free_text
-    assert cases[2] in told[True, False]
-    assert cases[2] not in told[False, True]
+    assert cases[2] in texts[True, False]
+    assert cases[2] not in texts[False, True]
 
 
 def test_the_log_of_exports_tells_who_exported_and_nothing_else(made, tmp_path):

@@ -62,16 +62,16 @@ def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
         [likeness_judgement(search, "t/c9", True), comparison_judgement(search, "t/c7", "t/c4")],
     )
     out = write_search_report(table, search, tmp_path / "r.json", ReportOptions(identified=True))
-    told = json.loads(out.read_text())
-    assert [one["verdict"] for one in told["judgements"]] == ["alike", "closer to the query"]
-    assert told["judgements"][1]["c"].endswith("c4")
-    assert told["order"].startswith("Ordered by 1 mark (1 more like the query, 0 less)")
-    assert "judgements refined" in told["notes"][0]
-    assert "Like the examples t/c5." in " ".join(told["notes"])
-    assert [line["case_id"] for line in told["results"]] == [
+    document = json.loads(out.read_text())
+    assert [one["verdict"] for one in document["judgements"]] == ["alike", "closer to the query"]
+    assert document["judgements"][1]["c"].endswith("c4")
+    assert document["order"].startswith("Ordered by 1 mark (1 more like the query, 0 less)")
+    assert "judgements refined" in document["notes"][0]
+    assert "Like the examples t/c5." in " ".join(document["notes"])
+    assert [line["case_id"] for line in document["results"]] == [
         line.case_id for line in rank_cases(table, search).result.ranked
     ]
-    for line in told["results"]:
+    for line in document["results"]:
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], rel=1e-9)
 
 
@@ -81,10 +81,10 @@ def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
     marks = ((first, True), (second, False), (third, True))
     refine_metric.judge(table, search, [likeness_judgement(search, case, like) for case, like in marks])
     ordered = "Ordered by 3 marks (2 more like the query, 1 less)."
-    told = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
-    assert told["order"].startswith(ordered)
+    document = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
+    assert document["order"].startswith(ordered)
     # Marks on the query re-order its search; only other judgements refine the metric.
-    assert not any("refined the metric" in note for note in told["notes"])
+    assert not any("refined the metric" in note for note in document["notes"])
     assert ordered in words(write_search_report(table, search, tmp_path / "r.pdf"))
     assert ordered in write_search_report(table, search, tmp_path / "r.html").read_text()
     before = write_search_report(table, replace(search, strength=0.0), tmp_path / "before.json")
@@ -138,9 +138,9 @@ def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
         out = write_search_report(
             table, Search("plain", Query(case=case)), tmp_path / "r.json", ReportOptions()
         )
-        told = json.loads(out.read_text())
-        assert told["vote"]["query_trained_on"] is known
-        assert any("trained on this query" in note for note in told["notes"]) is known
+        document = json.loads(out.read_text())
+        assert document["vote"]["query_trained_on"] is known
+        assert any("trained on this query" in note for note in document["notes"]) is known
 
 
 def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path):
@@ -154,8 +154,8 @@ def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path)
     beside = shutil.copy(outside, tmp_path / "another name.png")
     assert reopen_report(images, out).query == replace(search.query, image=beside)
     beside.unlink()
-    told = write_search_report(images, search, tmp_path / "i.json", ReportOptions(identified=True))
-    assert reopen_report(images, told).query == search.query
+    document = write_search_report(images, search, tmp_path / "i.json", ReportOptions(identified=True))
+    assert reopen_report(images, document).query == search.query
 
 
 def test_what_cannot_be_reopened_is_told(table, images, tmp_path):
@@ -200,10 +200,10 @@ def test_letterhead_and_comment_are_on_the_pages(table, tmp_path):
     file = write_search_report(table, search_of(), tmp_path / "r.pdf", options)
     pdf = pypdf.PdfReader(file)
     assert tuple(pdf.pages[0].mediabox[2:]) == (612, 792)
-    told = words(file)
-    assert "St. Elsewhere" in told
+    document = words(file)
+    assert "St. Elsewhere" in document
     # A page may end within a sentence.
-    assert told.count("remark.") == 400
+    assert document.count("remark.") == 400
     page = write_search_report(table, search_of(), tmp_path / "r.html", options).read_text()
     assert "St. Elsewhere" in page
     assert page.count("A long remark.") == 400

@@ -12,7 +12,7 @@ from PIL import Image
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_groups import explained_groups
+from semblance.core.metrics.exclude_feature_groups import explained_groups
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features

@@ -50,29 +50,33 @@ def check(library, search, places=(0, 3, 11)):
     found = []
     for place in places:
         line = ranked[place]
-        told = explain_distance(library, search, line.case_id, shown=line.distance)
-        assert told.case == line.case_id
-        assert told.distance == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
-        assert sum(part.amount for part in told.groups) == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
-        assert sum(share.amount for share in told.shares) == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
-        assert told.sentence.endswith(".")
-        found.append(told)
+        explanation = explain_distance(library, search, line.case_id, shown=line.distance)
+        assert explanation.case == line.case_id
+        assert explanation.distance == pytest.approx(line.distance, rel=1e-9, abs=1e-12)
+        assert sum(part.amount for part in explanation.groups) == pytest.approx(
+            line.distance, rel=1e-9, abs=1e-12
+        )
+        assert sum(share.amount for share in explanation.shares) == pytest.approx(
+            line.distance, rel=1e-9, abs=1e-12
+        )
+        assert explanation.sentence.endswith(".")
+        found.append(explanation)
     return found
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_parts_sum_to_the_distance_that_is_shown(table, metric):
-    for told in check(table, Search(metric, Query("t/c0"))):
-        assert [part.name for part in told.groups] == [f"f{n}" for n in range(5)]
-        assert not any(part.left_out for part in told.groups)
+    for explanation in check(table, Search(metric, Query("t/c0"))):
+        assert [part.name for part in explanation.groups] == [f"f{n}" for n in range(5)]
+        assert not any(part.left_out for part in explanation.groups)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_what_is_left_out_is_named_and_contributes_nothing(table, metric):
-    for told in check(table, Search(metric, Query("t/c0"), without=("f3",))):
-        (out,) = [part for part in told.groups if part.left_out]
+    for explanation in check(table, Search(metric, Query("t/c0"), without=("f3",))):
+        (out,) = [part for part in explanation.groups if part.left_out]
         assert (out.name, out.amount) == ("f3", 0.0)
-        assert "f3" not in told.sentence
+        assert "f3" not in explanation.sentence
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits", "kernel"])
@@ -88,21 +92,21 @@ def test_they_do_so_when_clicks_changed_the_metric(table, metric):
 
 def test_what_moved_the_query_is_a_part_of_its_own(table):
     search = Search("plain", Query("t/c0"), like=(Query("t/c4"),))
-    told = explain_distance(table, search, "t/c9", shown=7.0)
-    assert told.groups[-1].name == told.shares[-1].name == MOVED
-    assert not told.groups[-1].group
-    assert told.distance == pytest.approx(7.0, rel=1e-12)
-    assert sum(part.amount for part in told.groups) == pytest.approx(7.0, rel=1e-9)
+    explanation = explain_distance(table, search, "t/c9", shown=7.0)
+    assert explanation.groups[-1].name == explanation.shares[-1].name == MOVED
+    assert not explanation.groups[-1].group
+    assert explanation.distance == pytest.approx(7.0, rel=1e-12)
+    assert sum(part.amount for part in explanation.groups) == pytest.approx(7.0, rel=1e-9)
 
 
 def test_reasons_of_several_cases_are_those_of_each(table):
     search = Search("bits", Query("t/c0"))
     cases = ["t/c5", "t/c8"]
     for case, reason in zip(cases, short_explanations(table, search, cases), strict=True):
-        told = explain_distance(table, search, case)
-        assert reason.sentence == told.sentence
+        explanation = explain_distance(table, search, case)
+        assert reason.sentence == explanation.sentence
         assert dict(reason.parts) == pytest.approx(
-            {p.name: p.amount for p in told.groups if p.amount}, rel=1e-9
+            {p.name: p.amount for p in explanation.groups if p.amount}, rel=1e-9
         )
     assert short_explanations(table, search, []) == []
 
@@ -115,7 +119,7 @@ def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
     train_metric(library, TrainRequest("euclidean", "plain"))
     search = Search("plain", Query(image=images / "level" / "p000.png"))
     other = rank_cases(library, search).result.ranked[-1]
-    told = explain_distance(library, search, other.case_id)
-    assert [part.name for part in told.groups] == ["Colour", "Edge direction", "Texture"]
-    assert sum(part.amount for part in told.groups) == pytest.approx(other.distance, rel=1e-9)
-    assert any(part.detail.startswith("Most apart, in deviations: ") for part in told.groups)
+    explanation = explain_distance(library, search, other.case_id)
+    assert [part.name for part in explanation.groups] == ["Colour", "Edge direction", "Texture"]
+    assert sum(part.amount for part in explanation.groups) == pytest.approx(other.distance, rel=1e-9)
+    assert any(part.detail.startswith("Most apart, in deviations: ") for part in explanation.groups)

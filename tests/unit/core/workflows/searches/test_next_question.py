@@ -31,11 +31,11 @@ def test_clicks_bring_cases_of_the_finding_forward(table):
     findings, request = finding_of(table), request_for()
     first = rank_cases(table, request, k=36)
     for _ in range(12):
-        asked = next_question.next_question(table, request)
-        kinds = tuple(findings[case] == findings["t/c0"] for case in (asked.first, asked.second))
+        question = next_question.next_question(table, request)
+        kinds = tuple(findings[case] == findings["t/c0"] for case in (question.first, question.second))
         given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
         last = next_question.answer_question(
-            table, request, asked, given.get(kinds, Answer.NEITHER), k=36, author="ann"
+            table, request, question, given.get(kinds, Answer.NEITHER), k=36, author="ann"
         )
     alike = [sum(findings[case] == findings["t/c0"] for case in ranked(one)) for one in (first, last)]
     assert alike[1] > alike[0]
@@ -51,12 +51,12 @@ def test_questions_are_about_training_cases_of_other_patients(table):
         trained = set(opened.metric("plain").training.tolist())
         rows = {row.case_id: int(row.id) for row in opened.catalogue.all_cases()}
     seen = set()
-    while (asked := next_question.next_question(table, request)) is not None:
-        assert asked.query == "t/c0"
-        assert {rows[asked.first], rows[asked.second]} <= trained
-        assert not {asked.first, asked.second} & {"t/c0", "t/c1", *seen}
-        seen |= {asked.first, asked.second}
-        next_question.answer_question(table, request, asked, Answer.NEITHER)
+    while (question := next_question.next_question(table, request)) is not None:
+        assert question.query == "t/c0"
+        assert {rows[question.first], rows[question.second]} <= trained
+        assert not {question.first, question.second} & {"t/c0", "t/c1", *seen}
+        seen |= {question.first, question.second}
+        next_question.answer_question(table, request, question, Answer.NEITHER)
     assert len(seen) >= 50
     passed = next_question.next_question(table, dataclasses.replace(request, ledger="new"))
     again = next_question.next_question(table, dataclasses.replace(request, ledger="new"), [passed.first])
@@ -64,7 +64,7 @@ def test_questions_are_about_training_cases_of_other_patients(table):
 
 
 def test_it_moves_on_to_another_training_case_where_few_are_like_the_query(table):
-    request, about, asked_about = request_for(), None, []
+    request, about, queried_cases = request_for(), None, []
     with Library.open(table, writable=False) as opened:
         trained = set(opened.metric("plain").training.tolist())
         cases = {row.case_id for row in opened.catalogue.all_cases() if int(row.id) in trained}
@@ -72,12 +72,12 @@ def test_it_moves_on_to_another_training_case_where_few_are_like_the_query(table
         one = next_question.next_question_anywhere(table, request, about=about)
         assert {one.first, one.second} <= cases - {one.query}
         about = one.query
-        asked_about.append(about)
+        queried_cases.append(about)
         next_question.answer_question(table, request, one, Answer.NEITHER)
-    assert asked_about[0] == "t/c0"
-    assert set(asked_about[FEW_QUESTIONS:]) <= cases
-    assert len(set(asked_about)) >= 2
-    assert max(asked_about.count(query) for query in asked_about) < MANY_QUESTIONS
+    assert queried_cases[0] == "t/c0"
+    assert set(queried_cases[FEW_QUESTIONS:]) <= cases
+    assert len(set(queried_cases)) >= 2
+    assert max(queried_cases.count(query) for query in queried_cases) < MANY_QUESTIONS
 
 
 def test_it_stays_where_half_of_all_cases_are_like_the_query(table):

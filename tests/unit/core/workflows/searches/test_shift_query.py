@@ -101,11 +101,11 @@ def test_an_example_that_is_gone_is_left_out_and_said(images, tmp_path):
     session = open_refinement(images, "plain")
     plain = order_by_hand(session, session.query_vector(search.query), [name])
     gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
-    asked = rank_cases(images, replace(search, like=gone), k=11)
-    assert ranked(asked) == plain[:11]
-    assert len(asked.left_out) == 2
-    assert "away.png" in asked.left_out[0]
-    assert "no/such.png" in asked.left_out[1]
+    ranked_search = rank_cases(images, replace(search, like=gone), k=11)
+    assert ranked(ranked_search) == plain[:11]
+    assert len(ranked_search.left_out) == 2
+    assert "away.png" in ranked_search.left_out[0]
+    assert "no/such.png" in ranked_search.left_out[1]
 
 
 def mark(library, metric="plain", name="high", with_=(), without=()) -> int:
@@ -129,9 +129,9 @@ def test_a_concept_moves_the_query_along_its_direction(table, metric):
         # Nothing is left out by a metric that learnt nothing.
         open = 0.0 if metric == "plain" else abs(amount)
         vector = session.coordinates[session.place_of("t/c0")] + amount * reach * along
-        asked = rank_cases(table, search_for(metric, concepts=(("high", amount),)), k=30)
-        assert ranked(asked) == order_by_hand(session, vector, ["t/c0"], open)[:30]
-        assert asked.left_out == ()
+        ranked_search = rank_cases(table, search_for(metric, concepts=(("high", amount),)), k=30)
+        assert ranked(ranked_search) == order_by_hand(session, vector, ["t/c0"], open)[:30]
+        assert ranked_search.left_out == ()
 
 
 def test_the_slider_brings_cases_with_the_concept_forward(table):
@@ -161,9 +161,9 @@ def test_a_concept_that_is_gone_or_one_sided_is_left_out_and_said(table):
     session = open_refinement(table, "plain")
     plain = order_by_hand(session, session.query_vector(Query("t/c0")), ["t/c0"])
     concepts.delete_concept(table, "plain", key)
-    asked = rank_cases(table, search_for(concepts=(("high", 1.0), ("half", 1.0))), k=20)
-    assert ranked(asked) == plain[:20]
-    assert asked.left_out == (
+    ranked_search = rank_cases(table, search_for(concepts=(("high", 1.0), ("half", 1.0))), k=20)
+    assert ranked(ranked_search) == plain[:20]
+    assert ranked_search.left_out == (
         "The concept 'high' is gone.",
         "The concept 'half' needs cases with it and without it.",
     )
@@ -173,7 +173,9 @@ def test_a_concept_that_is_gone_or_one_sided_is_left_out_and_said(table):
 
 def test_a_metric_without_coordinates_is_asked_without_them(table):
     mark(table, "city", with_=HIGH, without=LOW)
-    asked = rank_cases(table, search_for("city", like=cases("t/c20"), concepts=(("high", 1.0),)), k=20)
-    assert asked.refused is not None
-    assert "no coordinates" in asked.refused.message
-    assert ranked(asked) == ranked(rank_cases(table, search_for("city"), k=20))
+    ranked_search = rank_cases(
+        table, search_for("city", like=cases("t/c20"), concepts=(("high", 1.0),)), k=20
+    )
+    assert ranked_search.refused is not None
+    assert "no coordinates" in ranked_search.refused.message
+    assert ranked(ranked_search) == ranked(rank_cases(table, search_for("city"), k=20))

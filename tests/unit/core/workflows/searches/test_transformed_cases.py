@@ -9,7 +9,7 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.library.library import Library
-from semblance.core.metrics.exclude_groups import exclude_groups, explained_groups
+from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups, explained_groups
 from semblance.core.metrics.metric import load_metric
 from semblance.core.metrics.storage import save_metric
 from semblance.core.searches.query import Query
@@ -81,14 +81,14 @@ def test_only_the_whole_metric_is_kept_on_the_disk_and_its_desk_is_not_changed(m
 def test_a_refined_search_leaves_groups_out_too(metric):
     library, name = metric
     group = explained_groups(open_metric(library, name).metric)[:1]
-    asked = Search(name, Query("t/c0"), without=group)
+    search = Search(name, Query("t/c0"), without=group)
     assert (
-        rank_cases(library, asked, k=50).result.ranked
+        rank_cases(library, search, k=50).result.ranked
         == nearest_cases(library, name, Query("t/c0"), k=50, without=group).ranked
     )
     assert (
-        rank_cases(library, dataclasses.replace(asked, without=()), k=50).result.ranked
-        != rank_cases(library, asked, k=50).result.ranked
+        rank_cases(library, dataclasses.replace(search, without=()), k=50).result.ranked
+        != rank_cases(library, search, k=50).result.ranked
     )
 
 
@@ -105,7 +105,7 @@ def test_an_unknown_group_and_all_groups_are_refused(metric):
 def test_saved_and_loaded_it_leaves_the_same_out(metric, tmp_path):
     library, name = metric
     whole = open_metric(library, name).metric
-    blind = exclude_groups(whole, explained_groups(whole)[:2])
+    blind = exclude_feature_groups(whole, explained_groups(whole)[:2])
     save_metric(blind, tmp_path / "blind.zip")
     again = load_metric(tmp_path / "blind.zip")
     rows = np.random.default_rng(0).normal(size=(5, whole.n_features))
@@ -117,8 +117,8 @@ def test_saved_and_loaded_it_leaves_the_same_out(metric, tmp_path):
 class StopsAfter(Reporter):
     """Cancels after so many questions whether to."""
 
-    def __init__(self, asked: int) -> None:
-        self.left = asked
+    def __init__(self, search: int) -> None:
+        self.left = search
 
     def check_cancelled(self) -> None:
         self.left -= 1
@@ -129,20 +129,20 @@ class StopsAfter(Reporter):
 def test_what_is_made_ready_goes_on_where_it_was_dropped_and_changes_no_ranking(tmp_path, monkeypatch):
     library = table_library(tmp_path, n=600)
     train_metric(library, LEARNERS["projected"])
-    asked = Search("projected", Query("t/c0"), without=("f0",))
-    unprepared = rank_cases(library, asked).result.ranked
+    search = Search("projected", Query("t/c0"), without=("f0",))
+    unprepared = rank_cases(library, search).result.ranked
     close_loaded_metrics()
     monkeypatch.setattr("semblance.core.workflows.searches.transformed_cases.CHUNKS", 1)
     with pytest.raises(Cancelled):
-        preload_feature_groups(library, asked, reporter=StopsAfter(2))
+        preload_feature_groups(library, search, reporter=StopsAfter(2))
     read = []
     loaded = open_metric(library, "projected")
     blocks = loaded.library.features.blocks
     monkeypatch.setattr(loaded.library.features, "blocks", lambda *args: read.append(args) or blocks(*args))
-    preload_feature_groups(library, asked)
+    preload_feature_groups(library, search)
     # What was begun is finished, not begun anew; once ready nothing more is read.
     assert read == []
-    assert rank_cases(library, asked).result.ranked == unprepared
+    assert rank_cases(library, search).result.ranked == unprepared
     assert read == []
 
 

@@ -7,7 +7,11 @@ import pytest
 
 from semblance.core.errors import BadArguments
 from semblance.core.metrics import fit_metric, load_metric, make_learner
-from semblance.core.metrics.exclude_groups import exclude_groups, explained_groups, replacement_values
+from semblance.core.metrics.exclude_feature_groups import (
+    exclude_feature_groups,
+    explained_groups,
+    replacement_values,
+)
 from semblance.core.metrics.steps import parse_steps
 
 GROUPS = ("margin", "shape", "margin", "texture")
@@ -38,7 +42,7 @@ def test_values_left_out_become_the_medians_of_the_training_rows_or_0(rows):
 @pytest.mark.parametrize("learner", ["euclidean", "l1", "bdm"])
 def test_distances_are_those_of_cases_that_agree_in_what_is_left_out(rows, learner):
     metric = metric_of(rows, learner)
-    reduced = exclude_groups(metric, ["margin"])
+    reduced = exclude_feature_groups(metric, ["margin"])
     X = rows[0].copy()
     X[:, [0, 2]] = np.median(rows[0], axis=0)[[0, 2]]
     assert np.array_equal(reduced.distances(rows[0], rows[0]), metric.distances(X, X))
@@ -49,7 +53,7 @@ def test_distances_are_those_of_cases_that_agree_in_what_is_left_out(rows, learn
 
 def test_the_card_names_what_is_left_out_and_its_hash_is_another(rows, tmp_path):
     metric = metric_of(rows)
-    reduced = exclude_groups(metric, ["texture", "margin"])
+    reduced = exclude_feature_groups(metric, ["texture", "margin"])
     assert [str(step) for step in reduced.card.steps] == [
         *map(str, metric.card.steps),
         "without: margin, texture",
@@ -63,7 +67,7 @@ def test_the_card_names_what_is_left_out_and_its_hash_is_another(rows, tmp_path)
 
 
 def test_missing_values_of_a_group_left_out_make_no_difference(rows):
-    reduced = exclude_groups(metric_of(rows), ["shape"])
+    reduced = exclude_feature_groups(metric_of(rows), ["shape"])
     X = rows[0][:5].copy()
     X[:, 1] = np.nan
     assert np.array_equal(reduced.transform(X), reduced.transform(rows[0][:5]))
@@ -71,13 +75,13 @@ def test_missing_values_of_a_group_left_out_make_no_difference(rows):
 
 def test_without_a_group_the_metric_is_itself(rows):
     metric = metric_of(rows)
-    assert exclude_groups(metric, []) is metric
+    assert exclude_feature_groups(metric, []) is metric
 
 
 def test_unknown_groups_and_all_groups_are_refused(rows):
     metric = metric_of(rows)
     with pytest.raises(BadArguments, match="no group of features 'colour'") as caught:
-        exclude_groups(metric, ["margin", "colour"])
+        exclude_feature_groups(metric, ["margin", "colour"])
     assert "margin, shape, texture" in str(caught.value.hint)
     with pytest.raises(BadArguments, match="nothing can be compared"):
-        exclude_groups(metric, ["texture", "margin", "shape"])
+        exclude_feature_groups(metric, ["texture", "margin", "shape"])

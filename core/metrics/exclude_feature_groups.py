@@ -1,4 +1,4 @@
-"""A metric made blind to some groups of features."""
+"""A metric that ignores some groups of features."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def replacement_values(metric: Metric) -> Matrix:
     return np.zeros(len(metric.names_before_tail()))
 
 
-def exclude_groups(metric: Metric, groups: Collection[str]) -> Metric:
+def exclude_feature_groups(metric: Metric, groups: Collection[str]) -> Metric:
     """``metric`` with the columns of ``groups`` set to the medians of its training rows in every case.
 
     Which constant it is matters only to distances that are not linear.

@@ -1,0 +1,41 @@
+"""Give the cases that were added to a library the numbers that a metric needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from semblance.core.features.fusion import Fusion, fused_sets
+from semblance.core.features.registry import extractor_class
+from semblance.core.library.open_library import open_library
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.features.fuse_features import fused_features
+
+
+def measure_new_cases(
+    library: Path, features: str, *, workers: int | None = None, reporter: Reporter = SILENT
+) -> None:
+    """Measure the cases that lack the feature set ``features``, as its other cases were; of a fused set also those
+    that lack the sets it is made of.
+
+    Raises:
+        BadArguments: no such feature set, or the set or one it is made of was made by another version.
+        SemblanceError: the extractor cannot run, or the library cannot be written to.
+        Cancelled: asked for by the reporter.
+    """
+    with open_library(library) as opened:
+        feature_set = opened.features.get(features)
+        is_fused = feature_set.extractor == Fusion.name
+        names = [one.name for one in fused_sets(feature_set.settings)] if is_fused else [features]
+        sets = [opened.features.get(name) for name in names]
+        lacking = [
+            one
+            for one in sets
+            if len(opened.features.cases_to_extract(one, images=extractor_class(one.extractor).needs_image))
+        ]
+    for one in lacking:
+        extract_features(
+            library, one.extractor, settings=one.settings, name=one.name, workers=workers, reporter=reporter
+        )
+    if is_fused:
+        fused_features(library, features, reporter)
