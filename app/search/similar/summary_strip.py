@@ -115,7 +115,7 @@ class SummaryStrip(QFrame):
         voters = vote.voters or tuple(case.finding for case in ranking.ranked[:10])
         # Marks must not confirm the opinion of the person who made them: they do not change what is counted.
         self._count_labels = (
-            (tr("{n} nearest without marks:", n=len(voters)), tr("without marks:"))
+            (tr("{n} nearest without marks:", n=len(voters)), tr("before:"))
             if ranking.marks
             else (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
         )

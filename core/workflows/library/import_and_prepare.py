@@ -61,7 +61,7 @@ def import_and_prepare(
             must_exist=must_exist,
             reporter=reading,
         )
-        future.add_done_callback(lambda _: reading.first_cases.set())
+        future.add_done_callback(reading.end)
         try:
             reading.first_cases.wait()
             _measure_meanwhile(preparation, future)
@@ -69,7 +69,6 @@ def import_and_prepare(
         except BaseException:
             reading.stopped.set()
             raise
-    reporter.partial(imported)
     if not imported.cases:
         return PreparedImport(imported)
     try:
@@ -104,6 +103,12 @@ class _ImportReporter(Reporter):
         """Take in how many cases were read."""
         assert isinstance(result, int)
         self._preparation.update(imported=result)
+        self.first_cases.set()
+
+    def end(self, importing: Future[ImportResult]) -> None:
+        """Tell what was imported, at once: others are still being measured."""
+        if importing.exception() is None:
+            self._outer.partial(importing.result())
         self.first_cases.set()
 
     def check_cancelled(self) -> None:

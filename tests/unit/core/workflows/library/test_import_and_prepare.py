@@ -12,6 +12,7 @@ from semblance.core.workflows.features import measuring_order
 from semblance.core.workflows.library import import_source as importing
 from semblance.core.workflows.library import prepare_library as preparing
 from semblance.core.workflows.library.import_and_prepare import import_and_prepare
+from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.library.prepare_library import Preparation
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.images import striped_folder
@@ -60,6 +61,29 @@ def test_the_first_cases_are_ranked_while_others_are_imported(tmp_path, small):
     assert (done.imported.added, done.prepared.extracted, done.prepared.imported) == (48, 48, 48)
     assert done.prepared.current in [metric.name for metric in done.prepared.metrics]
     assert done.error is None
+
+
+class _WaitingForTheImport(RecordingReporter):
+    """Lets measuring go on only after it was told what was imported, once all is read."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.n, self.told = n, threading.Event()
+
+    def partial(self, result):
+        super().partial(result)
+        if isinstance(result, ImportResult):
+            self.told.set()
+        elif result.provisional and result.imported == self.n:
+            assert self.told.wait(60)
+
+
+def test_what_was_imported_is_told_before_all_of_it_is_measured(tmp_path, small):
+    waiting = _WaitingForTheImport(48)
+    import_and_prepare(
+        striped_folder(tmp_path / "i", n=48), tmp_path / "lib.semblance", workers=1, reporter=waiting
+    )
+    assert waiting.told.is_set()
 
 
 def test_of_a_table_features_are_copied_when_all_of_it_is_read(tmp_path):
