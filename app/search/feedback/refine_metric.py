@@ -53,6 +53,11 @@ def reset(context: Context) -> Job | None:
     return _change(context, refine_metric.reset)
 
 
+def clear_marks(context: Context) -> Job | None:
+    """Undo the marks of the current query."""
+    return _change(context, refine_metric.clear_marks)
+
+
 def set_strength(context: Context, strength: float) -> None:
     """Set how much the judgements count, 0 to 1."""
     before = context.state.search
