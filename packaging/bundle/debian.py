@@ -23,8 +23,9 @@ Installed-Size: {kilobytes}
 Depends: {depends}
 Recommends: fonts-dejavu-core
 Description: interactive medical image retrieval
- Finds the cases of a library that look alike and mean alike, learns what
- similar means from findings and clicks, and proves it on held-out patients.
+ Finds the cases of a library that look similar and have the same meaning,
+ learns what similar means from findings and clicks, and tests it on patients
+ not used for training.
  Works offline; images stay where they are.
 """
 AFTER_INSTALL = """#!/bin/sh

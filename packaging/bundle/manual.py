@@ -26,7 +26,7 @@ def man_page(version: str, day: str) -> str:
     lines = [
         f'.TH SEMBLANCE 1 "{day}" "Semblance {version}" "User commands"',
         ".SH NAME",
-        "semblance \\- find the cases that look alike and mean alike",
+        "semblance \\- find the cases that look similar and have the same meaning",
         ".SH SYNOPSIS",
         ".B semblance",
         "[\\fILIB\\fR | \\fICOMMAND\\fR ...]",

@@ -26,6 +26,7 @@ _SPOKEN = {
     "Grey around": tr_lazy("grey around"),
     "Texture": tr_lazy("texture"),
     "Breast": tr_lazy("the breast as a whole"),
+    "Encoder": tr_lazy("general appearance"),
     "Colour": tr_lazy("colour"),
     "Edge direction": tr_lazy("edge directions"),
     "Local geometry": tr_lazy("local geometry"),
