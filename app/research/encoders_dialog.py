@@ -52,7 +52,7 @@ _CSV = (
 
 
 @dataclass(frozen=True)
-class _Row:
+class _EncoderRow:
     """One learner with one encoder; only ``name`` before the comparison. ``difference``: to the first encoder."""
 
     name: str
@@ -261,14 +261,14 @@ class EncodersDialog(Dialog):
             self.progress.set_title(job.progress.what if job.progress is not None else job.title)
             self.progress.set_progress(job.fraction, job.seconds_left)
 
-    def _rows(self) -> list[_Row]:
+    def _rows(self) -> list[_EncoderRow]:
         encoders = {one["name"]: one for one in self._document.get("encoders", ())}
         differences = {(one["b"], one["learner"]): one for one in self._document.get("comparisons", ())}
-        rows: list[_Row] = []
+        rows: list[_EncoderRow] = []
         for contender in self._request().contenders:
             encoder = encoders.get(contender.name, {})
             rows += [
-                _Row(
+                _EncoderRow(
                     contender.name,
                     encoder["n_features"],
                     result["learner"],
@@ -276,7 +276,7 @@ class EncodersDialog(Dialog):
                     differences.get((contender.name, result["learner"])),
                 )
                 for result in encoder.get("results", ())
-            ] or [_Row(contender.name)]
+            ] or [_EncoderRow(contender.name)]
         return rows
 
     def _show(self) -> None:
