@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance import resources
-from semblance.core.log import Plain, logger, start_log, stop_log
+from semblance.core.log import PublicText, logger, start_log, stop_log
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMessageLogContext, QtMsgType
@@ -31,7 +31,7 @@ def _log_qt(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
         # Before the first colon stands a function of Qt; after it there may be a path.
         function, colon, rest = text.partition(": ")
         known = re.fullmatch(r"Q\w+(::~?\w+)*(\(\))?", function)
-        what = Plain(function) if colon and known else Plain("Qt")
+        what = PublicText(function) if colon and known else PublicText("Qt")
         logger.log(_LEVELS.get(kind.name, logging.WARNING), "%s: %s", what, rest if colon and known else text)
 
 

@@ -3,7 +3,7 @@
 A record is a constant sentence of the program with values in it. Numbers are written as they are, every text (a path,
 a case id, the name of a finding) as a short hash that stays the same on this machine, so that one can see *that* two
 records are of the same file, but not of which. Errors keep the constant parts of their sentences; tracebacks name
-modules, lines and functions, never values. :class:`Plain` marks a text that is known to name nobody.
+modules, lines and functions, never values. :class:`PublicText` marks a text that is known to name nobody.
 
 The file is written by a thread of its own: no caller waits for the disk. Worker processes hand their records to the
 process that started them.
@@ -52,7 +52,7 @@ logger.addHandler(logging.NullHandler())
 _handlers: list[logging.Handler] = []
 
 
-class Plain(str):
+class PublicText(str):
     """A text that names nobody: of the program itself, or redacted before."""
 
     __slots__ = ()
@@ -101,7 +101,7 @@ def send_records(send: Callable[[int, str], None]) -> None:
 
 def receive_record(level: int, text: str) -> None:
     """Write a record that a worker process sent."""
-    logger.log(level, "%s", Plain(text))
+    logger.log(level, "%s", PublicText(text))
 
 
 def short_hash(text: str) -> str:
@@ -114,7 +114,7 @@ def short_hash(text: str) -> str:
 def redact(value: object, literals: Collection[str] = ()) -> str:
     """``value`` without patient data: numbers and names of types stay, texts become hashes but for what is constant in
     the program: a translatable text with values in it, and one without that stands in ``literals``."""
-    if value is None or isinstance(value, (bool, int, float, Plain)):
+    if value is None or isinstance(value, (bool, int, float, PublicText)):
         return str(value)
     if isinstance(value, BaseException):
         return describe_error(value)
@@ -130,7 +130,7 @@ def redact(value: object, literals: Collection[str] = ()) -> str:
 
 def describe_error(error: BaseException) -> str:
     """The kind of ``error`` and its message, redacted."""
-    if isinstance(known := getattr(error, "safe_description", None), Plain):
+    if isinstance(known := getattr(error, "safe_description", None), PublicText):
         return known
     kind, literals = type(error).__name__, _literals(error)
     message = getattr(error, "message", None)
@@ -145,7 +145,7 @@ def describe_error(error: BaseException) -> str:
 
 def describe_failure(error: BaseException) -> str:
     """:func:`describe_error` with the traceback, and the errors it came from: modules, lines and functions."""
-    if isinstance(known := getattr(error, "safe_traceback", None), Plain):
+    if isinstance(known := getattr(error, "safe_traceback", None), PublicText):
         return known
     lines, visited = [], set[int]()
     current: BaseException | None = error
@@ -165,7 +165,7 @@ def store_description(error: BaseException, *, of: BaseException | None = None) 
     """
     with contextlib.suppress(AttributeError):
         description, failure = describe_error(of or error), describe_failure(of or error)
-        error.safe_description, error.safe_traceback = Plain(description), Plain(failure)  # type: ignore[attr-defined]
+        error.safe_description, error.safe_traceback = PublicText(description), PublicText(failure)  # type: ignore[attr-defined]
 
 
 class PhaseLog:

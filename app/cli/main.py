@@ -29,7 +29,7 @@ from semblance.app.cli import (
 from semblance.app.cli.missing_package import missing_package
 from semblance.app.cli.output import echo, print_error
 from semblance.core.errors import BadArguments, SemblanceError
-from semblance.core.log import Plain, describe_failure, logger, start_log, stop_log
+from semblance.core.log import PublicText, describe_failure, logger, start_log, stop_log
 from semblance.core.tasks import Cancelled
 
 DONE, FAILED, WRONG_ARGUMENTS, CANCELLED = 0, 1, 2, 130
@@ -94,7 +94,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report_error(error: Exception) -> int:
-    logger.error("the command failed: %s", Plain(describe_failure(error)))
+    logger.error("the command failed: %s", PublicText(describe_failure(error)))
     if _debug:
         traceback.print_exc()
     if isinstance(error, SemblanceError):
@@ -123,7 +123,7 @@ def _start(
     global _debug  # noqa: PLW0603 - set once, before any command
     _debug = debug
     start_log(verbose=verbose)
-    logger.info("the command %s starts", Plain(context.invoked_subcommand or "window"))
+    logger.info("the command %s starts", PublicText(context.invoked_subcommand or "window"))
     if version:
         from importlib.metadata import version as installed
 

@@ -20,7 +20,7 @@ from semblance.app.shell.event_loop_monitor import EventLoopMonitor
 from semblance.core.engine import Engine, Progress, Task
 from semblance.core.errors import SemblanceError
 from semblance.core.language import as_lazy, tr, translate
-from semblance.core.log import Plain, describe_failure, logger, store_description
+from semblance.core.log import PublicText, describe_failure, logger, store_description
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.close_library import close_library
 
@@ -222,7 +222,7 @@ class Job(QObject):
         self.ended.emit()
 
     def _fail(self, error: SemblanceError) -> None:
-        logger.error("job %d failed: %s", self.number, Plain(describe_failure(error)))
+        logger.error("job %d failed: %s", self.number, PublicText(describe_failure(error)))
         error.message, error.hint = translate(error.message), translate(error.hint)
         self._end(State.FAILED)
         self.failed.emit(error)
@@ -235,8 +235,8 @@ class Job(QObject):
             logging.DEBUG if is_hidden else logging.INFO,
             "job %d, %s, %s after %.2f s",
             self.number,
-            Plain(self.function),
-            Plain(state.value),
+            PublicText(self.function),
+            PublicText(state.value),
             seconds,
         )
         self.changed.emit()
@@ -286,8 +286,8 @@ class Jobs(QObject):
             logging.DEBUG if quiet else logging.INFO,
             "job %d, %s, started in lane %s",
             job.number,
-            Plain(job.function),
-            Plain(lane.value),
+            PublicText(job.function),
+            PublicText(lane.value),
         )
         if channel is not None:
             before = self._latest.get(channel)

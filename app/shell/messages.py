@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
-from semblance.core.log import Plain, describe_failure, logger
+from semblance.core.log import PublicText, describe_failure, logger
 
 #: Messages kept in memory.
 MAX_HISTORY = 1_000
@@ -68,7 +68,7 @@ class Messages(QObject):
         message = replace(message, what=translate(message.what), hint=translate(message.hint))
         self.history.append(message)
         del self.history[:-MAX_HISTORY]
-        logger.log(_LEVELS[message.level], "message %s: %s", message.what, Plain(message.details))
+        logger.log(_LEVELS[message.level], "message %s: %s", message.what, PublicText(message.details))
         self.shown.emit(message)
 
     def install_hooks(self) -> None:

@@ -215,7 +215,7 @@ concepts = sa.Table(
     sa.Column("name", sa.Text, nullable=False, doc="unique among those not deleted, whatever its case"),
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
-    sa.Column("deleted", sa.Text, doc="when it was put away; NULL while in use"),
+    sa.Column("deleted", sa.Text, doc="when it was deleted; NULL while in use"),
 )
 
 concept_marks = sa.Table(

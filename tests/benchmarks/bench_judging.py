@@ -1,4 +1,4 @@
-"""From a thumb in the window to the painted new ranking, what the window itself stalls, and large ledgers.
+"""From a mark in the window to the painted new ranking, what the window itself stalls, and large ledgers.
 
 ``python -m tests.benchmarks.bench_judging`` prints the table of this benchmark alone.
 """
@@ -77,7 +77,7 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
                 stalls.append(_wait(lambda: True, seconds=0.6))
     value, size = median(times), f"{n:,} x {M}"
     return [
-        row(f"thumb to painted ranking, {size}", value, "ms", target, value < target),
+        row(f"mark to painted ranking, {size}", value, "ms", target, value < target),
         row(f"  of which the window's own processor time, {size}", median(own), "ms"),
         row(f"  the slowest of {len(times)}, {size}", max(times), "ms"),
         row(

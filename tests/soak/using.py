@@ -90,7 +90,7 @@ def _train(window: MainWindow, number: int) -> None:
 
 
 def _judge(window: MainWindow, case: str) -> None:
-    """Thumbs in a ledger of their own: one that grew from round to round would be the script's own growth."""
+    """Marks in a ledger of their own: one that grew from round to round would be the script's own growth."""
     state, grid = window.state, window.panels.ranking.grid
     window.parts.layout.show_side("refine")
     state.change_search(ledger=new_ledger())
@@ -105,7 +105,7 @@ def _judge(window: MainWindow, case: str) -> None:
         grid.set_current(next(case.row for case in ranked if case.row not in said))
         window.context.actions[command].trigger()
         settle(window)
-    _expect(state.judgement_count == 3, "three thumbs are kept")
+    _expect(state.judgement_count == 3, "three marks are stored")
     window.context.actions["undo_judgement"].trigger()
     settle(window)
     _expect(state.judgement_count == 2, "one is taken back")
@@ -156,7 +156,7 @@ def _ask_why(window: MainWindow) -> None:
 
 
 def _mark(window: MainWindow) -> None:
-    """A concept, marked, gone along, and put away again."""
+    """A concept, marked, used to shift the query, and deleted again."""
     concepts, ids = window.panels.concepts, window.state.columns.ids
     concepts.add("light", [(case, place % 2 == 0) for place, case in enumerate(ids[:8])])
     settle(window)
@@ -166,7 +166,7 @@ def _mark(window: MainWindow) -> None:
     settle(window)
     concepts.delete(made.id)
     settle(window)
-    _expect(not concepts.facts, "the concept is put away")
+    _expect(not concepts.facts, "the concept is deleted")
 
 
 def _compare_metrics(window: MainWindow) -> None:

@@ -30,7 +30,7 @@ class CsvText:
     """``rows`` have as many cells as ``header`` has names; cells are stripped of blanks around them.
 
     ``lines[i]`` is the line ``rows[i]`` starts on, ``numbers[i]`` its number counted from 1 without the
-    header, failed rows counted too, so that mending one row never renumbers the others.
+    header, failed rows counted too, so that repairing one row never renumbers the others.
     """
 
     header: list[str]

@@ -73,7 +73,7 @@ class NCA(LinearLearner):
         scale = float(np.sqrt(np.square(centred).mean()))
         state: dict[str, Any] = {"loss": None, "L": None, "rounds": 0, "stopped": False}
 
-        class Watched(NeighborhoodComponentsAnalysis):  # type: ignore[misc]
+        class ReportingNCA(NeighborhoodComponentsAnalysis):  # type: ignore[misc]
             def _loss_grad_lbfgs(self, *arguments: Any) -> tuple[float, Matrix]:
                 reporter.check_cancelled()
                 loss, gradient = super()._loss_grad_lbfgs(*arguments)
@@ -92,7 +92,7 @@ class NCA(LinearLearner):
         reporter.check_cancelled()
         reporter.progress(0, self.rounds, self.title)
         components = min(self.components or X.shape[1], X.shape[1])
-        nca = Watched(
+        nca = ReportingNCA(
             n_components=components,
             init="pca" if components <= len(X) else "identity",
             max_iter=self.rounds,

@@ -30,7 +30,7 @@ Ring = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class PlacesOf:
+class ImagePlaces:
     """On one image: ``rings`` (x, y, radius) in shares of the box the features looked at (the radius of its
     width), ``outline`` in pixels of the image."""
 
@@ -39,11 +39,11 @@ class PlacesOf:
 
 
 @dataclass(frozen=True)
-class Places:
+class MatchingPlaces:
     """The same number of rings on both; ``note`` says what they mean, or that there are none."""
 
-    query: PlacesOf
-    case: PlacesOf
+    query: ImagePlaces
+    case: ImagePlaces
     note: str
 
 
@@ -58,7 +58,7 @@ class ImageFeatures:
 
 def places_of(
     extractor: Extractor, grouping: Grouping, query: ImageFeatures, case: ImageFeatures, usual: Matrix
-) -> Places:
+) -> MatchingPlaces:
     """Where ``query`` and ``case`` agree most under the metric of ``grouping``.
 
     ``usual`` (n, d') are head rows of other cases of the library.
@@ -70,9 +70,9 @@ def places_of(
         return _gabor_energy_places(grouping, query, case, usual)
     if isinstance(extractor, Mass):
         sides = [
-            PlacesOf(outline=_thinned(extractor.outline(one.image, one.region))) for one in (query, case)
+            ImagePlaces(outline=_thinned(extractor.outline(one.image, one.region))) for one in (query, case)
         ]
-        return Places(sides[0], sides[1], tr_lazy("The outlines that were measured."))
+        return MatchingPlaces(sides[0], sides[1], tr_lazy("The outlines that were measured."))
     codebook = grouping.head[0] if grouping.head else None
     if isinstance(codebook, Codebook):
         return _visual_word_places(extractor, codebook, query, case, usual)
@@ -80,7 +80,7 @@ def places_of(
         "{title}: the features describe the image as a whole, so there are no places to show.",
         title=as_lazy(extractor.title),
     )
-    return Places(PlacesOf(), PlacesOf(), nothing)
+    return MatchingPlaces(ImagePlaces(), ImagePlaces(), nothing)
 
 
 def column_weights(grouping: Grouping) -> Matrix:
@@ -101,7 +101,7 @@ def column_weights(grouping: Grouping) -> Matrix:
 
 def _gabor_energy_places(
     grouping: Grouping, query: ImageFeatures, case: ImageFeatures, usual: Matrix
-) -> Places:
+) -> MatchingPlaces:
     """Blocks with texture on both that differ less than usual: the mean of w (q - s)^2 over cases s of the
     library less w (x - q)^2, times the root of both energies w q^2 and w x^2, each summed over the bands.
 
@@ -118,7 +118,7 @@ def _gabor_energy_places(
     score = np.maximum(nearer, 0.0) * np.sqrt(by_block(q * q) * by_block(x * x))
     rings = _peaks(score)
     note = _agreeing(len(rings)) if rings else tr_lazy("No place stands out in both images.")
-    return Places(PlacesOf(rings), PlacesOf(rings), note)
+    return MatchingPlaces(ImagePlaces(rings), ImagePlaces(rings), note)
 
 
 def _peaks(score: Matrix) -> tuple[Ring, ...]:
@@ -150,22 +150,22 @@ def _smoothed(rows: Matrix) -> Matrix:
 
 def _visual_word_places(
     extractor: Extractor, codebook: Codebook, query: ImageFeatures, case: ImageFeatures, usual: Matrix
-) -> Places:
+) -> MatchingPlaces:
     """The windows of both that share most words, rare words counting more (-log of their usual share)."""
     rarity = -np.log(np.maximum(usual.mean(axis=0), 1e-6))
     windows = []
     for one in (query, case):
         at, words = extractor.keypoints(one.image, one.region), codebook.words_of(one.numbers)
         if at is None or len(at) != len(words):
-            return Places(
-                PlacesOf(),
-                PlacesOf(),
+            return MatchingPlaces(
+                ImagePlaces(),
+                ImagePlaces(),
                 tr_lazy("The places of the visual words are not known for these images."),
             )
         windows.append(_counted(at, words, codebook.n_columns))
     (from_q, q), (from_x, x) = windows
     if not len(from_q) or not len(from_x):
-        return Places(PlacesOf(), PlacesOf(), tr_lazy("Too few visual words for a place."))
+        return MatchingPlaces(ImagePlaces(), ImagePlaces(), tr_lazy("Too few visual words for a place."))
     shared = np.stack([np.minimum(row, x) @ rarity for row in q])
     rings: list[tuple[Ring, Ring]] = []
     while len(rings) < REGIONS and shared.max() > 0.0:
@@ -174,7 +174,9 @@ def _visual_word_places(
         shared[_near(from_q, here)] = 0.0
         shared[:, _near(from_x, there)] = 0.0
     note = _sharing(len(rings)) if rings else tr_lazy("No places share a visual word.")
-    return Places(PlacesOf(tuple(a for a, _ in rings)), PlacesOf(tuple(b for _, b in rings)), note)
+    return MatchingPlaces(
+        ImagePlaces(tuple(a for a, _ in rings)), ImagePlaces(tuple(b for _, b in rings)), note
+    )
 
 
 def _counted(

@@ -204,7 +204,7 @@ class MeasuredCases:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _SubmittedChunk:
     """Cases handed to a worker together."""
 
     number: int
@@ -234,7 +234,7 @@ class _Extraction:
         self._order, self._growing, self._reporter = order, growing, reporter
         self._next_look = 0.0
         self._suspects: list[npt.NDArray[np.int64]] = []
-        self._running: dict[Future[MeasuredCases], _Part] = {}
+        self._running: dict[Future[MeasuredCases], _SubmittedChunk] = {}
         self._workers = min(workers, max(1, order.parts)) if growing is None else workers
         self._numbers = itertools.count()
         self._done_counts: dict[int, int] = {}
@@ -296,13 +296,13 @@ class _Extraction:
             case_images(self._library, rows),
             listener=partial(self._record_progress, number),
         )
-        self._running[task.future] = _Part(number, rows, task, alone)
+        self._running[task.future] = _SubmittedChunk(number, rows, task, alone)
 
     def _record_progress(self, number: int, kind: str, message: object) -> None:
         if kind == "progress" and isinstance(message, Progress):
             self._done_counts[number] = message.done
 
-    def _write_result(self, part: _Part) -> None:
+    def _write_result(self, part: _SubmittedChunk) -> None:
         try:
             chunk: MeasuredCases = part.task.result()
         except WorkerEnded:
@@ -316,7 +316,7 @@ class _Extraction:
         )
         self._reporter.partial(self._extracted)
 
-    def _isolate_crash(self, part: _Part) -> None:
+    def _isolate_crash(self, part: _SubmittedChunk) -> None:
         """Narrow down which image ended the worker; record it once it is found.
 
         Raises:

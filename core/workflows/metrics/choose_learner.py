@@ -67,7 +67,7 @@ def validate_learners(
         Cancelled: the reporter asked for it; what ``finished`` received is valid.
     """
     validation = known or LearnerValidation()
-    parts: list[_Part] | None = None
+    parts: list[_TrainingPart] | None = None
     for number, name in enumerate(learners):
         if name in validation.accuracy or name in validation.failed:
             continue
@@ -87,7 +87,7 @@ def validate_learners(
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _TrainingPart:
     """An inner split after its steps: ``fit_rows`` (n, m) of the cases ``fit``, and ``rows`` (v, m) of those
     to validate on, with numbers of their findings and units (v,)."""
 
@@ -126,14 +126,14 @@ def inner_splits(train: EvaluationData, seed: int) -> list[HoldOut]:
     ]
 
 
-def _parts(train: EvaluationData, extractor: str, seed: int) -> list[_Part]:
+def _parts(train: EvaluationData, extractor: str, seed: int) -> list[_TrainingPart]:
     parts = []
     for split in inner_splits(train, seed):
         fit = _sample(train.rows(split.train), MOST_FITTED, seed)
         held_out = _sample(train.rows(split.test), MOST_VALIDATED, seed)
         fitted, rows = fit_steps(chosen_steps("", extractor, train.made_by), fit.X, fit.y)
         parts.append(
-            _Part(
+            _TrainingPart(
                 fit,
                 rows,
                 apply_steps(fitted, held_out.X, held_out.X.shape[1]),

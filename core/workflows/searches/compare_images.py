@@ -16,7 +16,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
-from semblance.core.retrieval.explanation.matching_places import ImageFeatures, PlacesOf, places_of
+from semblance.core.retrieval.explanation.matching_places import ImageFeatures, ImagePlaces, places_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -81,7 +81,7 @@ class _OpenedImage:
         """A place in pixels of the image as shares of what is shown."""
         return (x - self.shown.x) / self.shown.width, (y - self.shown.y) / self.shown.height
 
-    def side(self, places: PlacesOf) -> ComparedImage:
+    def side(self, places: ImagePlaces) -> ComparedImage:
         box = self.compared
         rings = tuple(
             (
@@ -130,7 +130,7 @@ def compare_images(
     reporter.check_cancelled()
     if not all(isinstance(one, _OpenedImage) for one in opened):
         query, found = (
-            ComparedImage(problem=one) if isinstance(one, str) else one.side(PlacesOf()) for one in opened
+            ComparedImage(problem=one) if isinstance(one, str) else one.side(ImagePlaces()) for one in opened
         )
         return ImageComparison(query, found, "")
     feature_set = loaded.feature_set
@@ -138,7 +138,7 @@ def compare_images(
         extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     except SemblanceError as error:
         # An encoder whose file is gone: the images are there all the same.
-        query, found = (one.side(PlacesOf()) for one in opened if isinstance(one, _OpenedImage))
+        query, found = (one.side(ImagePlaces()) for one in opened if isinstance(one, _OpenedImage))
         return ImageComparison(
             query, found, tr_lazy("No matching places can be shown. {message}", message=error.message)
         )

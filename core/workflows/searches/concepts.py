@@ -1,4 +1,4 @@
-"""What a window does with concepts: make, mark, rename, put away, and how well each can be told.
+"""What a window does with concepts: make, mark, rename, delete, and how well each can be told.
 
 Every call answers with all concepts of the library as they are after it, measured under one metric.
 """

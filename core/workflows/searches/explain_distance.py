@@ -133,14 +133,18 @@ def short_explanations(
 def most_different_groups(
     library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
 ) -> list[str]:
-    """For each of ``cases`` the group of features that makes most of its distance; empty where none does.
+    """For each of ``cases`` the group of features that makes most of its distance; empty where none does, or where
+    all features are one group.
 
     Raises:
         BadArguments, BadInput: as :func:`explain_distance`.
     """
     found = short_explanations(library, search, cases, reporter=reporter)
     largest = [max(one.parts, key=lambda part: part[1], default=("", 0.0)) for one in found]
-    return [name if amount > 0.0 else "" for name, amount in largest]
+    return [
+        name if amount > 0.0 and len(one.parts) > 1 else ""
+        for one, (name, amount) in zip(found, largest, strict=True)
+    ]
 
 
 def result_with_reasons(

@@ -150,7 +150,7 @@ def _about(
 
 
 def _likeness(session: RefinementSession, in_force: Sequence[LedgerEntry]) -> LikenessModel:
-    """How likely a case is like a query, by the thumbs for the newest queries that are whole cases."""
+    """How likely a case is like a query, by the marks for the newest queries that are whole cases."""
     of_query: dict[str, list[LedgerEntry]] = {}
     for entry in in_force:
         if entry.judgement.kind != JudgementKind.CLOSER:

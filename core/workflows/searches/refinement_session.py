@@ -173,7 +173,7 @@ class RefinementSession:
         """(s,) squared distances from some cases to their nearest under ``form``.
 
         Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
-        the distance comes out too large, so fewer queries are said to have no good match, never more.
+        the distance comes out too large, so fewer queries are said to have no close match, never more.
         """
         near = self.loaded.neighbourhoods
         rows = self.coordinates[near.nearest] - self.coordinates[near.places][:, None, :]

@@ -30,7 +30,7 @@ def written(folder: Path) -> str:
 
 def test_texts_are_hashed_and_numbers_are_not(folder):
     log.logger.info("read %s, %s and %s in %.1f s, %d bytes", NAME, Path(NAME), "other", 1.25, 7)
-    log.logger.info("a %s, %s", log.Plain("job"), ValueError)
+    log.logger.info("a %s, %s", log.PublicText("job"), ValueError)
     first, second = written(folder).splitlines()
     one, same, other = re.findall(r"#[0-9a-f]{8}", first)
     assert one == same != other

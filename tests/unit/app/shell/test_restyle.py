@@ -21,7 +21,7 @@ from semblance.app.shell.restyle import BATCH_SIZE
 from semblance.app.shell.theme import DARK, LIGHT, is_styled, set_look, set_theme, theme_signals
 
 
-class Told(QLabel):
+class RecordingLabel(QLabel):
     """A label that counts how often it was given a style."""
 
     def __init__(self, text: str, counts: Counter[str]) -> None:
@@ -54,7 +54,7 @@ def pages(qtbot, counts) -> QStackedWidget:
         page = QWidget()
         column = QVBoxLayout(page)
         for _ in range(many):
-            label = Told(name, counts)
+            label = RecordingLabel(name, counts)
             set_look(label, role="small")
             column.addWidget(label)
         made.addWidget(page)

@@ -53,7 +53,7 @@ def test_everything_is_there_at_the_next_start(file, tmp_path):
 
 
 @pytest.mark.parametrize(("kept", "read"), [("huge", 1.0), ("9", 2.0), ("0.1", 0.8), ("", 1.0)])
-def test_a_text_size_that_cannot_be_is_mended(file, kept, read):
+def test_an_impossible_text_size_is_corrected(file, kept, read):
     file.write_text(f"[General]\ntext_scale={kept}\ntheme=purple\n")
     assert settings(file).text_scale == read
     assert settings(file).theme == "dark"

@@ -70,7 +70,7 @@ def test_the_ends_stay_within_the_image(strip, changed_windows):
     assert changed_windows[-1].high == 256
 
 
-def test_a_double_click_asks_for_the_first_greys(strip, qtbot):
+def test_a_double_click_resets_window_level(strip, qtbot):
     with qtbot.waitSignal(strip.auto_requested):
         QTest.mouseDClick(strip, LEFT, pos=QPoint(100, 18))
 

@@ -87,7 +87,7 @@ def test_dragging_up_brightens_the_screen(view):
     assert middle_grey(view) > before + 10
 
 
-def test_key_0_goes_back_to_the_first_greys(view):
+def test_key_0_resets_window_level(view):
     first = view.window_level
     drag(view, QPoint(100, 100), QPoint(150, 150))
     assert view.window_level != first

@@ -95,7 +95,7 @@ def test_a_click_in_a_plane_moves_the_slice(both, jobs):
     assert corner_value(pane.view) == pytest.approx(20_000, abs=20)
 
 
-def test_a_line_of_the_cross_is_dragged_and_elsewhere_a_drag_is_greys(both, jobs):
+def test_a_line_of_the_cross_is_dragged_and_elsewhere_a_drag_sets_window_level(both, jobs):
     pane, views = both
     window = pane.view.window_level
     at = QPoint(*(round(value) for value in pane.view.viewport.to_widget(25.5, 4)))
@@ -138,7 +138,7 @@ def test_going_through_the_slices_moves_the_cross_without_cutting_anew(both, job
     assert views._job is None
 
 
-def test_greys_and_inversion_are_the_same_in_all_three(both):
+def test_window_level_and_inversion_are_the_same_in_all_three(both):
     pane, views = both
     low, high = 10.0, 900.0
     pane.view.set_window(Window(low, high))

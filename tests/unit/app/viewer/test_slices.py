@@ -62,7 +62,7 @@ def test_keys_and_slider_go_through_the_slices(pane, qtbot):
     assert pane.view.slice_text == "Slice 4 of 40"
 
 
-def test_the_greys_stay_the_same_from_slice_to_slice(pane, qtbot):
+def test_window_level_stays_the_same_from_slice_to_slice(pane, qtbot):
     window = pane.view.window_level
     pane.slices.go_to_slice(39)
     qtbot.waitUntil(lambda: shown_value(pane) == 290)

@@ -31,7 +31,7 @@ def view(qtbot):
     return widget
 
 
-def greys(view):
+def window_level(view):
     return tuple(view.image.value(end) for end in (view.window_level.low, view.window_level.high))
 
 
@@ -40,12 +40,12 @@ def set_window_level(view, low, high):
     view.set_window(Window(low + offset, high + offset))
 
 
-def test_greys_are_kept_by_name_and_come_back_by_key(view, settings):
+def test_presets_are_saved_by_name_and_applied_by_key(view, settings):
     set_window_level(view, -200, 300)
     save_preset(view, settings, " Liver ")
     set_window_level(view, 0, 10)
     QTest.keyClick(view, "8")
-    assert greys(view) == (-200, 300)
+    assert window_level(view) == (-200, 300)
     assert [(p.name, p.width, p.level) for p in saved_presets(Settings())] == [("Liver", 500, 50)]
 
 

@@ -105,7 +105,7 @@ def test_several_cases_are_judged_and_undone_together(qtbot, panel, context, job
     jobs.run_pending()
     assert panel.grid.model().judgements == dict.fromkeys(chosen, -1)
     assert panel.grid.selected() == sorted(chosen, key=panel.grid.model().place_of)
-    # A thumb on one of those chosen speaks for all of them.
+    # A mark on one selected case applies to all of them.
     panel.card_feedback._mark_card(chosen[1], -1)
     jobs.run_pending()
     assert panel.grid.model().judgements == {}

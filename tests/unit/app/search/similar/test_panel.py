@@ -276,7 +276,7 @@ def test_the_strip_follows_the_text_size(qapp, ranked):
     assert ranked._strip.height() == round(1.5 * before)
 
 
-class TestGreysAsTheQuerys:
+class TestWindowLevelOfTheQuery:
     @pytest.fixture
     def images(self, tmp_path, context, jobs):
         """A library of three ramps, one of 16 bits and one in colour."""

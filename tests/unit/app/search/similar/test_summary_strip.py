@@ -192,7 +192,7 @@ def test_the_strip_follows_theme_and_text_size(show, qapp):
     assert strip.height() == before
 
 
-# No good match, and warnings
+# No close match, and warnings
 
 
 def test_no_close_match_shows_a_notice_and_hides_the_estimate(show):

@@ -177,13 +177,13 @@ def test_looking_for_scans_can_be_cancelled(tmp_path):
     for number in range(120):
         (tmp_path / f"{number:03d}.png").touch()
 
-    class Asked(Reporter):
+    class RecordingReporter(Reporter):
         count = 0
 
         def check_cancelled(self) -> None:
             self.count += 1
 
-    reporter = Asked()
+    reporter = RecordingReporter()
     assert len(found_in(tmp_path, reporter).found) == 120
     assert reporter.count == 3
 

@@ -14,7 +14,12 @@ from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.explain_distance import MOVED, explain_distance, short_explanations
+from semblance.core.workflows.searches.explain_distance import (
+    MOVED,
+    explain_distance,
+    most_different_groups,
+    short_explanations,
+)
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement
 from tests.helpers.images import striped_folder
@@ -123,3 +128,16 @@ def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
     assert [part.name for part in explanation.groups] == ["Colour", "Edge direction", "Texture"]
     assert sum(part.amount for part in explanation.groups) == pytest.approx(other.distance, rel=1e-9)
     assert any(part.detail.startswith("Most apart, in deviations: ") for part in explanation.groups)
+
+
+@pytest.mark.parametrize(("columns", "told"), [(1, ""), (2, "f1")])
+def test_what_differs_most_is_told_only_among_several_groups(tmp_path, columns, told):
+    numbers = [(row % 7, row * row)[:columns] for row in range(20)]
+    names = ["case_id", "f0", "f1"][: columns + 1]
+    lines = [[*names, "label"], *([f"c{row}", *values, "x"] for row, values in enumerate(numbers))]
+    (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, line)) for line in lines))
+    library = tmp_path / "lib.semblance"
+    import_source(tmp_path / "t.csv", library)
+    extract_features(library, "raw")
+    train_metric(library, PLAIN)
+    assert most_different_groups(library, Search(PLAIN.name, Query(case="t/c0")), ["t/c19"]) == [told]
