@@ -1,18 +1,17 @@
-"""Own images: drop a folder, extract, train, ask with a file and a region, write a report."""
+"""Own images: drop a folder, search with its first case and with a file, write a report."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from semblance.app.library.import_dialog import ImportDialog
-from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.reports import report_operations
+from semblance.core.searches.query import Query
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
@@ -27,50 +26,24 @@ def drop(widget: QWidget, path: Path) -> None:
     QApplication.sendEvent(widget, QDropEvent(QPointF(where), copying, *held))
 
 
-def accept(kind: type[ImportDialog] | type[ExtractDialog], seen: list[object]) -> QTimer:
-    """Press the default button of the dialog as soon as it is there."""
-
-    def press() -> None:
-        for widget in QApplication.topLevelWidgets():
-            if isinstance(widget, kind) and widget.isVisible():
-                seen.append(widget)
-                widget.accept()
-
-    timer = QTimer()
-    timer.timeout.connect(press)
-    timer.start(20)
-    return timer
-
-
 def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None:
     folder = striped_folder(tmp_path / "Striped images", n=40)
     (folder / "upright" / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     outside = tmp_path / "outside.png"
     shutil.copy(folder / "upright" / "p002.png", outside)
     with open_window() as window:
-        seen: list[object] = []
-        timer = accept(ImportDialog, seen)
         drop(window, folder)
-        wait_for(window, lambda: window.state.library is not None)
-        timer.stop()
-        assert len(seen) == 1
+        wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
         assert window.state.library is not None
         assert window.state.path == tmp_path / "Striped images.semblance"
         assert len(window.state.columns) == 40
         assert window.status.not_read.text() == "Could not read 1 file"
         assert [line[1] for line in window.state.library.unusable_files] == ["upright/broken.png"]
-
-        timer = accept(ExtractDialog, seen)
-        window.context.actions["extract"].trigger()
-        timer.stop()
-        wait_for(window, lambda: bool(window.state.library.feature_sets))
-        assert window.state.library.feature_sets[0].cases == 40
-
-        window.context.actions["train"].trigger()
-        wait_for(window, lambda: window.state.metric is not None)
+        assert [facts.cases for facts in window.state.library.feature_sets] == [40]
+        assert window.state.query == Query(case=window.state.columns.ids[0])
 
         drop(window.panels.query, outside)
-        wait_for(window, lambda: window.state.ranking is not None)
+        wait_for(window, lambda: window.state.ranking is not None and window.state.query.image == outside)
         ranking = window.state.ranking
         assert ranking is not None
         assert not any(case.case_id.endswith("upright/p002.png") for case in ranking.ranked)
