@@ -36,7 +36,7 @@ from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.titles import learner_title, score_title
 from semblance.core.workflows.evaluation.compare_encoders import SCORE, EncoderRequest
 
-_SIZE = (1080, 500)
+_SIZE = (1200, 540)
 _AUC = "auc"
 #: Titles of the encoders that are always compared, by their name in a document.
 TITLES = {
@@ -73,6 +73,8 @@ class EncodersDialog(Dialog):
         self._own: list[tuple[Path, Path]] = []
         self._job: Job | None = None
         self._document: Mapping[str, Any] = {}
+        #: Whether Compare had the focus before the comparison, during which it is disabled.
+        self._is_focused = False
         self.setWindowTitle(tr("Compare encoders"))
         resize_dialog(self, *_SIZE)
         self.table = ResultTable(tr("Encoders and their scores"))
@@ -169,6 +171,7 @@ class EncodersDialog(Dialog):
             return
         job = compare_encoders.compare(self._context, path, self._request(), self.show_document)
         self._job, self._document = job, {}
+        self._is_focused = self.compare_button.hasFocus()
         job.changed.connect(self._show_progress)
         job.failed.connect(self._fail)
         job.ended.connect(lambda: self._end(job))
@@ -249,6 +252,8 @@ class EncodersDialog(Dialog):
                 self._show()
             else:
                 self._update_buttons()
+            if self._is_focused:
+                self.compare_button.setFocus()
 
     def _show_progress(self) -> None:
         job = self._job
@@ -303,7 +308,7 @@ class EncodersDialog(Dialog):
             ],
             texts,
             text_columns=2,
-            badges=[badge] * len(rows) if document else None,
+            badges=[badge if row.scores else "" for row in rows] if document else None,
             tips={
                 2: tr("How many numbers the encoder gives for each image"),
                 3: tr("Share of the 10 nearest with the query's finding, 95 % interval"),
@@ -378,4 +383,5 @@ def _difference_numbers(difference: Mapping[str, Any] | None) -> tuple[Any, ...]
     if difference is None:
         return None, None, None
     low, high = difference["ci95"]
-    return -difference["difference"], -high, -low
+    # Not a minus sign before the number, or 0 would be negative.
+    return 0.0 - difference["difference"], 0.0 - high, 0.0 - low

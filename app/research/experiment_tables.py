@@ -63,7 +63,8 @@ class ResultTable(QTableWidget):
         bold: Sequence[frozenset[int]] | None = None,
     ) -> None:
         """The first ``text_columns`` columns are texts, the others are numbers, aligned right. ``badges`` are in a last
-        column, ``cases`` are the catalogue rows of the rows, ``bold`` the columns of each row in bold."""
+        column, empty for none, ``cases`` are the catalogue rows of the rows, ``bold`` the columns of each row in
+        bold."""
         current_row = self.currentRow()
         all_titles = [*titles, *([tr("measured on")] if badges is not None else [])]
         self.setColumnCount(len(all_titles))
@@ -88,11 +89,12 @@ class ResultTable(QTableWidget):
                 self.setItem(row, column, item)
             if badges is not None:
                 item = QTableWidgetItem("")
-                item.setData(_BADGE, badges[row])
-                item.setData(
-                    Qt.ItemDataRole.AccessibleTextRole,
-                    tr("measured on {patients}", patients=KINDS[badges[row]][0]),
-                )
+                if badges[row]:
+                    item.setData(_BADGE, badges[row])
+                    item.setData(
+                        Qt.ItemDataRole.AccessibleTextRole,
+                        tr("measured on {patients}", patients=KINDS[badges[row]][0]),
+                    )
                 self.setItem(row, len(titles), item)
         self._fit()
         self.resizeColumnsToContents()

@@ -24,7 +24,7 @@ from semblance.core.features.encoder.model_file import RANDOM
 from semblance.core.features.registry import make_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
-from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.registry import learner_class, learner_title
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
@@ -97,7 +97,7 @@ def compare_encoders(
 
     Raises:
         BadArguments: an unknown learner, or two encoders of one name.
-        BadInput: too few cases with images and findings, or no encoder could be run.
+        BadInput: too few cases with images and findings, no encoder could be run, or no learner be scored.
         Cancelled: asked for by the reporter.
     """
     names = [one.name for one in request.contenders]
@@ -124,6 +124,18 @@ def compare_encoders(
         raise BadInput("None of the encoders can be run.", failed[0]["reason"])
     shared = cases.rows(np.flatnonzero([row not in reasons for row in ids.tolist()]))
     results = [_scored(one, rows, shared, specs, request, reporter) for one, rows in measured]
+    failed += [
+        {
+            "name": one.name,
+            "reason": tr_lazy(
+                "{learner}: {reason}", learner=learner_title(failure.learner), reason=failure.reason
+            ),
+        }
+        for (one, _), result in zip(measured, results, strict=True)
+        for failure in result.failed
+    ]
+    if not any(result.results for result in results):
+        raise BadInput("No learner could be scored on these cases.", failed[0]["reason"])
     names_of = dict(zip(ids.tolist(), case_ids.tolist(), strict=True))
     return {
         "source": dict(results[0].source) | {"path": str(library), "n_features": None},

@@ -96,6 +96,9 @@ def test_scores_have_intervals_and_say_on_what_they_were_measured(dialog, contex
     assert "held-out patients" in measured
     assert "200 cases, 5 random halves" in dialog._facts.text()
     assert not dialog.progress.isVisible()
+    assert dialog.compare_button.hasFocus()
+    failed = next(row for row in range(dialog.table.rowCount()) if texts(dialog)[row][0] == "Gabor")
+    assert not dialog.table.item(failed, 7).data(Qt.ItemDataRole.AccessibleTextRole), "it was not measured"
 
 
 def test_unknown_patients_are_told(dialog, context, requests):

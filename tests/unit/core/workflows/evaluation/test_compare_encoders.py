@@ -95,6 +95,13 @@ def test_a_library_without_findings_is_refused(tmp_path):
         compare_encoders(tmp_path / "lib", request())
 
 
+def test_too_few_cases_to_score_are_refused_with_the_reason(tmp_path):
+    import_source(striped_folder(tmp_path / "images", n=3), tmp_path / "lib")
+    with pytest.raises(BadInput, match="No learner could be scored") as refused:
+        compare_encoders(tmp_path / "lib", request())
+    assert "Euclidean: " in refused.value.hint
+
+
 def test_random_weights_are_always_the_same():
     from semblance.core.features.encoder.efficientnet import random_weights
 
