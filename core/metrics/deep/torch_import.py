@@ -1,4 +1,4 @@
-"""The one door to torch, and what to say where it is not installed."""
+"""The only import of torch, and what to say where it is not installed."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("without_processes")
 LEFT = Qt.MouseButton.LeftButton
 
 
-def test_a_narrow_window_folds_the_library_to_a_rail_and_back(qtbot, library):
+def test_a_narrow_window_collapses_the_library_and_back(qtbot, library):
     with open_window(library) as window:
         dock = window.parts.layout.docks["library"]
         assert not dock.collapsed
@@ -93,7 +93,7 @@ def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
         assert not window.panels.library.collapse_button.isVisible()
 
 
-def test_a_library_opened_in_a_narrow_window_leaves_no_keyboard_behind_the_rail(library):
+def test_a_library_opened_in_a_narrow_window_leaves_no_keyboard_behind_the_collapsed_library(library):
     with open_window(library) as window:
         window.resize(1100, 700)
         dock = window.parts.layout.docks["library"]

@@ -41,7 +41,7 @@ def test_too_few_marks_move_but_are_not_measured(table):
     assert one.why == "Not enough marks to measure: 3 with and 3 without of different patients."
 
 
-def test_names_change_and_what_is_put_away_comes_back(table):
+def test_names_change_and_what_is_deleted_comes_back(table):
     (one,) = concepts.add_concept(table, "plain", "high")
     assert [c.name for c in concepts.rename_concept(table, "plain", one.id, "tall")] == ["tall"]
     assert concepts.delete_concept(table, "plain", one.id) == ()

@@ -68,7 +68,7 @@ def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
     assert not open_metrics_module._open_metrics
 
 
-def test_beyond_some_bytes_only_the_desk_in_use_keeps_what_is_made_again(table, monkeypatch):
+def test_beyond_some_bytes_only_the_loaded_metric_in_use_keeps_what_is_made_again(table, monkeypatch):
     use(table, "other")
     use(table, "plain")
     older, newer = open_metric(table, "other"), open_metric(table, "plain")
@@ -86,7 +86,7 @@ def test_beyond_some_bytes_only_the_desk_in_use_keeps_what_is_made_again(table, 
     assert rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked == before
 
 
-def test_large_desks_without_groups_are_kept_one_at_a_time(table, monkeypatch):
+def test_large_loaded_metrics_without_groups_are_kept_one_at_a_time(table, monkeypatch):
     whole = open_metric(table, "plain")
     first, second = (open_metric(table, "plain", without=groups) for groups in (BLIND, ("f1",)))
     assert open_metric(table, "plain", without=BLIND) is first

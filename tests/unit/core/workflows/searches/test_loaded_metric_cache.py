@@ -108,7 +108,7 @@ def test_a_later_start_reads_what_was_worked_out_before(table, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "words", "one byte", "other arrays", "a folder", "gone"])
-def test_damage_to_what_was_worked_out_is_mended(table, damage):
+def test_damage_to_what_was_worked_out_is_repaired(table, damage):
     before = nearest_cases(table, "learnt", Query("t/c0"))
     close_loaded_metrics()
     (kept,) = derived(table)

@@ -259,7 +259,7 @@ def test_a_region_and_a_image_from_outside_are_queries_too(images, tmp_path):
     assert len(gone.entries) == 3
 
 
-def test_desks_stay_current_only_through_own_writes(table):
+def test_loaded_metrics_stay_current_only_through_own_writes(table):
     """A write by somebody else in the meantime is not passed over."""
     loaded = open_metrics_module.open_metric(table, "plain")
     with Library.open(table) as other, other.catalogue.transaction() as connection:
