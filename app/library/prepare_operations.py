@@ -150,7 +150,9 @@ class _PreparationView(QObject):
         plain = preparation.metrics[0].name if preparation.metrics else ""
         actions: list[Action] = []
         if plain and preparation.current != plain:
-            actions.append((tr("Use {metric}", metric=plain), partial(self._select, plain)))
+            actions.append(
+                (tr("Use {metric}", metric=plain), partial(_select_metric, self._context, self._path, plain))
+            )
         self._context.messages.info(
             preparation.message,
             preparation.details,
@@ -208,15 +210,6 @@ class _PreparationView(QObject):
         if self._context.state.preparing == self._path:
             self._context.state.set_preparing(None)
 
-    def _select(self, metric: str) -> None:
-        """Rank by ``metric`` from now on, also after the next preparation."""
-        if not self._is_open:
-            return
-        job = self._context.jobs.run("", set_current_metric, self._path, metric, lane=Lane.READ, quiet=True)
-        job.failed.connect(self._context.messages.error)
-        self._context.state.set_metric(metric)
-        search_operations.rank(self._context)
-
 
 def _progress_of(preparation: Preparation) -> tuple[int, int, str, int]:
     return (
@@ -264,3 +257,13 @@ def _report_import(context: Context, source: Path, result: ImportResult, actions
         context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
     else:
         context.messages.info(what, notes, actions, topic=NEW_LIBRARY)
+
+
+def _select_metric(context: Context, library: Path, metric: str) -> None:
+    """Rank by ``metric`` from now on, also after the next preparation."""
+    if context.state.path != library:
+        return
+    job = context.jobs.run("", set_current_metric, library, metric, lane=Lane.READ, quiet=True)
+    job.failed.connect(context.messages.error)
+    context.state.set_metric(metric)
+    search_operations.rank(context)
