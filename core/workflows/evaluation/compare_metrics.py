@@ -162,8 +162,8 @@ def disagreements(
 ) -> Disagreements:
     """Every case as a query under both metrics, a seeded sample of ``most`` where there are more.
 
-    A search stands for its metric as its judgements refine it, without the feature groups it leaves out; its
-    examples and concepts speak of its own query and are left aside.
+    A search stands for its metric as all its judgements refine it, without the feature groups it leaves out. The
+    order that marks give to its own query, its examples and its concepts are left aside.
 
     Raises:
         BadArguments: no such metric.
