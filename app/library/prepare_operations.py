@@ -48,7 +48,7 @@ def import_and_prepare(
     offered beside the message about what was imported, and the one that replaces it.
     """
     job = context.jobs.run(
-        tr("Importing {name}", name=source.name),
+        tr("Preparing {name}", name=library.stem),
         import_workflow.import_and_prepare,
         source,
         library,

@@ -469,6 +469,8 @@ class LibraryPreparation:
             )
         elif not better:
             details.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
+        elif self.may_select:
+            details.insert(0, tr_lazy("Similar cases are ranked by {metric}.", metric=trained.name))
         self._settle(
             library,
             trained.name if better and enough else plain.name,

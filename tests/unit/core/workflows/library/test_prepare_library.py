@@ -106,7 +106,7 @@ def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch
 def test_nothing_is_trained_where_validation_prefers_the_plain_distance(imported, monkeypatch):
     library = imported()
     monkeypatch.setattr(
-        choose_learner._Part, "accuracy", lambda self, name, seed, reporter: float(name == "euclidean")
+        choose_learner._TrainingPart, "accuracy", lambda self, name, seed, reporter: float(name == "euclidean")
     )
     done = prepare_library(library)
     assert done.chosen == "euclidean"
@@ -159,7 +159,7 @@ def test_held_out_patients_are_neither_chosen_by_nor_trained_on(imported, monkey
 def test_a_cancelled_preparation_goes_on_where_it_ended(imported, monkeypatch):
     library = imported(n=240, telling=4.0)
     measured = []
-    accuracy = choose_learner._Part.accuracy
+    accuracy = choose_learner._TrainingPart.accuracy
 
     def counted(part, name, seed, reporter):
         if name == "lda" and "lda" not in measured:
@@ -175,7 +175,7 @@ def test_a_cancelled_preparation_goes_on_where_it_ended(imported, monkeypatch):
         trained.append(request.learner)
         return fit_and_score(opened, request, *arguments)
 
-    monkeypatch.setattr(choose_learner._Part, "accuracy", counted)
+    monkeypatch.setattr(choose_learner._TrainingPart, "accuracy", counted)
     monkeypatch.setattr(module, "fit_and_score", fitted)
     with pytest.raises(Cancelled):
         prepare_library(library)
@@ -196,14 +196,14 @@ def test_a_cancelled_preparation_goes_on_where_it_ended(imported, monkeypatch):
 def test_a_learner_that_fails_is_named_and_the_others_are_compared(imported, monkeypatch):
     monkeypatch.setattr(module, "SHORT_LIST", ("euclidean", "lda", "ccml"))
     library = imported(n=240, telling=4.0)
-    accuracy = choose_learner._Part.accuracy
+    accuracy = choose_learner._TrainingPart.accuracy
 
     def failing(part, name, seed, reporter):
         if name == "lda":
             raise BadInput("The scatter is singular.")
         return accuracy(part, name, seed, reporter)
 
-    monkeypatch.setattr(choose_learner._Part, "accuracy", failing)
+    monkeypatch.setattr(choose_learner._TrainingPart, "accuracy", failing)
     done = prepare_library(library)
     assert set(done.validation) == {"euclidean", "ccml"}
     assert "The scatter is singular." in done.refused["lda"]

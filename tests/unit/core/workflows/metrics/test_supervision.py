@@ -89,7 +89,7 @@ def test_comparisons_are_triplets(library):
     refine_metric.judge(library, asked, [comparison_judgement(asked, near, far)])
     card = train_metric(library, TrainRequest("boostmetric", "both", judgements="mine")).card
     assert card["constraints"]["judged"] == 1
-    with pytest.raises(BadInput, match="tells BDM anything"):
+    with pytest.raises(BadInput, match="that BDM can use"):
         train_metric(library, TrainRequest("bdm", "pairs", judgements="mine"))
 
 
