@@ -106,7 +106,9 @@ def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch
 def test_nothing_is_trained_where_validation_prefers_the_plain_distance(imported, monkeypatch):
     library = imported()
     monkeypatch.setattr(
-        choose_learner._TrainingPart, "accuracy", lambda self, name, seed, reporter: float(name == "euclidean")
+        choose_learner._TrainingPart,
+        "accuracy",
+        lambda self, name, seed, reporter: float(name == "euclidean"),
     )
     done = prepare_library(library)
     assert done.chosen == "euclidean"
