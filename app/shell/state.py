@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from semblance.core.errors import SemblanceError
-from semblance.core.searches.marks import NO_MARKS, Marks, marks_of
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
+    from semblance.core.searches.marks import Marks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
     from semblance.core.workflows.metrics.training_curve import CurvePoint
@@ -338,6 +338,8 @@ class State(QObject):
     @property
     def marks(self) -> Marks:
         """The cases marked as more and as less like the query."""
+        from semblance.core.searches.marks import NO_MARKS, marks_of
+
         if self.ranked_search is None or self.query is None:
             return NO_MARKS
         in_force = (entry.judgement for entry in self.ranked_search.entries if entry.undone is None)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from semblance.core.errors import BadArguments
+
 if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
 
@@ -42,3 +44,9 @@ class Query:
             Path(image) if image else None,
             Region.from_json(dict(region)) if region else None,
         )
+
+
+def check_one_query(query: Query) -> None:
+    """Raises BadArguments unless ``query`` is either a case or an image."""
+    if (query.case is None) == (query.image is None):
+        raise BadArguments("A search needs one query.", "Give either --case or --image.")

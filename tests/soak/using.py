@@ -175,7 +175,7 @@ def _compare_metrics(window: MainWindow) -> None:
     panel = window.panels.two_metrics
     panel.set_metrics("plain", "soaked")
     settle(window)
-    panel.ask_all()
+    panel.find_disagreements()
     settle(window)
     QTest.keyClick(panel, Qt.Key.Key_Escape)
     settle(window)

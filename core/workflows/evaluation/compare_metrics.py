@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from semblance.core.errors import BadArguments
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
-from semblance.core.searches.query import Query
+from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import Vote, estimate_from_neighbours, trained_on
@@ -136,8 +135,7 @@ def compare_metrics(
         BadArguments: no such metric, or not exactly one of case and image given.
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
-    if (query.case is None) == (query.image is None):
-        raise BadArguments("A search needs one query.", "Give either --case or --image.")
+    check_one_query(query)
     sides = []
     for one in (left, right):
         if isinstance(one, Search):

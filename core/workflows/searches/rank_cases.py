@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadInput
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
@@ -25,7 +25,7 @@ from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.contradictions import Contradiction, contradictions
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.marks import NO_MARKS, Marks, is_mark, marks_of
-from semblance.core.searches.query import Query
+from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -94,8 +94,7 @@ def rank_cases(
             the query.
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
-    if (search.query.case is None) == (search.query.image is None):
-        raise BadArguments("A search needs one query.", "Give either --case or --image.")
+    check_one_query(search.query)
     loaded = open_metric(library, search.metric, reporter, without=search.without)
     check_marks(loaded, search.query, marks)
     entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()

@@ -107,7 +107,7 @@ def test_a_failing_listener_silences_no_one(engine, caplog):
     second = engine.submit(work.counting, 3, listener=lambda kind, news: heard.append(kind))
     assert (first.result(), second.result()) == (3, 3)
     assert heard.count("partial") == 3
-    assert "news of a task were lost" in caplog.text
+    assert "a message of a task was lost" in caplog.text
 
 
 def test_cancelling_ends_a_running_task(engine, tmp_path):

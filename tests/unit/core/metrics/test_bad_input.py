@@ -32,7 +32,7 @@ SPOILT = {
         ([-1, 0, 1], "outside 0 to 23"),
         ([5, 5, 1], "twice"),
         ([5, 1, 1], "twice"),
-        ([0, 2, 1], "the other way round"),
+        ([0, 2, 1], "the opposite"),
     ],
 }
 

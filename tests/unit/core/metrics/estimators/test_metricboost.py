@@ -62,7 +62,7 @@ def test_what_it_cannot_learn_from_is_refused(settings, X, y, words):
     [
         ([[0, 1, 4]], "outside 0 to 3"),
         ([[-1, 1, 2]], "outside 0 to 3"),
-        ([[0, 1, 2], [0, 2, 1]], "the other way round"),
+        ([[0, 1, 2], [0, 2, 1]], "the opposite"),
         ([[0, 1, 1]], "names a case twice"),
         (np.empty((0, 3), dtype=np.int64), "no triplet"),
         ([[0.0, 1.0, 2.0]], "table of three rows"),
@@ -142,11 +142,11 @@ def test_forty_thousand_cases_are_refused_before_memory_is_taken():
 def test_cancelled_at_any_report_nothing_is_left(settings, given):
     X, y = problem(n=30, d=3)
     table = np.array([[i, (i + 3) % 30, (i + 1) % 30] for i in range(30)])
-    asked = Listener()
+    counting = Listener()
     extra = {"triplets": table} if given else {}
-    make_learner("metricboost", rounds=4, **settings).fit(X, y, reporter=asked, **extra)
-    assert asked.asked > 4
-    for moment in range(1, asked.asked + 1):
+    make_learner("metricboost", rounds=4, **settings).fit(X, y, reporter=counting, **extra)
+    assert counting.cancel_checks > 4
+    for moment in range(1, counting.cancel_checks + 1):
         learner = make_learner("metricboost", rounds=4, **settings)
         before = dict(vars(learner))
         with pytest.raises(Cancelled):

@@ -76,7 +76,7 @@ def test_every_real_header_is_listed(data):
         top = {line.tag for line in table.lines if line.depth == 0 and not line.tag.startswith("0002")}
         tags = {f"{tag.group:04X},{tag.element:04X}" for tag in list(dataset.keys()) if tag.group != 0x7FE0}
         assert top == tags
-        names = {line.telling for line in table.lines if line.name == "Patient's Name"}
+        names = {line.identifying for line in table.lines if line.name == "Patient's Name"}
         assert names <= {True}
         checked += 1
     assert checked > 100

@@ -23,10 +23,10 @@ def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
     monkeypatch.setattr(duplicate_finder, "_prints", lambda places: {at: marks[at] for at in places})
     places, coordinates = np.arange(CASES), rng.normal(size=(CASES, 3))
     coordinates[180] = coordinates[150]
-    own = duplicate_finder.folded(places, coordinates, 0.1)
+    own = duplicate_finder.representatives(places, coordinates, 0.1)
     assert own == [150 if at == 180 else at for at in range(CASES)]
     findings[180] = "benign"
-    assert duplicate_finder.folded(places, coordinates, 0.1) == list(range(CASES))
+    assert duplicate_finder.representatives(places, coordinates, 0.1) == list(range(CASES))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -64,4 +64,4 @@ def test_it_is_what_a_plain_loop_over_all_pairs_gives(seed, monkeypatch):
             ):
                 own[b] = a
     assert own != list(range(40))
-    assert duplicate_finder.folded(places, coordinates, 0.5) == own
+    assert duplicate_finder.representatives(places, coordinates, 0.5) == own
