@@ -119,7 +119,7 @@ class _PreparationView(QObject):
         #: What the window shows, and what it is to show once the library was read again.
         self._shown: Preparation | None = None
         self._next: Preparation | None = None
-        self._is_reading = False
+        self._is_reading = self._is_finished = False
         self._was_opened = context.state.path == path
         context.state.on_change(Change.QUERY, self, self._measure_query)
         job.cancelled.connect(self.report_cancelled)
@@ -145,7 +145,7 @@ class _PreparationView(QObject):
             if self._is_open:
                 library_operations.renew(self._context)
             return
-        self._next = preparation
+        self._next, self._is_finished = preparation, True
         self._read()
         plain = preparation.metrics[0].name if preparation.metrics else ""
         actions: list[Action] = []
@@ -196,7 +196,8 @@ class _PreparationView(QObject):
             state.set_metric(preparation.current)
         if state.query is None and len(state.columns):
             search_operations.submit_query(self._context, Query(case=state.columns.ids[0]))
-        elif state.metric is not None and state.metric.name == preparation.current:
+        elif state.metric is not None and (self._is_finished or state.metric.name == preparation.current):
+            # At the end the new cases are measured for the metric in use too, whichever it is.
             search_operations.rank(self._context)
 
     def _measure_query(self) -> None:

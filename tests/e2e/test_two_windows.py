@@ -98,7 +98,12 @@ def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
     assert [window.quit() for window in (first, second)] == [0, 0]
     with open_library(library) as opened:
         assert len(opened.catalogue.all_cases()) == 24 + 3 + 4
-        assert {metric.name for metric in opened.metrics()} == {"plain", "by the first", "by the second"}
+        assert {metric.name for metric in opened.metrics()} == {
+            "plain",
+            "by the first",
+            "by the second",
+            "encoder + Euclidean",
+        }
     ledger = open_metric(library, "plain").ledger(state["ledger"])
     assert len(ledger.in_force) == 10
     close_library()

@@ -84,7 +84,7 @@ def _window_state(window: MainWindow) -> dict[str, Any]:
         "ledger": state.ledger,
         "ranked": len(state.ranking.ranked) if state.ranking else 0,
         "messages": [
-            [message.level, message.command, message.hint] for message in window.context.messages.history
+            [message.level, message.what, message.hint] for message in window.context.messages.history
         ],
     }
 

@@ -200,7 +200,7 @@ def test_a_click_right_before_the_end_is_kept(library):
 
 def test_clicks_while_it_trains_and_imports(tmp_path, library):
     from semblance.app.library.prepare_operations import import_and_prepare
-    from semblance.app.metrics import extract_features, train_metric
+    from semblance.app.metrics import train_metric
 
     arriving = striped_folder(tmp_path / "more", n=6, seed=5)
     with open_window(library) as window:
@@ -212,9 +212,6 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         wait_for(window, lambda: window.state.metric.name == "other" and len(window.state.columns) > 40)
         assert in_force(window) == [JudgementKind.ALIKE, JudgementKind.ALIKE]
         wait_for(window, lambda: any("6 added" in one.hint for one in window.context.messages.history))
-        before = window.state.ranking.compared
-        extract_features.extract(window.context, "colour_edge_texture")
-        wait_for(window, lambda: window.state.ranking and window.state.ranking.compared == before + 6)
 
 
 def test_gliding_can_be_turned_off(library):
