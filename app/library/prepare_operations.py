@@ -121,6 +121,7 @@ class _PreparationView(QObject):
         self._next: Preparation | None = None
         self._is_reading = self._is_finished = False
         self._was_opened = context.state.path == path
+        self._is_new = not self._was_opened
         context.state.on_change(Change.QUERY, self, self._measure_query)
         job.cancelled.connect(self.report_cancelled)
         job.ended.connect(self._end)
@@ -191,8 +192,9 @@ class _PreparationView(QObject):
         state = self._context.state
         before = self._shown.current if self._shown else ""
         self._shown = preparation
-        # A metric that a person chose meanwhile stays.
-        if preparation.current and (state.metric is None or before in ("", state.metric.name)):
+        # A metric that a person chose or trained meanwhile stays. In a new library there is none before.
+        is_automatic = state.metric is None or state.metric.name == before or (self._is_new and not before)
+        if preparation.current and is_automatic:
             state.set_metric(preparation.current)
         if state.query is None and len(state.columns):
             search_operations.submit_query(self._context, Query(case=state.columns.ids[0]))
