@@ -130,8 +130,8 @@ def test_cancelled_at_any_report_it_is_as_before(name, settings):
     make(name, settings).fit(X, y, reporter=listener)
     learner = make(name, settings).fit(*imaged("many findings"))
     before = dict(vars(learner))
-    assert listener.asked > 10
-    for moment in np.unique(np.linspace(1, listener.asked, 8).round().astype(int)):
+    assert listener.cancel_checks > 10
+    for moment in np.unique(np.linspace(1, listener.cancel_checks, 8).round().astype(int)):
         with pytest.raises(Cancelled):
             learner.fit(X, y, reporter=Listener(cancel_at=moment))
         assert vars(learner).keys() == before.keys()
