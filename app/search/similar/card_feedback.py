@@ -21,6 +21,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.marks import is_mark
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
@@ -138,17 +139,13 @@ class CardFeedback(QObject):
             a is b for a, b in zip(self._saved_cache[0], key, strict=True)
         ):
             return self._saved_cache[1]
-        query = search.query
-        name = query.case if query.case is not None else str(query.image)
-        region = None if query.region is None else query.region.to_json()
         out: dict[int, tuple[int, int]] = {}
         for entry in ranked_search.entries:
             judgement = entry.judgement
-            mark = _MARKS.get(judgement.kind)
-            if mark and entry.undone is None and judgement.query == name and judgement.region == region:
+            if entry.undone is None and is_mark(judgement, search.query):
                 index = columns.index_of_id(judgement.case)
                 if index >= 0:
-                    out[int(columns.case_row[index])] = (mark, entry.id)
+                    out[int(columns.case_row[index])] = (_MARKS[judgement.kind], entry.id)
         self._saved_cache = (key, out)
         return out
 
