@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
@@ -170,10 +168,11 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
 
 
 def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
-    """Whether the metric was trained on the query, a copy of it or a case of its patient."""
-    known = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
-    if embedded.row is not None:
-        known.append(np.array([embedded.row]))
-    if any(row in loaded.trained_rows for places in known for row in loaded.rows[places].tolist()):
+    """Whether the metric was trained on the query, a case of its lesion or a case of its patient."""
+    own = embedded.copies_among(loaded.keys)
+    for places in (embedded.same_patient, embedded.row):
+        if places is not None:
+            own[places] = True
+    if any(row in loaded.trained_rows for row in loaded.rows[own].tolist()):
         return True
     return bool(embedded.patient) and embedded.patient in loaded.trained_patients
