@@ -108,7 +108,7 @@ def test_an_estimate_says_from_whom_it_is(capsys):
     assert "trained on this query or its patient" in output
 
 
-def test_a_bad_match_is_said(capsys):
+def test_a_bad_match_is_reported(capsys):
     show_cases(
         ranking(no_good_match=True, vote={**ranking()["vote"], "counts": {"benign": 7, "malignant": 3}})
     )
