@@ -106,7 +106,7 @@ def test_an_estimate_says_from_whom_it_is(capsys):
     assert "estimate for benign: 0.71 (0.49–0.87), from held-out patients; support, not a diagnosis" in output
 
 
-def test_a_bad_match_is_said(capsys):
+def test_a_bad_match_is_reported(capsys):
     show_cases(
         ranking(no_good_match=True, vote={**ranking()["vote"], "counts": {"benign": 7, "malignant": 3}})
     )

@@ -56,7 +56,7 @@ def words(file) -> str:
     return " ".join(" ".join(page.extract_text() for page in pypdf.PdfReader(file).pages).split())
 
 
-def test_judgements_and_what_else_decided_the_ranking_are_told(table, tmp_path):
+def test_judgements_and_ranking_settings_are_reported(table, tmp_path):
     search = search_of(like=(Query(case="t/c5"),))
     refine_metric.judge(
         table,
@@ -160,7 +160,7 @@ def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path)
     assert reopen_report(images, document).query == search.query
 
 
-def test_what_cannot_be_reopened_is_told(table, images, tmp_path):
+def test_what_cannot_be_reopened_is_reported(table, images, tmp_path):
     out = write_search_report(table, search_of(), tmp_path / "r.json")
     with pytest.raises(BadInput, match="was not made from"):
         reopen_report(images, out)
@@ -182,7 +182,7 @@ def test_what_cannot_be_reopened_is_told(table, images, tmp_path):
         reopen_report(table, tmp_path / "gone.json")
 
 
-def test_a_metric_or_case_that_is_gone_is_told(table, tmp_path):
+def test_a_metric_or_case_that_is_missing_is_reported(table, tmp_path):
     out = write_search_report(table, search_of(), tmp_path / "r.json")
     with Library.open(table) as opened, opened.catalogue.transaction() as connection:
         connection.exec_driver_sql("UPDATE cases SET case_id='t/moved' WHERE case_id='t/c0'")

@@ -115,7 +115,7 @@ def test_few_held_out_cases_give_counts_only(tmp_path):
     assert vote.why_not == NOT_CALIBRATED
 
 
-def test_unknown_patients_are_told(tmp_path):
+def test_unknown_patients_are_reported(tmp_path):
     library = table_library(tmp_path, n=200, patients=False, metrics=(PLAIN,))
     assert (
         nearest_cases(library, "plain", Query("t/c0")).vote.measured_on == "held-out cases, unknown patients"
@@ -281,7 +281,7 @@ def names(cases) -> list[str]:
     return [case.case_id.rpartition("/")[2] for case in cases]
 
 
-def test_a_image_saved_anew_is_folded_and_can_be_seen(made):
+def test_a_resaved_image_is_grouped_and_can_be_expanded(made):
     folded = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30)
     plain = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30, group_duplicates=False)
     twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
@@ -312,11 +312,11 @@ def test_a_copy_that_contradicts_is_not_folded(made):
     assert {"p004.png", "p004 contradicts.jpg"} <= set(shown)
 
 
-def test_folding_leaves_as_many_as_were_asked_for(made):
+def test_grouping_leaves_as_many_as_requested(made):
     assert len(nearest_cases(made, "plain", Query("images/level/p001.png"), k=12).ranked) == 12
 
 
-def test_exact_copies_can_be_seen_too(made, tmp_path):
+def test_exact_copies_can_be_shown_too(made, tmp_path):
     library = table_library(tmp_path, n=60, metrics=(PLAIN,))
     folder = tmp_path / "more"
     folder.mkdir()
@@ -336,7 +336,7 @@ def test_exact_copies_can_be_seen_too(made, tmp_path):
 # Warnings
 
 
-def test_a_whole_image_asked_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
+def test_a_whole_image_query_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
     asked = tmp_path / "asked.png"
     with Image.open(made.parent / "images" / "level" / "p001.png") as image:
         image.save(asked)
