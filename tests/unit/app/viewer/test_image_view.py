@@ -149,7 +149,7 @@ def test_words_can_be_hidden(view):
     assert view.grab().toImage() != with_words
 
 
-def test_sizes_are_told_in_millimetres_where_spacing_is_known(view):
+def test_sizes_are_in_millimetres_where_spacing_is_known(view):
     assert view.size_text == ""
     view.show_image(random_image(spacing=(0.1, 0.2)))
     assert view.size_text == "51.2 × 25.6 mm"

@@ -91,7 +91,7 @@ def test_a_column_of_words_is_an_attribute():
     assert found.attributes == {"site": ["left", "right", "3"]}
 
 
-def test_a_column_without_values_is_left_out_and_told():
+def test_a_column_without_values_is_left_out_and_reported():
     found = table("a,b,label,\n1,,x,\n2,nan,y,\n")
     assert found.columns == ("a",)
     assert found.left_out == [("b", "the column contains no value")]
