@@ -276,9 +276,7 @@ class ImageView(QWidget):
         self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self.pointer.move(
-            event.position(), fine=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        )
+        self.pointer.move(event.position(), fine=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
         self._update_pixel_under_mouse(event.position())
         if self.pointer.busy or self.tool in (tools.BRUSH, tools.RULER):
             self.update()
