@@ -60,7 +60,9 @@ class TrainingBar(QFrame):
             self.hide()
             return
         if ranking.without_patient:
-            self._text.setText(tr("Ranked by {metric}, trained again without this patient", metric=ranking.metric))
+            self._text.setText(
+                tr("Ranked by {metric}, trained again without this patient", metric=ranking.metric)
+            )
             self._text.set_tip(
                 tr("The scores of the metric were measured on the metric trained with this patient.")
             )
