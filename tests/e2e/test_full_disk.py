@@ -30,7 +30,7 @@ def harness(tmp_path_factory):
 
 @pytest.mark.parametrize("disk", ["0", "60000", READ_ONLY])
 @pytest.mark.parametrize("phase", PHASES)
-def test_it_is_told_and_nothing_is_lost(harness, phase, disk):
+def test_it_is_reported_and_nothing_is_lost(harness, phase, disk):
     made, child = harness
     outcome = made.try_disk(child, phase, disk)
     if outcome is None:

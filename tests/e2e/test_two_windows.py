@@ -132,7 +132,7 @@ def test_a_library_one_closed_is_let_go_of_and_goes_on_in_the_other(library, sta
     assert errors(state) == []
 
 
-def test_a_library_removed_under_a_window_is_told_in_words(made, library, tmp_path, start):
+def test_a_library_removed_under_a_window_is_reported_as_a_sentence(made, library, tmp_path, start):
     kept = tmp_path / "Kept.semblance"
     shutil.copytree(library, kept)
     window = start()

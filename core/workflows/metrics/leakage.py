@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data_sources import unit_names
 from semblance.core.evaluation.splits import Rows, patient_codes
+from semblance.core.metrics.registry import learner_class
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.metrics.metric import Metric
 
 Ids = npt.NDArray[np.int64]
 
@@ -45,10 +48,31 @@ class IdentityIndex:
         out: Ids = self.ids[~np.isin(self._codes, self._codes[excluded])]
         return out
 
+    def same_unit(self, rows: npt.ArrayLike) -> Ids:
+        """(s,) ids of all cases that are of one patient, one lesion or one image with any of the ids ``rows`` (n,)."""
+        codes = self._codes[np.isin(self.ids, np.asarray(rows, dtype=np.int64))]
+        out: Ids = self.ids[np.isin(self._codes, codes)]
+        return out
+
     def codes(self, rows: npt.ArrayLike) -> Rows:
         """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient, one lesion or one image."""
         found: Rows = self._codes[np.searchsorted(self.ids, rows)]
         return found
+
+
+def is_supervised(metric: Metric) -> bool:
+    """Whether ``metric`` was fitted to findings or judgements of its training cases, so that it may remember them.
+
+    A metric whose learner and steps saw numbers alone (the plain distance after PCA) does not know what its
+    training cases turned out to be.
+    """
+    if any(step.uses_findings for step in metric.steps):
+        return True
+    try:
+        return bool(learner_class(metric.card.learner).accepts)
+    except BadArguments:
+        # Refined by judgements, or by a learner that this version does not know.
+        return True
 
 
 def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:

@@ -49,7 +49,7 @@ def test_pairs_overrule_what_was_there_in_both_directions():
     assert count_pairs(similarity) == {"similar": 1, "dissimilar": 2}
 
 
-def test_the_last_word_on_a_pair_counts_and_none_is_kept_that_findings_say_too():
+def test_the_last_judgement_of_a_pair_counts_unless_findings_agree():
     similarity = from_findings(["a", "b", "a", ""]).with_similar(np.array([[0, 1], [0, 2], [2, 3]]))
     assert similarity.changed.tolist() == [[0, 1, 1], [2, 3, 1]]
     again = similarity.with_pairs(np.array([[1, 0, -1], [3, 2, -1]]))
@@ -116,7 +116,7 @@ def test_visual_pairs_of_blocks_equal_those_of_all_at_once(monkeypatch):
     assert (visual_neighbour_pairs(X, 5) == whole).all()
 
 
-def test_looking_for_visual_pairs_is_reported_and_can_be_cancelled(monkeypatch):
+def test_the_search_for_visual_pairs_reports_progress_and_can_be_cancelled(monkeypatch):
     class Impatient(Reporter):
         def __init__(self):
             self.heard = []

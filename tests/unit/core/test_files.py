@@ -151,5 +151,5 @@ def test_nothing_else_replaces_a_file():
 @pytest.mark.parametrize(
     "line", ["part.replace(file)", "os.replace(a, b)", "shutil.move(a, b)", "a.rename(b)"]
 )
-def test_it_is_seen_where_something_does(line):
+def test_a_call_that_replaces_a_file_is_found(line):
     assert replacements(ast.parse(line)) == [1]

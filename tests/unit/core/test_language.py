@@ -138,7 +138,7 @@ def test_names_of_others_are_never_translated_unless_they_are_called_ours(german
     assert translate(as_lazy("Open")) == tr_name("Open") == "Öffnen"
 
 
-def test_errors_are_said_in_english_and_shown_otherwise(german):
+def test_errors_are_raised_in_english_and_shown_translated(german):
     error = pickle.loads(pickle.dumps(BadInput(tr_lazy_n("{n} case", "{n} cases", 3), "Open")))
     assert (str(error), translate(error.message), translate(error.hint)) == (
         "3 cases Open",
@@ -275,6 +275,6 @@ def test_an_update_keeps_translations_and_proposes_those_of_reworded_texts(monke
     assert catalogue["Open the library…"].string == "Bibliothek öffnen"
 
 
-def test_what_is_called_by_a_number_is_counted_so_that_both_are_told_apart():
+def test_numbered_names_are_counted_so_that_both_differ():
     assert language.count_label(7, "malignant") == "7 malignant"
     assert language.count_label(10, "2") == "10 × 2"

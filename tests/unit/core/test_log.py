@@ -130,7 +130,7 @@ def test_the_level_is_chosen_by_the_environment(tmp_path, monkeypatch):
     assert not (tmp_path / "other").exists()
 
 
-def test_old_files_are_kept_and_older_ones_go(folder, monkeypatch):
+def test_old_files_stay_and_older_ones_are_deleted(folder, monkeypatch):
     monkeypatch.setattr(log, "MAX_BYTES", 200)
     for number in range(60):
         log.logger.info("line %d", number)

@@ -55,14 +55,14 @@ def test_a_hole_that_one_list_knows_is_a_hole(audit):
     assert lines[0] == "pillow 13.0.0: GHSA-2, PYSEC-1"
 
 
-def test_every_pin_is_asked_about(audit):
+def test_every_pin_is_looked_up(audit):
     text = (TOP / "packaging" / "constraints.txt").read_text(encoding="utf-8")
     pins = {line.partition("==")[0].lower().replace("_", "-") for line in text.splitlines() if "==" in line}
     assert set(audit.pinned_versions()) == pins
     assert audit.pinned_versions()["torch"] == "2.13.0"
 
 
-def test_no_answer_is_told_apart_from_an_answer(audit, monkeypatch, tmp_path):
+def test_no_answer_is_distinguished_from_an_answer(audit, monkeypatch, tmp_path):
     class Told:
         stdout, stderr = "", "Connection refused"
 

@@ -108,7 +108,7 @@ def test_a_library_named_alone_is_opened_in_the_window(tmp_path, monkeypatch):
     assert opened == [tmp_path / "lib.semblance", None, tmp_path]
 
 
-def test_without_a_display_it_is_said_in_words(tmp_path, monkeypatch, capsys):
+def test_a_missing_display_is_reported(tmp_path, monkeypatch, capsys):
     for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
@@ -117,7 +117,7 @@ def test_without_a_display_it_is_said_in_words(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("There is no display to open the window on. Start it in")
 
 
-def test_what_the_system_opens_while_the_program_runs_is_told(qapp):
+def test_a_file_opened_by_the_system_is_emitted(qapp):
     """In a process of its own: there is one application in each."""
     code = (
         "from PySide6.QtCore import QUrl\n"
@@ -207,7 +207,7 @@ def test_the_spec_runs_on_every_system_and_names_what_is_there(spec, system, mon
         assert (tmp_path / icon).is_file()
 
 
-def test_macos_is_told_of_icon_version_and_folders(spec, monkeypatch):
+def test_macos_gets_icon_version_and_folders(spec, monkeypatch):
     bundle = spec("darwin")["BUNDLE"][1]
     monkeypatch.undo()
     assert bundle["version"] == importlib.metadata.version("semblance")
@@ -216,7 +216,7 @@ def test_macos_is_told_of_icon_version_and_folders(spec, monkeypatch):
     assert plist["CFBundleDocumentTypes"][0]["LSItemContentTypes"] == ["public.folder"]
 
 
-def test_windows_is_told_of_the_version():
+def test_windows_gets_the_version():
     made: list[tuple[str, tuple, dict]] = []
 
     def kind(name: str):
@@ -272,7 +272,7 @@ def test_the_menu_entry_names_the_unpacked_folder_whatever_it_is_called(tmp_path
         ("semblance experiment run --protocol on", ["online"]),
     ],
 )
-def test_a_shell_is_told_how_a_line_can_go_on(tmp_path, line, offered):
+def test_a_shell_gets_the_completions_of_a_line(tmp_path, line, offered):
     asked = subprocess.run(
         [sys.executable, "-m", "semblance.app"],
         cwd=TOP,

@@ -23,7 +23,7 @@ def test_every_way_to_the_user_folders_leads_into_the_private_home(private_home)
     assert Path(settings.fileName()).exists()
 
 
-def test_settings_of_another_test_are_not_seen(private_home):
+def test_settings_of_another_test_are_not_visible(private_home):
     assert QSettings("Semblance", "Semblance").value("seen") is None
 
 

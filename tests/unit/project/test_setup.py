@@ -60,7 +60,7 @@ def test_every_needed_package_is_pinned_to_what_is_installed():
     assert {name: pinned_versions.get(name) for name in installed} == installed
 
 
-def test_nothing_is_asked_of_a_system_that_has_everything(bootstrap, monkeypatch):
+def test_a_complete_system_needs_no_rights(bootstrap, monkeypatch):
     monkeypatch.setattr(bootstrap, "missing_packages", list)
     monkeypatch.setattr(bootstrap, "root_prefix", lambda: pytest.fail("asked for rights"))
     bootstrap.ensure_system_packages()
@@ -115,7 +115,9 @@ def test_an_environment_that_is_missing_broken_or_moved_is_made_anew(bootstrap):
     ("said", "status"),
     [("WARNING: Retrying after connection broken by 'NewConnectionError'", 75), ("ERROR: No space left", 1)],
 )
-def test_only_a_refusing_network_is_told_apart_and_only_for_the_extra(bootstrap, monkeypatch, said, status):
+def test_only_a_refusing_network_is_distinguished_and_only_for_the_extra(
+    bootstrap, monkeypatch, said, status
+):
     python = bootstrap.DEEP_VENV / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\ncase "$*" in *install*) echo "{said}"; exit 1;; esac\n', encoding="utf-8")

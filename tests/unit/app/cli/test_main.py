@@ -346,7 +346,7 @@ def test_an_encoder_of_ones_own_is_named_by_its_files(run_command, tmp_path):
     assert "its parameters: model, settings" in err
 
 
-def test_a_source_without_one_usable_file_is_told_after_its_list(run_command, tmp_path):
+def test_a_source_without_one_usable_file_is_reported_after_its_list(run_command, tmp_path):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "a.png").write_bytes(b"")
     (tmp_path / "bad" / "b.png").write_bytes(b"x" * 99)
@@ -357,7 +357,7 @@ def test_a_source_without_one_usable_file_is_told_after_its_list(run_command, tm
     assert run_command("info", tmp_path / "lib")[0] == 0
 
 
-def test_features_nothing_gave_are_told(run_command, tmp_path):
+def test_an_extraction_without_any_result_is_reported(run_command, tmp_path):
     images = striped_folder(tmp_path / "images", n=4)
     assert run_command("import", images, "--library", tmp_path / "lib")[0] == 0
     shutil.rmtree(images)
@@ -369,7 +369,7 @@ def test_features_nothing_gave_are_told(run_command, tmp_path):
     assert err.count("\n") == 1
 
 
-def test_a_defect_shows_no_traceback_unless_asked(run_command, library, monkeypatch):
+def test_a_defect_shows_no_traceback_by_default(run_command, library, monkeypatch):
     def fail(*args: object) -> None:
         raise ZeroDivisionError("a defect")
 

@@ -35,7 +35,7 @@ def test_no_two_commands_share(what):
     assert [value for value, n in counts.items() if n > 1] == []
 
 
-def test_shortcuts_are_keys_qt_knows_and_none_is_said_twice(qapp):
+def test_shortcuts_are_keys_qt_knows_and_none_is_listed_twice(qapp):
     keys = [QKeySequence(command.shortcut).toString() for command in COMMANDS if command.shortcut]
     assert all(keys)
     assert len(set(keys)) == len(keys)

@@ -55,7 +55,7 @@ def test_the_category_finds_as_well() -> None:
     assert texts(entries, "edit") == ["Edit presets", "Find a case"]
 
 
-def test_found_letters_are_told() -> None:
+def test_found_letters_are_reported() -> None:
     [match] = matches([entry("Extract")], "TR")
     assert match.letters == {2, 3}
 

@@ -64,7 +64,7 @@ def test_an_error_keeps_its_words(jobs: Jobs, qtbot: QtBot) -> None:
     assert (error.message, error.hint) == ("It cannot be.", "Do something else.")
 
 
-def test_a_defect_is_told_with_its_details(jobs: Jobs, qtbot: QtBot) -> None:
+def test_a_defect_is_reported_with_its_details(jobs: Jobs, qtbot: QtBot) -> None:
     job = jobs.run("Breaking", break_down)
     with qtbot.waitSignal(job.failed, timeout=20_000) as failed:
         pass
@@ -175,7 +175,7 @@ print("alive")
 """
 
 
-def test_a_job_may_go_while_its_news_are_being_told() -> None:
+def test_a_job_may_be_removed_while_its_signals_are_delivered() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", NEWS_WITHOUT_END], capture_output=True, text=True, check=False
     )

@@ -17,7 +17,7 @@ class Owner:
         return "built"
 
 
-def test_a_part_is_built_once_and_only_when_it_is_asked_for():
+def test_a_part_is_built_once_and_only_on_request():
     owner, other = Owner(), Owner()
     assert Owner.part.built(owner) is None
     assert owner.made == []

@@ -73,7 +73,7 @@ def looks(page: QWidget) -> set[tuple[str, int]]:
     }
 
 
-def test_what_is_seen_has_the_new_look_at_once_and_the_rest_soon(qtbot, qapp, pages, counts):
+def test_visible_widgets_are_restyled_at_once_and_the_rest_soon(qtbot, qapp, pages, counts):
     seen, hidden = pages.widget(0), pages.widget(1)
     counts.clear()
     set_theme(qapp, "light", 2.0)
@@ -97,7 +97,7 @@ def test_what_is_shown_meanwhile_comes_first(qapp, pages):
     assert looks(pages.widget(1)) == {(LIGHT.third, round(11 * 1.5))}
 
 
-def test_it_is_told_again_when_hidden_widgets_wear_it_too(qtbot, qapp, pages):
+def test_the_change_is_emitted_again_once_hidden_widgets_are_styled(qtbot, qapp, pages):
     told: list[bool] = []
 
     def note() -> None:

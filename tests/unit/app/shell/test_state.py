@@ -67,7 +67,7 @@ def test_nothing_of_a_library_outlives_it(state):
     assert state.available == set()
 
 
-def test_a_newer_snapshot_keeps_what_is_asked_and_chosen(state, heard):
+def test_a_newer_snapshot_keeps_the_query_and_the_selection(state, heard):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_query(Query(case="c000"))
     state.set_ranked_search(unrefined_search(RANKING))
@@ -79,7 +79,7 @@ def test_a_newer_snapshot_keeps_what_is_asked_and_chosen(state, heard):
     assert heard == ["cases", "metric"]
 
 
-def test_a_metric_that_is_gone_makes_room_for_another(state):
+def test_a_deleted_metric_is_replaced_by_another(state):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.renew_library(snapshot(metric("old", 0.6)))
     assert state.metric.name == "old"
@@ -120,12 +120,12 @@ def test_what_commands_need_follows_what_is_there(state):
     assert "training" not in state.available
 
 
-def test_a_library_for_looking_only_allows_no_change(state):
+def test_a_read_only_library_allows_no_change(state):
     state.set_library(snapshot(metric("good", 0.9), writable=False))
     assert state.available == {"library", "metric", "scores"}
 
 
-def test_what_is_shown_can_be_kept_and_comes_back(state):
+def test_the_shown_ranking_can_be_saved_and_reopened(state):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_metric("old")
     state.set_query(Query(image=Path("outside.png"), region=PART))
@@ -140,7 +140,7 @@ def test_what_is_shown_can_be_kept_and_comes_back(state):
     assert state.metric.name == "old"
 
 
-def test_a_kept_search_whose_metric_is_gone_is_asked_by_another(state):
+def test_a_saved_search_without_its_metric_uses_another(state):
     state.set_library(snapshot(metric("good", 0.9)))
     state.restore_search(Search("gone", Query(case="c000"), "mine"))
     assert state.search == Search("good", Query(case="c000"), "mine")
@@ -167,7 +167,7 @@ def test_examples_belong_to_their_query_but_judgements_to_the_search(state):
     assert state.ledger == ledger
 
 
-def test_only_what_is_different_is_told(state, heard):
+def test_only_differences_are_reported(state, heard):
     state.change_search(strength=0.5)
     state.change_search(strength=0.5)
     assert heard == ["search"]

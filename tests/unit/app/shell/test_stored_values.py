@@ -37,7 +37,7 @@ def test_nobody_waits_for_the_disk(store, monkeypatch):
     assert "other%203=3\n" in text
 
 
-def test_what_is_put_during_a_writing_is_written_without_being_asked(store, qtbot):
+def test_a_value_set_during_a_write_is_written_next(store, qtbot):
     kept, file = StoredValues(store), Path(store.fileName())
     kept.put("one", "1")
     kept.put("two", "2")
@@ -52,7 +52,7 @@ def test_all_who_ask_have_the_same(store):
     kept.wait()
 
 
-def test_what_another_program_wrote_is_seen_after_the_next_writing(store):
+def test_values_of_another_program_are_read_after_the_next_write(store):
     kept, other = StoredValues(store), StoredValues(store)
     other.put("recent", "theirs")
     other.wait()

@@ -30,7 +30,7 @@ def test_a_drawn_rectangle_is_in_image_pixels(qtbot, notches):
     assert view.region.region == signal.args[0]
 
 
-def test_a_rectangle_is_told_once_when_the_button_comes_up(view):
+def test_a_rectangle_is_emitted_once_on_release(view):
     signal = []
     view.region.changed.connect(signal.append)
     view.set_tool(RECTANGLE)
@@ -141,7 +141,7 @@ def test_arrows_move_and_resize(view, qtbot, key, held, expected):
     assert signal.args == [expected]
 
 
-def test_a_held_arrow_is_told_once(view):
+def test_a_held_arrow_emits_one_change(view):
     signal = []
     view.region.changed.connect(signal.append)
     view.show_region(Region(40, 40, 80, 60))
@@ -221,7 +221,7 @@ def test_the_region_takes_its_keys_before_the_windows_shortcuts(view):
 # Drawing by keys alone
 
 
-def test_enter_draws_in_the_middle_of_what_is_seen(view):
+def test_enter_draws_in_the_middle_of_the_visible_part(view):
     view.set_tool(RECTANGLE)
     for _ in range(4):
         QTest.keyClick(view, Qt.Key.Key_Plus)

@@ -130,7 +130,7 @@ def test_the_wheel_and_keys_go_through_a_plane(both, jobs):
     assert views.views[2].cross == (39.5, 6.5)
 
 
-def test_going_through_the_slices_moves_the_cross_without_cutting_anew(both, jobs):
+def test_scrolling_moves_the_cross_without_cutting_anew(both, jobs):
     pane, views = both
     pane.slices.go_to_slice(1)
     assert views.voxel == (1, 20, 25)
@@ -160,7 +160,7 @@ def test_many_wishes_while_one_is_under_way_are_one(both, jobs):
     assert views.views[2].slice_text == "Column 9 of 50"
 
 
-def test_off_gives_the_room_and_the_cross_back(both, jobs):
+def test_off_restores_the_space_and_the_cross(both, jobs):
     pane, views = both
     views.set_shown(False)
     assert not views.isVisible()

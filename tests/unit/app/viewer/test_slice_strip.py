@@ -42,12 +42,12 @@ def grey(strip, number, at=0.5):
     return image.pixelColor(cell.center().x(), round(cell.top() + at * cell.height())).red()
 
 
-def test_as_many_slices_as_there_is_room_for_the_ends_included(strip):
+def test_as_many_slices_as_fit_with_the_ends_included(strip):
     assert strip.shown == [0, 25, 50, 75, 100]
     assert sorted(strip._renderers) == strip.shown
 
 
-def test_more_room_shows_more_and_reads_only_those(strip, jobs):
+def test_more_space_shows_more_and_reads_only_those(strip, jobs):
     strip.resize(strip.width(), 2 * MARGIN + 9 * CELL + 8 * GAP)
     strip._resize_timer.timeout.emit()
     jobs.run_pending()

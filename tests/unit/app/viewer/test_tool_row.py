@@ -24,13 +24,13 @@ def shown(row) -> list[str]:
     return [name for name, button in row.tools.items() if button.isVisible()]
 
 
-def test_with_room_every_tool_has_its_button(row):
+def test_with_enough_width_every_tool_has_its_button(row):
     assert shown(row) == [tool.name for tool in tools.ALL]
     assert not row.more.isVisible()
     assert row.sizeHint().width() <= row.layout().sizeHint().width()
 
 
-def test_without_room_the_last_tools_stand_in_a_menu(row):
+def test_without_enough_width_the_last_tools_are_in_a_menu(row):
     told = []
     row.tool_requested.connect(told.append)
     row.resize(row.minimumSizeHint())

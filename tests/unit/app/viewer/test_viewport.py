@@ -58,7 +58,7 @@ def test_zoom_ends_at_the_whole_image_and_at_large_squares():
     assert near == view
 
 
-def test_a_small_image_can_be_seen_in_its_own_size():
+def test_a_small_image_can_be_viewed_in_its_own_size():
     view = fitted(64, 64, 320, 320)
     assert view.zoom == 5
     for _ in range(20):
@@ -88,7 +88,7 @@ ORIENTATIONS = [Orientation(turns, mirrored) for turns in range(4) for mirrored 
 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS, ids=str)
-def test_a_image_held_otherwise_is_read_where_it_is_seen(orientation):
+def test_points_of_a_rotated_image_are_read_where_they_are_displayed(orientation):
     view = (
         Viewport(200, 100, aspect=1.5)
         .resized(300, 280)

@@ -112,7 +112,7 @@ def test_papers_defaults_are_one_click_away(qtbot, form: ParameterForm) -> None:
     assert not link.isEnabled()
 
 
-def test_many_values_are_told_once(qtbot, form: ParameterForm) -> None:
+def test_many_changed_values_emit_one_signal(qtbot, form: ParameterForm) -> None:
     told = []
     form.valuesChanged.connect(lambda: told.append(1))
     form.set_values({"rounds": 3, "search": "grid", "balanced": True, "unknown": 1})

@@ -115,7 +115,7 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         assert window.parts.full.asking
 
 
-def test_the_map_takes_room_and_gives_it_back(trained):
+def test_the_map_is_higher_and_restores_the_height(trained):
     with open_window(trained) as window:
         search_first_case(window)
         dock = window.parts.layout.docks["evaluation"]
@@ -134,7 +134,7 @@ def test_the_map_takes_room_and_gives_it_back(trained):
         assert dock.height() == chosen, "whoever sized it keeps that size"
 
 
-def test_the_next_start_does_not_begin_with_the_room_of_the_map(trained):
+def test_the_next_start_does_not_use_the_height_of_the_map(trained):
     with open_window(trained) as window:
         search_first_case(window)
         before = window.parts.layout.docks["evaluation"].height()

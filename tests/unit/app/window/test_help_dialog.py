@@ -204,7 +204,7 @@ def test_pages_that_were_left_are_let_go(dialog, qapp):
     assert dialog.page.findChildren(QTextDocument) == [dialog.page.document()]
 
 
-def test_a_page_is_set_in_a_new_size_once_the_window_is_and_only_where_it_is_seen(dialog, qtbot, monkeypatch):
+def test_a_page_is_rendered_anew_after_the_window_and_only_while_visible(dialog, qtbot, monkeypatch):
     from semblance.app.shell.theme import theme_signals
 
     dialog.show_page("explanation")

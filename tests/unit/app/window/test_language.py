@@ -19,7 +19,7 @@ def window(qtbot):
     window.close()
 
 
-def test_it_goes_through_all_languages_and_is_kept_for_the_next_start(window):
+def test_it_cycles_through_all_languages_and_is_saved_for_the_next_start(window):
     assert window.context.settings.language == ENGLISH
     seen = []
     for _ in LANGUAGES:

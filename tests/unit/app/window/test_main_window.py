@@ -82,6 +82,8 @@ def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library
 def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
     with open_window(library) as window:
         window.activateWindow()
+        if panel == "train":
+            window.parts.layout.show_side("train")
         window.panels.library.step(1)
         settle(window)
         where = {
@@ -123,7 +125,7 @@ def test_a_dropped_library_is_opened(library, where):
         assert not window.start_page.drop_zone.property("held")
 
 
-def test_a_dropped_image_is_asked_with(library, trained):
+def test_a_dropped_image_is_the_query(library, trained):
     image = trained.parent / "images" / "level" / "p000.png"
     with open_window(library) as window:
         drop(window, image)
@@ -134,7 +136,7 @@ def test_a_dropped_image_is_asked_with(library, trained):
         assert window.state.ranking.same_patient + window.state.ranking.near_duplicates > 0
 
 
-def test_a_dropped_dicom_file_is_asked_with(library, trained, tmp_path):
+def test_a_dropped_dicom_file_is_the_query(library, trained, tmp_path):
     file = save(image(np.arange(64 * 64, dtype=np.uint16).reshape(64, 64)), tmp_path / "one.dcm")
     with open_window(library) as window:
         drop(window, file)
@@ -142,7 +144,7 @@ def test_a_dropped_dicom_file_is_asked_with(library, trained, tmp_path):
         assert window.state.query == Query(image=file)
 
 
-def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch, tmp_path):
+def test_no_progress_is_shown_while_a_source_is_confirmed(monkeypatch, tmp_path):
     seen = []
 
     class Asked(ImportDialog):
@@ -158,7 +160,7 @@ def test_nothing_is_said_to_be_under_way_while_a_source_is_confirmed(monkeypatch
         assert seen == [("folder", [])]
 
 
-def test_a_source_recognised_when_the_window_is_closed_is_not_asked_about(monkeypatch, tmp_path):
+def test_a_source_recognised_after_closing_opens_no_dialog(monkeypatch, tmp_path):
     dialogs, late = [], []
 
     class Asked(ImportDialog):

@@ -22,7 +22,7 @@ def close(qtbot, view: MessageView) -> None:
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def test_takes_no_room_without_messages(bar: MessageBar) -> None:
+def test_it_has_no_height_without_messages(bar: MessageBar) -> None:
     assert bar.isHidden()
 
 

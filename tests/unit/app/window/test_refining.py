@@ -189,7 +189,7 @@ def test_judgements_come_back_with_the_library(library):
         assert [case.case_id for case in window.state.ranking.ranked] == order
 
 
-def test_a_click_right_before_the_end_is_kept(library):
+def test_a_click_right_before_the_end_is_saved(library):
     with open_window(library) as window:
         search_first_case(window)
         window.panels.ranking.card_feedback.judge(1, [window.panels.ranking.grid.model().case_row(3)])

@@ -59,7 +59,7 @@ def stored_view(library):
     return state.get("strength"), (state.get("view") or {}).get("zoom")
 
 
-def test_a_search_is_kept_left_and_opened_again_to_the_pixel(qtbot, library, monkeypatch):
+def test_a_search_is_saved_left_and_reopened_to_the_pixel(qtbot, library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
         view, grid = window.panels.query.view, window.panels.ranking.grid
@@ -96,7 +96,7 @@ def test_a_search_is_kept_left_and_opened_again_to_the_pixel(qtbot, library, mon
         assert [m for m in window.context.messages.history if m.level != "info"] == []
 
 
-def test_every_change_is_kept_at_once(library):
+def test_every_change_is_saved_at_once(library):
     with open_window(library) as window:
         ask(window, 3)
         window.state.change_search(strength=0.4)
@@ -106,7 +106,7 @@ def test_every_change_is_kept_at_once(library):
         wait_for(window, lambda: stored_view(library)[1] == [seen.zoom, seen.x, seen.y])
 
 
-def test_the_next_start_shows_what_was_seen(library):
+def test_the_next_start_shows_the_last_query_and_zoom(library):
     with open_window(library) as window:
         ask(window, 2)
         window.panels.query.view.zoom_by(4)
@@ -119,7 +119,7 @@ def test_the_next_start_shows_what_was_seen(library):
         assert (now.zoom, now.x, now.y) == (seen.zoom, seen.x, seen.y)
 
 
-def test_a_start_without_the_metric_leaves_the_kept_search_as_it_was(library, monkeypatch):
+def test_a_start_without_the_metric_leaves_the_saved_search_as_it_was(library, monkeypatch):
     train_metric(library, TrainRequest("pca", "other", settings={"components": 2}))
     with open_window(library) as window:
         window.state.set_metric("other")
@@ -223,7 +223,7 @@ def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
         assert "already" in told.what
 
 
-def test_what_would_differ_is_told_and_asked_anew_on_request(library, monkeypatch):
+def test_a_search_that_would_differ_is_reported_and_repeated_on_request(library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
         memory = window.state.search_record()

@@ -18,7 +18,7 @@ PARTS = ("map_links", "search_view")
 pytestmark = pytest.mark.usefixtures("without_processes")
 
 
-def test_who_starts_a_window_is_told_when_all_of_it_is_built(qapp, private_home):
+def test_the_end_of_building_a_window_is_emitted(qapp, private_home):
     window = MainWindow()
     built: list[bool] = []
 

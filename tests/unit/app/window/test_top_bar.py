@@ -66,12 +66,12 @@ def test_a_wide_bar_shows_labels_and_words_a_narrow_one_neither(bar, qapp):
     assert made.commands.accessibleName() == "All commands"
 
 
-def test_long_labels_and_menus_take_the_room_of_others_earlier(bar, qapp):
+def test_long_labels_and_menus_shorten_the_bar_at_a_greater_width(bar, qapp):
     assert at(bar([LONG] * 3), 1440, qapp) == (False, True)
     assert at(bar(["Library", "Features", "Metric"], more=3), 1440, qapp) == (False, False)
 
 
-def test_larger_text_needs_more_room(bar, qapp):
+def test_larger_text_needs_more_space(bar, qapp):
     set_theme(qapp, "dark", 1.5)
     made = bar(["Library", "Features", "Metric"])
     assert at(made, 2200, qapp) == (True, True)
@@ -161,7 +161,7 @@ def test_the_keys_begin_at_the_choice_in_force(qtbot, key, taken):
     assert ran == taken
 
 
-def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
+def test_a_long_value_gets_width_from_a_short_one(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
     short, long, _ = made._pickers
     short.set_value("corel")

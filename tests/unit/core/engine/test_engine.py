@@ -161,7 +161,7 @@ def test_errors_cross_over_whole(engine):
         engine.submit(work.defective).result()
 
 
-def test_an_error_that_cannot_cross_over_is_told_and_ends_nothing(engine, tmp_path):
+def test_an_error_that_cannot_be_pickled_is_reported_and_ends_nothing(engine, tmp_path):
     other = engine.submit(work.endless, tmp_path / "runs")
     with pytest.raises(RuntimeError, match="Awkward: awkward"):
         engine.submit(work.awkward).result()
@@ -181,7 +181,7 @@ def test_an_engine_inside_a_worker(engine):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
-def test_a_killed_worker_is_told_and_the_next_task_works(own, tmp_path):
+def test_a_killed_worker_is_reported_and_the_next_task_works(own, tmp_path):
     tasks = [own.submit(work.endless, tmp_path / f"{number}") for number in range(2)]
     os.kill(int(wait_for_file(tmp_path / "0")), signal.SIGKILL)
     for task in tasks:
@@ -204,7 +204,7 @@ def test_a_worker_killed_while_it_talks_leaves_the_engine_whole(own, tmp_path):
         assert own.submit(work.square, 5).result() == 25
 
 
-def test_an_engine_shut_down_twice_starts_again_when_asked(tmp_path):
+def test_an_engine_shut_down_twice_can_start_again(tmp_path):
     made = Engine(1)
     made.shutdown()
     assert made.submit(work.square, 6).result() == 36

@@ -235,7 +235,7 @@ def test_low_attenuation_of_known_holes():
     assert found["Low attenuation", "largest cluster below -910 HU"] == pytest.approx(100 / 150)
 
 
-def test_turning_and_moving_change_nothing():
+def test_rotation_and_translation_change_nothing():
     hu = lung(36, 36, seed=3)
     whole = np.full((60, 70), 40, np.int16)
     whole[11:47, 20:56] = hu

@@ -31,7 +31,7 @@ def slices_in(folder, count=5, size=(6, 4)):
     return ImageAddress(paths[0].container, slices=tuple(paths))
 
 
-def test_several_files_are_a_stack_read_when_asked_for(tmp_path, reader):
+def test_several_files_are_a_stack_read_on_request(tmp_path, reader):
     address = slices_in(tmp_path)
     assert reader.is_stack(address)
     stack = reader.stack(address)

@@ -139,7 +139,7 @@ def test_cases_taken_out_leave_no_trace_and_their_row_is_nobody_elses_past(libra
     assert library.features.cases_to_extract(made, images=True).tolist() == [catalogue.row_of("s/70.png")]
 
 
-def test_an_unknown_case_is_told_with_where_to_look(library):
+def test_an_unknown_case_is_reported_with_a_hint(library):
     with pytest.raises(BadInput, match=r"no case 's/77.png' in lib.*info LIB --json"):
         library.catalogue.row_of("s/77.png")
     assert library.catalogue.details([77]) == {}
@@ -173,7 +173,7 @@ def test_the_stamp_changes_with_every_write_of_anyone(library):
         assert library.catalogue.stamp() in seen
 
 
-def test_many_cases_are_asked_for_at_once(library):
+def test_many_cases_are_read_at_once(library):
     source = fill(library, range(25_000))
     rows = case_rows(library)
     assert len(library.catalogue.details(rows.tolist())) == 25_000

@@ -121,7 +121,7 @@ def test_cases_that_changed_while_they_were_read_are_left_out(library):
     assert library.features.failures(made) == []
 
 
-def test_failures_are_kept_until_the_case_shows_something_else(library):
+def test_failures_are_cached_until_the_case_shows_something_else(library):
     made, rows = numbers_set(library), case_rows(library)
     nothing = np.empty((0, 3), np.float32)
     library.features.write_chunk(made, rows[:0], nothing, [(1, "c0", "cut off"), (2, "", "disk away")])

@@ -31,7 +31,7 @@ def _names(catalogue):
     return [kept.name for kept in stored_searches(catalogue)]
 
 
-def test_searches_are_kept_renewed_and_renamed(catalogue):
+def test_searches_are_saved_updated_and_renamed(catalogue):
     add_search(catalogue, "one", {"n": 1})
     add_search(catalogue, "two", {"n": 2})
     assert set(_names(catalogue)) == {"one", "two"}

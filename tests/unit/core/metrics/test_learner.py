@@ -181,7 +181,7 @@ def test_it_says_nothing(variant, capfd):
 
 
 @over_variants
-def test_asked_to_stop_at_once_it_gives_a_metric_or_none(variant):
+def test_stopped_at_once_it_gives_a_metric_or_none(variant):
     X, y = problem("two findings")
     rows = some_rows("two findings")
     metric = variant.make().fit(X, y, reporter=Listener(stop_after=0)).metric()

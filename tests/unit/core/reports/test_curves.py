@@ -38,7 +38,7 @@ def test_the_best_round_is_the_first_of_equals_and_passes_over_gaps():
     assert TrainingCurve("T", (1,), (1.0,), (None,)).best is None
 
 
-def test_the_objective_is_told_as_a_share_of_its_start():
+def test_the_objective_is_reported_as_a_share_of_its_start():
     assert relative_objective([4.0, 2.0, 1.0]).tolist() == [1.0, 0.5, 0.25]
 
 
@@ -74,7 +74,7 @@ def test_a_name_cannot_become_a_formula():
     assert text.splitlines()[1].startswith("'=HYPERLINK")
 
 
-def test_plots_are_told_in_words():
+def test_plots_have_a_text_description():
     assert describe_curves([ACCURATE, AREA, COURSE]) == (
         "A: accuracy at 10 is 0.80, 95 % interval 0.70 to 0.88. "
         "R (current): area under the curve 0.75, 95 % interval 0.60 to 0.90. "

@@ -110,5 +110,5 @@ def test_cases_without_a_image_say_so() -> None:
     assert text.count("no image") == 2
 
 
-def test_an_empty_report_is_told_in_words() -> None:
+def test_an_empty_report_is_explained() -> None:
     assert "No case was ranked." in report_html(report(ranking=(), vote=VoteFacts()))

@@ -104,7 +104,7 @@ def test_findings_have_a_letter_and_a_word() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no image", png()[:40]])
-def test_unreadable_images_are_said_to_be_so(content: bytes) -> None:
+def test_unreadable_images_are_reported(content: bytes) -> None:
     document = report(ranking=(row(1, thumbnail=content),), plots=(Plot("Curve", content),))
     _, text = _read(report_pdf(document))
     assert "no image" in text

@@ -23,7 +23,7 @@ def _everything(document: ReportDocument) -> str:
     return report_html(document) + report_csv(document) + report_json(document) + text + repr(document)
 
 
-def test_no_patient_and_no_file_is_told_by_default() -> None:
+def test_no_patient_and_no_file_is_named_by_default() -> None:
     told = _everything(
         report(
             title=f"Cases like study/{QUERY_PATIENT}/query.png",
@@ -57,7 +57,7 @@ def test_no_patient_and_no_file_is_told_by_default() -> None:
     assert "De-identified" in told
 
 
-def test_everything_is_told_when_identified() -> None:
+def test_an_identified_report_shows_everything() -> None:
     told = _everything(report(identified=True))
     for kept in (PATIENT, QUERY_PATIENT, "/srv/images"):
         assert kept in told
@@ -101,7 +101,7 @@ def test_very_many_patients_are_no_burden() -> None:
     assert document.patients == ()
 
 
-def test_an_image_from_outside_is_not_told_by_its_file_name() -> None:
+def test_an_image_from_outside_is_not_named_by_its_file_name() -> None:
     asked = QueryFacts(image="/home/someone/query.png")
     assert report(query=asked).query.image == "Query image"
     assert report(query=asked, identified=True).query.image == "/home/someone/query.png"
@@ -132,7 +132,7 @@ def test_names_no_encoding_has_are_replaced() -> None:
     _everything(document).encode()
 
 
-def test_numbers_of_studies_and_series_are_not_told():
+def test_numbers_of_studies_and_series_are_not_reported():
     uid = "1.2.826.0.1.3680043.10.1430.2"
     hidden = Redactor(False, ()).redact({"series": uid, "size": "1.25 x 2.5", "text": f"of {uid}, as told"})
     assert hidden == {"series": "(DICOM id)", "size": "1.25 x 2.5", "text": "of (DICOM id), as told"}

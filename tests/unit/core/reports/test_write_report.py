@@ -47,7 +47,7 @@ def test_a_folder_of_that_name_stays(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]
 
 
-def test_a_name_too_long_is_told(tmp_path: Path) -> None:
+def test_a_name_too_long_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SemblanceError, match="was not written") as caught:
         write_report(report(), tmp_path / f"{'x' * 300}.csv")
     assert caught.value.hint

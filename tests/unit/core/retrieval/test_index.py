@@ -69,7 +69,7 @@ def test_ties_go_to_the_earlier_row_or_the_tie_break(data, n, m, offset, dtype):
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e9])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e5])
-def test_far_off_and_close_together_rows_are_still_told_apart(offset, scale):
+def test_far_off_and_close_together_rows_are_still_distinguished(offset, scale):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 16)) * scale + offset
     q = X[17] + 0.01 * scale * rng.normal(size=16)

@@ -45,7 +45,7 @@ def test_likeness_never_grows_with_distance() -> None:
     assert LikenessModel.of(SHARES, SHARES > 0.5).fall == 0.0
 
 
-def test_near_cases_are_asked_about_if_few_are_alike() -> None:
+def test_near_cases_are_the_questions_if_few_are_alike() -> None:
     rare = LikenessModel.of(SHARES, SHARES < 0.01)
     near = nearer(Z, Z[7], Z, START)
     for seed in range(10):
@@ -53,7 +53,7 @@ def test_near_cases_are_asked_about_if_few_are_alike() -> None:
         assert max(near[[one.first, one.second]]) < 0.1
 
 
-def test_any_case_is_asked_about_if_half_are_alike() -> None:
+def test_any_case_may_be_the_question_if_half_are_alike() -> None:
     even = LikenessModel(0.0, 0.0)
     near = nearer(Z, Z[7], Z, START)
     asked = [choose_question(Z, START, 7, even, [], np.random.default_rng(seed)) for seed in range(60)]
@@ -97,7 +97,7 @@ def test_only_allowed_cases_and_none_judged() -> None:
     assert choose_question(Z, START, 10, LikenessModel(), range(11, 19), rng(), allowed=allowed) is None
 
 
-def test_copies_are_not_asked_together() -> None:
+def test_copies_are_not_in_one_question() -> None:
     copies = np.repeat(Z[:3], 4, axis=0)
     one = choose_question(copies, START, 0, LikenessModel(), [1], rng())
     assert not np.array_equal(copies[one.first], copies[one.second])

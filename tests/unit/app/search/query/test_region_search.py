@@ -63,7 +63,7 @@ def test_whole_image_disables_and_enables_the_region(panel_with_query, context):
     assert panel_with_query.facts.text("Region") == "rectangle, 24 × 16 px"
 
 
-def test_moving_a_region_that_was_set_aside_asks_with_it(panel_with_query, context):
+def test_moving_an_unused_region_queries_with_it(panel_with_query, context):
     draw(panel_with_query, PART)
     panel_with_query.search_whole_image()
     QTest.keyClick(panel_with_query.view, Qt.Key.Key_Right)

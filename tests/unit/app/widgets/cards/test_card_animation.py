@@ -56,7 +56,7 @@ def test_tests_and_images_of_the_window_show_cards_at_rest(qapp):
     assert card_animation.system_duration() == 0
 
 
-def test_the_grid_glides_only_when_told(grid, moving):
+def test_the_grid_is_animated_only_on_request(grid, moving):
     model = grid.model()
     grid.set_model(turned(model))
     assert grid._animation.places == []
@@ -67,7 +67,7 @@ def test_the_grid_glides_only_when_told(grid, moving):
     assert not grid.viewport().grab().isNull()
 
 
-def test_a_card_that_leaves_is_seen_leaving(grid, moving):
+def test_a_card_that_leaves_fades_out(grid, moving):
     model = grid.model()
     order = np.roll(model.order, -1)
     grid.set_model(CaseModel(model.columns, order, model.distances), animate=True)

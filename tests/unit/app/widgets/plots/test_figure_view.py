@@ -126,7 +126,7 @@ def test_what_is_hidden_is_drawn_when_it_is_shown(view, jobs, qtbot):
     assert not drawn(view, jobs, qtbot).isNull()
 
 
-def test_the_plot_is_told_in_words(view):
+def test_the_plot_has_a_text_description(view):
     view.set_curves(CURVES, title="Retrieval accuracy @ k", note="30 held-out patients")
     assert view.accessibleName() == "Retrieval accuracy @ k"
     words = view.accessibleDescription()
@@ -172,7 +172,7 @@ def test_saving_asks_where_and_says_what_was_written(
     assert context.settings.text("plots_folder") == str(tmp_path)
 
 
-def test_a_plot_saved_as_seen_has_the_theme_of_the_window(view, jobs, monkeypatch, tmp_path):
+def test_a_plot_saved_as_displayed_has_the_theme_of_the_window(view, jobs, monkeypatch, tmp_path):
     from PySide6.QtGui import QImage
 
     view.set_curves(CURVES)
@@ -196,7 +196,7 @@ def test_a_dialog_that_is_cancelled_saves_nothing(view, jobs, monkeypatch):
     assert not jobs.held
 
 
-def test_what_cannot_be_written_is_told(view, jobs, context, monkeypatch, tmp_path):
+def test_what_cannot_be_written_is_reported(view, jobs, context, monkeypatch, tmp_path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "no" / "p.csv"), ""))
     view.set_curves(CURVES)
     view.save_as()

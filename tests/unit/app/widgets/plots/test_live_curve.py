@@ -71,7 +71,7 @@ def test_however_fast_points_come_it_is_drawn_at_most_fifteen_times_a_second(cur
     assert len(drawings[0].rounds) == 300
 
 
-def test_the_end_is_drawn_at_once_and_told(curve, drawings, context):
+def test_the_end_is_drawn_at_once_and_emitted(curve, drawings, context):
     context.state.set_training(TrainingRun("BDM 0.4", "bdm", 200, points(50), running=False))
     assert drawings[-1].last == 50
     assert curve.accessibleName() == "Training BDM 0.4"

@@ -81,7 +81,7 @@ def test_of_noise_they_are_those_of_scipy():
     assert responses(lab)[: FIRST_EDGE + 1] == pytest.approx(np.array(wanted), abs=1e-4)
 
 
-def test_responses_of_any_image_stay_in_the_range_that_is_kept():
+def test_responses_of_any_image_stay_in_the_stored_range():
     rng = np.random.default_rng(0)
     hard = rng.integers(0, 2, (3, 90, 90)).astype(np.float32)
     hard[:, 30:60, 30:60] = 1.0
@@ -104,7 +104,7 @@ def test_colour_is_cie_lab_and_grey_has_none():
     assert grey[0] == pytest.approx(same, abs=1e-4)
 
 
-def test_what_is_kept_are_the_responses_at_the_places():
+def test_the_responses_at_the_places_are_stored():
     pixels = np.random.default_rng(2).integers(0, 256, (12, 15, 3), dtype=np.uint8)
     kept = PACKING.unpack(make_extractor("textons").extract(Image(pixels, 255.0)))
     whole = responses(lab_of((pixels / np.float32(255)).transpose(2, 0, 1))).reshape(17, -1).T

@@ -68,7 +68,7 @@ def test_of_too_many_interest_points_every_scale_stays():
 
 
 @pytest.mark.parametrize("points", [16, 17, 256])
-def test_a_row_has_room_for_so_many_places_and_is_nearly_full(points):
+def test_a_row_has_a_fixed_number_of_places_and_is_nearly_full(points):
     row = make_extractor("visual_words", points=points).extract(Image(camera(), 255.0))
     assert row.shape == (points * 43,)
     assert 0.75 * points <= PACKING.places(row[None]).sum() <= points

@@ -152,7 +152,7 @@ def test_a_wall_across_ends_the_free_way(sessile):
     assert found["free way"] == pytest.approx(45 - 34.5, abs=1.5)
 
 
-def test_a_polyp_on_a_fold_is_told_from_the_fold():
+def test_a_polyp_on_a_fold_is_distinguished_from_the_fold():
     def shape(z, y, x):
         fold = np.maximum(np.abs(y) - 2.0, z - 8.0)
         return np.minimum(np.minimum(z, fold), np.sqrt((z - 9.0) ** 2 + y * y + x * x) - 5.0) + 0 * x
@@ -258,12 +258,12 @@ def test_noise_alone_gives_finite_numbers():
         assert np.isfinite(numbers_of(hu, spot(10 + seed, 20, 18))).all()
 
 
-def test_no_air_near_is_told():
+def test_no_air_near_is_reported():
     with pytest.raises(BadInput, match="no air within 24 mm"):
         numbers_of(np.full((30, 30, 30), 40, np.int16))
 
 
-def test_far_from_any_wall_is_told():
+def test_far_from_any_wall_is_reported():
     with pytest.raises(BadInput, match="No wall of the colon lies within 10 mm"):
         numbers_of(ct_of(plane), spot(44, 28, 28))
 

@@ -62,7 +62,7 @@ def test_files_renamed_by_the_archive_are_found_by_their_folder(tmp_path):
     scan.assert_each_file_reported_once()
 
 
-def test_a_table_without_pathology_is_told(tmp_path):
+def test_a_table_without_pathology_is_reported(tmp_path):
     files = {"mass_case_description_train_set.csv": b"patient_id,image file path\nP_1,a.png\n", "a.png": PNG}
     scan = Scan(write_zip(tmp_path / "cbis.zip", files))
     assert not scan.cases

@@ -125,7 +125,7 @@ def test_a_cut_off_slice_fails_and_the_rest_is_the_volume(tmp_path):
     assert case.depth == 5
 
 
-def test_gaps_directions_and_places_taken_twice_are_told(tmp_path):
+def test_gaps_directions_and_places_taken_twice_are_reported(tmp_path):
     paths = ct_series(tmp_path / "ct", 6)
     paths[2].unlink()
     (found,) = cases(tmp_path / "ct")

@@ -60,7 +60,7 @@ def test_parts_become_an_attribute(tmp_path):
     assert [case.attributes for case in scan.cases] == [{}, {"split": "train"}, {"split": "val"}]
 
 
-def test_files_that_are_no_images_are_told(tmp_path):
+def test_files_that_are_no_images_are_reported(tmp_path):
     path = write_zip(
         tmp_path / "x.zip",
         {
@@ -163,7 +163,7 @@ def test_masks_named_by_labels_are_ignored(tmp_path):
 
 
 @pytest.mark.parametrize("labels", ["a,b\n1,2\n", "\xff", "file,file\n"])
-def test_unusable_labels_are_told_and_the_folders_speak(tmp_path, labels):
+def test_unusable_labels_are_reported_and_folders_give_the_findings(tmp_path, labels):
     path = write_zip(tmp_path / "x.zip", {"a/1.png": PNG, "labels.csv": labels.encode("latin-1")})
     scan = Scan(path)
     assert scan.findings == {"a": 1}

@@ -231,7 +231,7 @@ def test_xml_of_strangers(text, why):
         b"<plist><array/></plist>",
     ],
 )
-def test_damaged_outlines_are_told_and_the_case_stays(tmp_path, xml):
+def test_damaged_outlines_are_reported_and_the_case_stays(tmp_path, xml):
     files = {"20586908_6c613a14b80a8591_MG_R_CC_ANON.png": PNG, "20586908.xml": xml}
     scan = Scan(write_zip(tmp_path / "x.zip", files))
     assert [case.region for case in scan.cases] == [None]
@@ -254,7 +254,7 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_damaged_files_are_told_never_raised(tmp_path, seed):
+def test_damaged_files_are_reported_never_raised(tmp_path, seed):
     rng = np.random.default_rng(seed)
     table = "\n".join([HEADER, cbis_line("P_00001", 1, "MALIGNANT"), cbis_line("P_00001", 2, "BENIGN")])
     outlines = plist(outline("Mass", (1, 1), (20, 20), (2, 30)), outline("Cluster", (1, 1), (5, 2), (2, 3)))
@@ -272,7 +272,7 @@ def test_damaged_files_are_told_never_raised(tmp_path, seed):
                 assert case.region is None or case.region.to_json()
 
 
-def test_another_source_asked_for_as_mammograms_is_refused(tmp_path):
+def test_another_source_imported_as_mammograms_is_refused(tmp_path):
     with pytest.raises(BadInput, match="not one of mini-MIAS, CBIS-DDSM, INbreast"):
         Scan(write_zip(tmp_path / "x.zip", {"a.png": PNG}), "mammograms")
 

@@ -92,7 +92,7 @@ def test_a_damaged_array_file_is_named(tmp_path, data):
         Scan(tmp_path / "m.npz")
 
 
-def test_arrays_of_other_names_are_told(tmp_path):
+def test_arrays_of_other_names_are_reported(tmp_path):
     np.savez(tmp_path / "m.npz", ct=np.zeros((2, 3, 3)))
     with pytest.raises(BadInput, match=r"no array called train_images.*\(but ct\)"):
         Scan(tmp_path / "m.npz")

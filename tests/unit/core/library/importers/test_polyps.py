@@ -90,7 +90,7 @@ def test_the_same_name_in_two_patients_is_two_polyps_and_tells_no_patient(tmp_pa
         ("A,prone,1,ct,0,5,5", "7 cells where the header names 8 columns"),
     ],
 )
-def test_a_bad_row_is_told_by_its_line_and_the_others_are_kept(tmp_path, row, reason):
+def test_a_bad_row_is_reported_with_its_line_and_the_others_are_imported(tmp_path, row, reason):
     scan = found_in(listed(arrays(tmp_path), f"A,prone,2,ct,0,5,5,5\n{row}\nA,supine,2,ct,1,6,6,6\n"))
     assert len(scan.cases) == 2
     failed = {name: item.reason for name, item in scan.rejected.items() if item.failed}
@@ -99,7 +99,7 @@ def test_a_bad_row_is_told_by_its_line_and_the_others_are_kept(tmp_path, row, re
     assert failed["candidates.csv:3"].startswith("Line 3: ")
 
 
-def test_a_case_id_twice_is_told(tmp_path):
+def test_a_case_id_twice_is_reported(tmp_path):
     rows = "A,prone,1,ct,0,5,5,5,c\nA,supine,1,ct,1,5,5,5,c\n"
     scan = found_in(listed(arrays(tmp_path), rows, HEADER.replace("z\n", "z,case_id\n")))
     assert [case.key for case in scan.cases] == ["c"]
@@ -115,7 +115,7 @@ def test_positions_in_mm_use_the_spacing_beside_the_arrays(tmp_path):
     assert case.attributes["diameter_mm"] == "8"
 
 
-def test_positions_in_mm_without_a_spacing_are_told(tmp_path):
+def test_positions_in_mm_without_a_spacing_are_reported(tmp_path):
     header = HEADER.replace("x,y,z", "x_mm,y_mm,z_mm")
     scan = found_in(listed(arrays(tmp_path), "A,prone,1,ct,1,8,9,20\n", header))
     assert "has no spacing" in scan.rejected["candidates.csv:2"].reason
@@ -202,7 +202,7 @@ def test_a_zip_is_read_in_place(tmp_path):
     assert len(scan.cases) == 1
 
 
-def test_a_scan_that_may_be_several_is_told(tmp_path):
+def test_a_scan_that_may_be_several_is_reported(tmp_path):
     arrays(tmp_path / "a")
     arrays(tmp_path / "b")
     scan = found_in(listed(tmp_path, "A,prone,1,scans.npz,0,5,5,5\nA,prone,1,a/scans.npz,0,5,5,5\n"))
@@ -222,7 +222,7 @@ def test_two_lists_share_their_ids_and_features(tmp_path):
     assert scan.rejected["c.csv"].failed
 
 
-def test_arrays_of_nothing_are_told(tmp_path):
+def test_arrays_of_nothing_are_reported(tmp_path):
     np.savez(tmp_path / "none.npz", ct=np.zeros((0, 5, 5, 5), np.int16))
     scan = found_in(listed(arrays(tmp_path), "A,prone,1,scans.npz,0,5,5,5\n"))
     assert "without volumes" in scan.rejected["none.npz"].reason

@@ -44,7 +44,7 @@ def test_masks_are_united_into_one_region(tmp_path):
     scan.assert_each_file_reported_once()
 
 
-def test_a_mask_that_cannot_be_used_is_told_and_the_case_stays(tmp_path):
+def test_a_mask_that_cannot_be_used_is_reported_and_the_case_stays(tmp_path):
     files = {
         "1.png": IMAGE,
         "1_mask.png": mask((2, 3, 5, 4), size=(20, 20)),

@@ -77,7 +77,7 @@ def test_new_rows_are_compared_through_the_kernel(kernel):
     assert squared == pytest.approx(found.between(new, new), rel=1e-12)
 
 
-def test_rings_are_told_apart_where_plain_bdm_cannot():
+def test_rings_are_separated_where_plain_bdm_cannot():
     (X, y), (T, truth) = rings(120), rings(200, seed=1)
 
     def nearest_right(name):

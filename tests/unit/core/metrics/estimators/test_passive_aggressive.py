@@ -178,7 +178,7 @@ def test_it_starts_from_any_metric_with_an_embedding(tmp_path):
     assert further.metric().distance.base is metric.distance.base
 
 
-def test_a_start_is_scaled_to_the_margin_and_kept_by_agreeing_pairs():
+def test_a_start_is_scaled_to_the_margin_and_nearly_unchanged_by_a_small_cost():
     X, y = problem()
     L = np.random.default_rng(3).normal(size=(2, 5))
     learner = make_learner("passive_aggressive", C=1e-6, variant="pa1", passes=1)
@@ -224,7 +224,7 @@ class Stopping(Reporter):
 
 
 @pytest.mark.parametrize("psd", PSD)
-def test_progress_is_told_and_cancelling_leaves_what_was(psd):
+def test_progress_is_reported_and_cancelling_changes_nothing(psd):
     X, y = problem()
     learner = make_learner("passive_aggressive", psd=psd, passes=60)
     full = Stopping()

@@ -7,7 +7,7 @@ import numpy as np
 from semblance.core.metrics import make_learner
 
 
-def test_pca_keeps_the_share_of_the_variance_or_the_number_asked_for():
+def test_pca_keeps_the_given_share_of_the_variance_or_number():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4)) * [10.0, 3.0, 0.5, 0.1]
     values = np.linalg.eigvalsh(np.cov(X.T, ddof=0))[::-1]

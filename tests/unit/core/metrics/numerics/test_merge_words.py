@@ -47,7 +47,7 @@ def test_merging_is_the_greedy_choice_by_definition(seed, findings):
         np.testing.assert_array_equal(merge_words(counts.copy(), k), naive(counts, k))
 
 
-def test_words_that_were_never_seen_are_merged_first():
+def test_unused_words_are_merged_first():
     counts = np.array([[5.0, 1.0], [0.0, 0.0], [1.0, 7.0], [0.0, 0.0], [3.0, 3.0]])
     assert len(grouped(counts, merge_words(counts, 3))) == 3
     assert information(grouped(counts, merge_words(counts, 3))) == pytest.approx(

@@ -20,7 +20,7 @@ GROUPS = ("Shape", "Size", "Margin", "Texture")
         ((0.5, 0.5, 0.5, 0.5), "As far apart as usual; most in texture."),
     ],
 )
-def test_what_is_close_and_far_is_said_in_one_sentence(ranks, said):
+def test_close_and_far_groups_are_named_in_one_sentence(ranks, said):
     assert sentence(GROUPS, (0.1, 0.2, 0.3, 0.4), ranks) == said
 
 

@@ -40,7 +40,7 @@ def test_the_same_library_gives_the_same_map(library):
     assert np.array_equal(one.places, two.places)
 
 
-def test_asked_to_stop_it_keeps_what_there_is(library):
+def test_stopped_early_it_returns_the_rounds_so_far(library):
     found = map_library(library, "plain", reporter=RecordingReporter(stop_after=2))
     assert found.kind == "neighbours"
     assert 0 < found.done < 750
@@ -53,7 +53,7 @@ def test_it_can_be_cancelled(library):
         map_library(library, "plain", reporter=RecordingReporter(cancel_after=2))
 
 
-def test_no_metric_and_too_few_cases_are_told(library, tmp_path):
+def test_no_metric_and_too_few_cases_are_reported(library, tmp_path):
     with pytest.raises(BadArguments):
         map_library(library, "none")
     loaded = open_metric(library, "plain")

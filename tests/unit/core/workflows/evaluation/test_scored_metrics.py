@@ -213,6 +213,6 @@ def test_a_calibration_that_cannot_be_read_counts_as_none():
     assert scored.has_calibration
 
 
-def test_one_metric_can_be_asked_whether_it_is_stale():
+def test_one_metric_can_be_checked_for_staleness():
     assert not is_stale(BOARD.metrics[0], BOARD)
     assert is_stale(BOARD.metrics[3], BOARD)

@@ -206,7 +206,7 @@ def test_a_image_that_ends_its_worker_is_found_and_recorded(library, here):
     assert extract_features(library, QUICK).extracted == 0
 
 
-def test_a_machine_on_which_every_worker_ends_is_told(library, here):
+def test_a_machine_on_which_every_worker_ends_is_reported(library, here):
     here.deadly = frozenset(range(100))
     with pytest.raises(WorkerEnded):
         extract_features(library, QUICK)
@@ -295,7 +295,7 @@ def test_tables_of_different_columns_do_not_mix(tmp_path):
         extract_features(tmp_path / "lib", "raw")
 
 
-def test_what_cannot_be_extracted_is_told(library, tmp_path):
+def test_what_cannot_be_extracted_is_reported(library, tmp_path):
     with pytest.raises(BadArguments, match=r"no extractor 'magic'.*gabor"):
         extract_features(library, "magic")
     with pytest.raises(BadArguments, match="no parameter 'size'"):

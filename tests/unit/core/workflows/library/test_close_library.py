@@ -26,5 +26,5 @@ def test_nothing_is_loaded_to_let_go():
     assert ended.stdout == "[]\n"
 
 
-def test_it_is_no_error_where_nothing_is_kept():
+def test_closing_without_an_open_library_is_no_error():
     close_library()

@@ -78,7 +78,7 @@ class _WaitingForTheImport(RecordingReporter):
             assert self.told.wait(60)
 
 
-def test_what_was_imported_is_told_before_all_of_it_is_measured(tmp_path, small):
+def test_imported_cases_are_reported_before_all_are_extracted(tmp_path, small):
     waiting = _WaitingForTheImport(48)
     import_and_prepare(
         striped_folder(tmp_path / "i", n=48), tmp_path / "lib.semblance", workers=1, reporter=waiting

@@ -136,7 +136,7 @@ def test_a_patient_stays_one_over_sources_and_dates_keep_their_intervals(tmp_pat
     assert {case.case_id.split("/")[0] for case in found.values()} == {"dicom", "dicom 2"}
 
 
-def test_ids_are_kept_when_asked_and_names_even_then_not(tree, tmp_path):
+def test_ids_stay_on_request_and_names_never(tree, tmp_path):
     result = import_source(tree, tmp_path / "lib", identified=True)
     found = details(tmp_path / "lib")
     case = found["Zebrovich^0.dcm"]
@@ -194,7 +194,7 @@ def test_no_report_tells_who_the_patient_is(with_metric, tree, tmp_path, suffix)
             assert planted_in(text + repr(reader.metadata)) == []
 
 
-def test_no_report_of_an_identified_library_does_unless_asked(tree, tmp_path):
+def test_no_report_of_an_identified_library_does_by_default(tree, tmp_path):
     library = tmp_path / "lib"
     import_source(tree, library, identified=True)
     extract_features(library, "colour_edge_texture")
@@ -273,7 +273,7 @@ def test_burnt_in_text_is_warned_of(tmp_path, header, said):
     assert any("urnt-in text" in note for note in notes) is bool(said)
 
 
-def test_labels_of_segments_with_a_name_in_them_are_not_kept(tmp_path):
+def test_labels_of_segments_with_a_name_in_them_are_dropped(tmp_path):
     from tests.unit.core.library.importers.test_dicom import segmentation
 
     series = f"{ROOT}.2"

@@ -232,7 +232,7 @@ def test_what_never_gave_a_case_is_forgotten_with_its_file(images, library):
         assert opened.catalogue.files_without_cases() == []
 
 
-def test_a_source_of_which_nothing_can_be_used_is_told(tmp_path, library):
+def test_a_source_of_which_nothing_can_be_used_is_reported(tmp_path, library):
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "a.txt").write_text("x")
     (tmp_path / "nothing").mkdir()
@@ -271,7 +271,7 @@ def test_awkward_names(tmp_path, library):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="such names exist on Unix only")
-def test_a_name_that_is_no_text_is_told(images, library):
+def test_a_name_that_is_no_text_is_reported(images, library):
     with open(os.fsencode(images) + b"/level/\xff\xfe.png", "wb") as file:  # noqa: PTH123
         file.write(encoded(pattern()))
     result = import_source(images, library)

@@ -115,7 +115,7 @@ def test_a_damaged_slice_fails_by_itself(series, library):
     assert (again.added, again.unchanged, len(again.failed)) == (0, 3, 1)
 
 
-def test_slices_that_go_and_come_are_told(series, library, tmp_path):
+def test_removed_and_added_slices_are_reported(series, library, tmp_path):
     import_source(series, library, kind="series")
     shutil.move(series / "a" / "0.png", tmp_path / "kept.png")
     again = import_source(series, library, kind="series")

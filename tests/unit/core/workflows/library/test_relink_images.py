@@ -103,7 +103,7 @@ def test_a_wrong_folder_is_not_taken(images, library, tmp_path):
         relink(library, tmp_path / "gone")
 
 
-def test_missing_cases_come_back_and_those_still_lost_are_told(images, library, tmp_path):
+def test_missing_cases_come_back_and_those_still_lost_are_reported(images, library, tmp_path):
     place = moved(images, tmp_path / "new" / "study [1]")
     images.mkdir()
     shutil.copy(place / "labels.csv", images)
@@ -163,7 +163,7 @@ def test_a_moved_zip_array_file_and_table(tmp_path, library, renamed):
     assert readable(library) == 6 + 4
 
 
-def test_looking_can_be_cancelled(images, library, tmp_path):
+def test_relinking_can_be_cancelled(images, library, tmp_path):
     moved(images, tmp_path / "new" / "study [1]")
     with pytest.raises(Cancelled):
         relink(library, tmp_path / "new", reporter=RecordingReporter(cancel_after=0))

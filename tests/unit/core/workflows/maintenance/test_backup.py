@@ -129,7 +129,7 @@ def test_a_damaged_catalogue_is_not_backed_up(library, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lib.semblance"]
 
 
-def test_lost_files_are_told_and_the_rest_kept(library, tmp_path):
+def test_lost_files_are_reported_and_the_rest_stay(library, tmp_path):
     (library / "features" / "1.zarr" / "c" / "1" / "0").unlink()
     document = back_up(library, tmp_path / "b.zip")
     assert document["missing"] == ["features/1.zarr/c/1/0"]
@@ -297,7 +297,7 @@ def test_a_file_that_may_not_be_read_is_named_and_no_backup_is_made(library, tmp
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lib.semblance"]
 
 
-def test_too_little_room_is_told_before_anything_is_written(file, tmp_path, monkeypatch):
+def test_too_little_disk_space_is_reported_before_anything_is_written(file, tmp_path, monkeypatch):
     monkeypatch.setattr(backup.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10, 9, 1))
     with pytest.raises(SemblanceError, match=r"has 1 bytes left; the library needs .* kB\. Free some space"):
         restore(file, tmp_path / "again")

@@ -69,7 +69,7 @@ def test_judgements_alone_are_learnt_from(library):
     assert card["notes"][-1] == "Learnt from 8 judgements."
 
 
-def test_judgements_about_held_out_cases_are_left_out_and_told(library):
+def test_judgements_about_held_out_cases_are_left_out_and_reported(library):
     judge(library)
     with Library.open(library, writable=False) as opened:
         everyone = {row.case_id for row in opened.catalogue.all_cases()}

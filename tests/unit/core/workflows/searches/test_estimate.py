@@ -27,6 +27,7 @@ from semblance.core.workflows.searches.estimate import (
     PART_ASKED,
     REFINED,
     SCORE_AGAIN,
+    TRAINED,
 )
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
@@ -75,10 +76,36 @@ def test_the_estimate_is_that_of_the_votes_with_its_interval(table):
     assert result.vote.voters == tuple(case.finding for case in result.ranked[:10])
 
 
-def test_a_query_the_metric_was_trained_on_is_told(table):
-    fresh = set(held_out(table))
-    seen = next(f"t/c{n}" for n in range(200) if f"t/c{n}" not in fresh)
-    assert nearest_cases(table, "plain", Query(seen)).vote.trained
+@pytest.mark.parametrize(
+    ("request_", "remembers"),
+    [
+        (TrainRequest("lda", "metric"), True),
+        (TrainRequest("euclidean", "metric", steps="standardise,mrmr:3"), True),
+        (TrainRequest("euclidean", "metric", steps="standardise,pca:3"), False),
+    ],
+    ids=["learner", "step", "numbers alone"],
+)
+def test_a_case_whose_finding_the_metric_learnt_from_gets_no_estimate(tmp_path, request_, remembers):
+    library = table_library(tmp_path, n=200, metrics=(request_,))
+    with Library.open(library) as opened:
+        training = set(opened.metric("metric").training.tolist())
+        cases = {row.case_id: row.id in training for row in opened.catalogue.all_cases()}
+    for case, is_training in cases.items():
+        vote = nearest_cases(library, "metric", Query(case)).vote
+        assert vote.trained == (is_training and remembers)
+        assert (vote.why_not, vote.calibrated) == ((TRAINED, False) if vote.trained else ("", True))
+        assert sum(vote.counts.values()) == 10
+
+
+def test_a_case_that_was_not_trained_on_is_remembered_with_its_patient(tmp_path):
+    library = table_library(tmp_path, n=200, metrics=(TrainRequest("lda", "metric", max_cases=150),))
+    with Library.open(library) as opened:
+        training = set(opened.metric("metric").training.tolist())
+        patients: dict[str, list[bool]] = {}
+        for row in opened.catalogue.all_cases():
+            patients.setdefault(row.patient, []).append(row.id in training)
+    half = next(name for name, known in patients.items() if known == [True, False])
+    assert nearest_cases(library, "metric", Query(f"t/c{2 * int(half[1:]) + 1}")).vote.why_not == TRAINED
 
 
 def test_few_held_out_cases_give_counts_only(tmp_path):
@@ -88,7 +115,7 @@ def test_few_held_out_cases_give_counts_only(tmp_path):
     assert vote.why_not == NOT_CALIBRATED
 
 
-def test_unknown_patients_are_told(tmp_path):
+def test_unknown_patients_are_reported(tmp_path):
     library = table_library(tmp_path, n=200, patients=False, metrics=(PLAIN,))
     assert (
         nearest_cases(library, "plain", Query("t/c0")).vote.measured_on == "held-out cases, unknown patients"
@@ -254,7 +281,7 @@ def names(cases) -> list[str]:
     return [case.case_id.rpartition("/")[2] for case in cases]
 
 
-def test_a_image_saved_anew_is_folded_and_can_be_seen(made):
+def test_a_resaved_image_is_grouped_and_can_be_expanded(made):
     folded = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30)
     plain = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30, group_duplicates=False)
     twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
@@ -285,11 +312,11 @@ def test_a_copy_that_contradicts_is_not_folded(made):
     assert {"p004.png", "p004 contradicts.jpg"} <= set(shown)
 
 
-def test_folding_leaves_as_many_as_were_asked_for(made):
+def test_grouping_leaves_as_many_as_requested(made):
     assert len(nearest_cases(made, "plain", Query("images/level/p001.png"), k=12).ranked) == 12
 
 
-def test_exact_copies_can_be_seen_too(made, tmp_path):
+def test_exact_copies_can_be_shown_too(made, tmp_path):
     library = table_library(tmp_path, n=60, metrics=(PLAIN,))
     folder = tmp_path / "more"
     folder.mkdir()
@@ -309,7 +336,7 @@ def test_exact_copies_can_be_seen_too(made, tmp_path):
 # Warnings
 
 
-def test_a_whole_image_asked_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
+def test_a_whole_image_query_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
     asked = tmp_path / "asked.png"
     with Image.open(made.parent / "images" / "level" / "p001.png") as image:
         image.save(asked)

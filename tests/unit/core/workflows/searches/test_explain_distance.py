@@ -131,7 +131,7 @@ def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
 
 
 @pytest.mark.parametrize(("columns", "told"), [(1, ""), (2, "f1")])
-def test_what_differs_most_is_told_only_among_several_groups(tmp_path, columns, told):
+def test_the_largest_difference_is_named_only_among_several_groups(tmp_path, columns, told):
     numbers = [(row % 7, row * row)[:columns] for row in range(20)]
     names = ["case_id", "f0", "f1"][: columns + 1]
     lines = [[*names, "label"], *([f"c{row}", *values, "x"] for row, values in enumerate(numbers))]

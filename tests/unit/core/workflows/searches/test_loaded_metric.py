@@ -86,7 +86,7 @@ def test_beyond_some_bytes_only_the_loaded_metric_in_use_keeps_what_is_made_agai
     assert rank_cases(table, Search("other", Query("t/c0"), without=BLIND)).result.ranked == before
 
 
-def test_large_loaded_metrics_without_groups_are_kept_one_at_a_time(table, monkeypatch):
+def test_large_loaded_metrics_without_groups_are_cached_one_at_a_time(table, monkeypatch):
     whole = open_metric(table, "plain")
     first, second = (open_metric(table, "plain", without=groups) for groups in (BLIND, ("f1",)))
     assert open_metric(table, "plain", without=BLIND) is first
@@ -95,7 +95,7 @@ def test_large_loaded_metrics_without_groups_are_kept_one_at_a_time(table, monke
     assert list(whole._reduced) == [frozenset({"f1"})]
 
 
-def test_only_so_many_ledgers_are_kept(table, monkeypatch):
+def test_only_so_many_ledgers_are_cached(table, monkeypatch):
     monkeypatch.setattr(loaded_metric_module, "LEDGERS_KEPT", 2)
     loaded = open_metric(table, "plain")
     ledgers = [loaded.ledger(name) for name in ("a", "b", "a", "c")]

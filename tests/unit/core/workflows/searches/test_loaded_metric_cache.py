@@ -44,7 +44,7 @@ def elsewhere(code: str, *arguments: object) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_was_told_of_a_case_is_read_once(table, monkeypatch):
+def test_the_details_of_a_case_are_read_once(table, monkeypatch):
     before = nearest_cases(table, "plain", Query("t/c0"), k=20)
     loaded = open_metric(table, "plain")
     asked = []
@@ -150,7 +150,7 @@ def test_what_is_no_longer_true_is_thrown_away(table, tmp_path):
     assert len(derived(table)) == 1
 
 
-def test_a_full_disk_costs_only_what_is_kept(table, monkeypatch):
+def test_a_full_disk_costs_only_the_cache(table, monkeypatch):
     def fail(*args: object, **more: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -167,7 +167,7 @@ def test_a_library_that_cannot_be_written_is_searched(table, monkeypatch):
     assert {file: file.read_bytes() for file in table.rglob("*") if file.is_file()} == before
 
 
-def test_only_a_few_libraries_are_kept_open(tmp_path, monkeypatch):
+def test_only_a_few_libraries_stay_open(tmp_path, monkeypatch):
     monkeypatch.setattr(open_metrics_module, "KEPT", 2)
     libraries = [table_library(tmp_path / str(n), n=20) for n in range(3)]
     for library in libraries:

@@ -93,7 +93,7 @@ def test_the_first_mark_moves_the_search_and_every_step_back_is_exact(table):
     assert not any(entry.undone is None for entry in rank_cases(table, search).entries)
 
 
-def test_a_case_marked_again_counts_as_last_said(table):
+def test_a_case_marked_again_counts_as_its_last_mark(table):
     search = search_for()
     mark(table, search, ["t/c20"])
     marks = mark(table, search, [], ["t/c20"]).result.marks

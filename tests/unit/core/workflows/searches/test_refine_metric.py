@@ -50,7 +50,7 @@ def test_it_begins_with_the_metric_as_it_is(table):
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])
-def test_how_held_out_cases_lie_is_not_told_to_what_is_scored_on_them(table, metric):
+def test_held_out_cases_do_not_shape_the_feedback_space(table, metric):
     session = open_refinement(table, metric)
     rows = session.loaded.transformed.rows()
     assert 1 < session.trained.sum() < len(rows)
@@ -61,7 +61,7 @@ def test_how_held_out_cases_lie_is_not_told_to_what_is_scored_on_them(table, met
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])
-def test_shifts_are_counted_from_the_ranking_that_was_seen_before_the_first_click(table, metric):
+def test_shifts_are_counted_from_the_ranking_before_the_first_click(table, metric):
     request = dataclasses.replace(request_for(metric), group_duplicates=False)
     before = ranked(rank_cases(table, request, k=200))
     said = [likeness_judgement(request, before[-1 - n], n % 2 == 0) for n in range(6)]
@@ -128,7 +128,7 @@ def test_another_process_goes_on_where_this_one_was(table):
     assert other.entries == ()
 
 
-def test_what_disagrees_is_told_with_its_clicks(table):
+def test_contradictions_are_reported_with_their_clicks(table):
     request = request_for()
     refined = refine_metric.judge(
         table,
@@ -142,7 +142,7 @@ def test_what_disagrees_is_told_with_its_clicks(table):
     assert ContradictionReason.OWN_PATIENT in {one.reason for one in own.contradictions}
 
 
-def test_bad_clicks_are_refused_and_not_kept(table):
+def test_bad_clicks_are_refused_and_not_stored(table):
     request = request_for()
     with pytest.raises(BadInput, match="against itself"):
         likeness_judgement(request, "t/c0", True)
@@ -269,7 +269,7 @@ def test_loaded_metrics_stay_current_only_through_own_writes(table):
     assert open_metrics_module.open_metric(table, "plain") is not loaded
 
 
-def test_what_was_said_together_is_undone_together(table):
+def test_judgements_made_together_are_undone_together(table):
     search = request_for()
     refine_metric.judge(table, search, [likeness_judgement(search, "t/c9", True)])
     both = refine_metric.judge(

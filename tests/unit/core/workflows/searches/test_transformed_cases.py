@@ -66,7 +66,7 @@ def test_the_ranking_is_that_of_equal_values_in_what_is_left_out(metric):
     assert distances == sorted(distances)
 
 
-def test_only_the_whole_metric_is_kept_on_the_disk_and_its_loaded_metric_is_not_changed(metric):
+def test_only_the_whole_metric_is_stored_on_disk_and_its_loaded_metric_is_not_changed(metric):
     library, name = metric
     before = nearest_cases(library, name, Query("t/c0"), k=1000)
     kept = sorted(path.name for path in library.rglob("*.npz"))
