@@ -40,11 +40,11 @@ def guarded(tmp_path):
     folder = tmp_path / "guard"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(GUARD)
-    told = tmp_path / "told"
-    told.touch()
+    log = tmp_path / "told"
+    log.touch()
 
     def run(*arguments: str) -> list[str]:
-        environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{TOP}", "TELL_SOCKETS": str(told)}
+        environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{TOP}", "TELL_SOCKETS": str(log)}
         ended = subprocess.run(
             [sys.executable, *arguments],
             cwd=TOP,
@@ -54,7 +54,7 @@ def guarded(tmp_path):
             check=False,
         )
         assert ended.returncode == 0, ended.stdout + ended.stderr
-        return sorted(set(told.read_text().splitlines()))
+        return sorted(set(log.read_text().splitlines()))
 
     return run
 

@@ -20,7 +20,7 @@ WARM_UP = 0.1
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--hours", type=float, default=2.0)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         # Settings of whoever runs this are left alone.
@@ -28,7 +28,7 @@ def main() -> None:
             os.environ[variable] = str(place / "home")
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
         (place / "home").mkdir()
-        sys.exit(soak(place, 3600 * wanted.hours))
+        sys.exit(soak(place, 3600 * options.hours))
 
 
 def soak(place: Path, seconds: float) -> int:

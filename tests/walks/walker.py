@@ -396,5 +396,5 @@ def _may_be_dragged_in(widget: QWidget) -> bool:
 def _name(widget: QWidget) -> str:
     if not isValid(widget):
         return "something gone"
-    told = widget.objectName() or widget.accessibleName() or str(widget.property("text") or "")
-    return f"{type(widget).__name__} {told[:30]!r}"
+    label = widget.objectName() or widget.accessibleName() or str(widget.property("text") or "")
+    return f"{type(widget).__name__} {label[:30]!r}"

@@ -134,7 +134,7 @@ class Watch:
                 if task != self._task
             }
             others = sum(delay for _, delay in spent.values())
-            told = "\n".join(
+            text = "\n".join(
                 f"{_name_of(task)}: {worked:.0f} ms computing, waited {delay:.0f} ms for a processor\n"
                 f"{self._stacks.get(task, '')}"
                 for task, (worked, delay) in sorted(spent.items(), key=lambda one: -sum(one[1]))
@@ -148,7 +148,7 @@ class Watch:
                     wall,
                     computed,
                     others,
-                    told,
+                    text,
                     taken,
                     most,
                     fetched - self._fetched,

@@ -52,9 +52,9 @@ def test_everything_is_there_at_the_next_start(file, tmp_path):
     assert settings(file).last_library is None
 
 
-@pytest.mark.parametrize(("kept", "read"), [("huge", 1.0), ("9", 2.0), ("0.1", 0.8), ("", 1.0)])
-def test_an_impossible_text_size_is_corrected(file, kept, read):
-    file.write_text(f"[General]\ntext_scale={kept}\ntheme=purple\n")
+@pytest.mark.parametrize(("stored", "read"), [("huge", 1.0), ("9", 2.0), ("0.1", 0.8), ("", 1.0)])
+def test_an_impossible_text_size_is_corrected(file, stored, read):
+    file.write_text(f"[General]\ntext_scale={stored}\ntheme=purple\n")
     assert settings(file).text_scale == read
     assert settings(file).theme == "dark"
 
@@ -71,13 +71,13 @@ def test_recent_libraries_come_last_opened_first(file, tmp_path, n):
 
 def test_a_library_is_listed_once_and_only_while_it_is_there(file, tmp_path):
     one, two = library(tmp_path, "one"), library(tmp_path, "two")
-    kept = settings(file)
+    stored = settings(file)
     for path in (one, two, one):
-        kept.add_recent(path)
-    assert kept.recent == [one, two]
+        stored.add_recent(path)
+    assert stored.recent == [one, two]
     two.rmdir()
-    assert kept.recent == [one]
-    kept.save()
+    assert stored.recent == [one]
+    stored.save()
 
 
 def test_damaged_settings_are_as_none(file):

@@ -68,9 +68,9 @@ def test_arrived_images_are_emitted_and_cached(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(7)
     qtbot.waitUntil(lambda: bool(worker.requests))
-    with qtbot.waitSignal(images.ready) as told:
+    with qtbot.waitSignal(images.ready) as signal:
         worker.answer()
-    assert told.args == [frozenset({7})]
+    assert signal.args == [frozenset({7})]
     image = images.get(7)
     assert image is not None
     assert (image.width(), image.height(), image.pixelColor(0, 0).red()) == (10, 8, 7)

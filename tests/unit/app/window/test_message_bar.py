@@ -27,9 +27,9 @@ def test_it_has_no_height_without_messages(bar: MessageBar) -> None:
 
 
 def test_a_message_stays_until_closed(qtbot, bar: MessageBar) -> None:
-    with qtbot.waitSignal(bar.count_changed) as told:
+    with qtbot.waitSignal(bar.count_changed) as signal:
         view = bar.show_message(Message("error", "a.png could not be read.", "Copy it again."))
-    assert told.args == [1]
+    assert signal.args == [1]
     assert not bar.isHidden()
     assert [label.text() for label in view.findChildren(QLabel) if label.text()] == [
         "a.png could not be read.",

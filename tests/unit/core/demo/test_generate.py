@@ -136,22 +136,22 @@ def test_an_engine_draws_the_same_images(tmp_path: Path, made: tuple[Path, DemoI
 
 class _Watch(Reporter):
     def __init__(self, stop_after: int = 10**9) -> None:
-        self.seen: list[tuple[int, int | None]] = []
+        self.progress_calls: list[tuple[int, int | None]] = []
         self.stop_after = stop_after
 
     def progress(self, done: int, total: int | None, what: str) -> None:
-        self.seen.append((done, total))
+        self.progress_calls.append((done, total))
 
     def check_cancelled(self) -> None:
-        if len(self.seen) > self.stop_after:
+        if len(self.progress_calls) > self.stop_after:
             raise Cancelled
 
 
 def test_progress_reaches_its_total(tmp_path: Path) -> None:
     watch = _Watch()
     generate(tmp_path, reporter=watch, patients=1, per_category=1)
-    assert watch.seen[0] == (0, 8)
-    assert watch.seen[-1] == (8, 8)
+    assert watch.progress_calls[0] == (0, 8)
+    assert watch.progress_calls[-1] == (8, 8)
 
 
 def test_cancelling_leaves_no_manifest(tmp_path: Path) -> None:

@@ -211,9 +211,9 @@ def test_whole_chunks_that_are_not_the_ones_written_are_named(library, damage, d
         two.write_bytes(whole[0])
     else:
         two.unlink()
-    for asked in (None, rows[12:13]):
+    for requested in (None, rows[12:13]):
         with pytest.raises(BadInput, match=r"'made up' .*lost or damaged"):
-            read(library, made, asked)
+            read(library, made, requested)
     with pytest.raises(BadInput, match=r"'made up' .*lost or damaged"):
         list(library.features.blocks(made))
     state = store_state(library.features, made)

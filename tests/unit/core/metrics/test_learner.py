@@ -155,8 +155,8 @@ def test_stopped_early_it_keeps_the_best_so_far(variant):
     learner = variant.make().fit(X, y, reporter=stopped)
     assert len(stopped.partials) == 2
     rows = some_rows("two findings")
-    kept = learner.metric().distances(rows, rows)
-    assert any((kept == point.distance.between(rows, rows)).all() for point in stopped.partials)
+    distances = learner.metric().distances(rows, rows)
+    assert any((distances == point.distance.between(rows, rows)).all() for point in stopped.partials)
     assert any("topped" in note for note in learner.metric().card.notes)
 
 

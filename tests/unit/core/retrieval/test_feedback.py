@@ -100,9 +100,9 @@ def test_marks_find_what_the_distance_cannot():
     for query in range(20):
         base = ((X - X[query]) ** 2).sum(axis=1)
         order = np.argsort(base)[1:]
-        seen, rest = order[:20], order[20:]
+        first, rest = order[:20], order[20:]
         alike = y == y[query]
-        scores = feedback_scores(X, query, seen[alike[seen]], seen[~alike[seen]], base=base)
+        scores = feedback_scores(X, query, first[alike[first]], first[~alike[first]], base=base)
         after = rest[np.argsort(-scores[rest])][:20]
         found.append((alike[rest[:20]].mean(), alike[after].mean()))
     before, now = np.mean(found, axis=0)

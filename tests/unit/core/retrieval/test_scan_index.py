@@ -105,6 +105,6 @@ def test_scores_of_a_scanned_metric_are_those_of_its_distances(votes):
         ranked_blocks(given, findings, 3, 12),
         strict=True,
     ):
-        order, wanted = np.argsort(one.queries), np.argsort(other.queries)
-        assert (one.share[order] == other.share[wanted]).all()
-        assert (one.distance[order] == other.distance[wanted]).all()
+        order, other_order = np.argsort(one.queries), np.argsort(other.queries)
+        assert (one.share[order] == other.share[other_order]).all()
+        assert (one.distance[order] == other.distance[other_order]).all()

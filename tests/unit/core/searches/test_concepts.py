@@ -73,9 +73,9 @@ def pairs_by_hand(points: np.ndarray, has: np.ndarray, groups: np.ndarray) -> fl
     won = []
     for i in np.flatnonzero(has):
         for j in np.flatnonzero(~has):
-            kept = (groups != groups[i]) & (groups != groups[j])
-            if has[kept].any() and not has[kept].all():
-                v = ridge_by_hand(points[kept], has[kept])
+            usable = (groups != groups[i]) & (groups != groups[j])
+            if has[usable].any() and not has[usable].all():
+                v = ridge_by_hand(points[usable], has[usable])
                 won.append(float(points[i] @ v > points[j] @ v))
     return float(np.mean(won))
 

@@ -281,7 +281,7 @@ def test_strength_changes_the_ranking(ranked_panel, context, jobs):
 def test_restored_strength_is_shown_and_ranked_once(ranked_panel, context, jobs):
     context.state.change_search(strength=0.4)
     assert ranked_panel.scores.strength.value() == 40
-    assert jobs.held == []
+    assert jobs.pending == []
 
 
 def test_late_refusal_of_another_metric_or_library_is_ignored(ranked_panel, context, jobs):

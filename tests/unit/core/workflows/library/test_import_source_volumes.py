@@ -150,10 +150,10 @@ def test_a_case_that_lost_one_slice_says_which(series, library):
 
 def test_new_labels_reach_volumes(series, library, monkeypatch):
     import_source(series, library, kind="series")
-    told = SeriesImporter.scan
+    original_scan = SeriesImporter.scan
 
     def other(self, source, reporter):
-        for case in told(self, source, reporter):
+        for case in original_scan(self, source, reporter):
             yield FoundCase(case.key, case.path, finding="new", region=case.region, slices=case.slices)
 
     monkeypatch.setattr(SeriesImporter, "scan", other)

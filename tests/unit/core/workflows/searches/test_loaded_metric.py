@@ -55,15 +55,15 @@ def test_a_library_that_changed_leaves_nothing_behind(table):
 
 
 def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
-    kept = tmp_path / "Kept.semblance"
-    shutil.copytree(table, kept)
+    other = tmp_path / "Kept.semblance"
+    shutil.copytree(table, other)
     use(table)
-    use(kept)
-    gone, stays = weakref.ref(open_metric(table, "plain")), open_metric(kept, "plain")
+    use(other)
+    gone, stays = weakref.ref(open_metric(table, "plain")), open_metric(other, "plain")
     close_library(table)
     gc.collect()
     assert gone() is None
-    assert open_metric(kept, "plain") is stays
+    assert open_metric(other, "plain") is stays
     close_library()
     assert not open_metrics_module._open_metrics
 

@@ -32,9 +32,9 @@ def search_for(metric="plain", **more) -> Search:
 
 
 def mark(table, search, liked=(), disliked=(), **more):
-    said = [likeness_judgement(search, case, True) for case in liked]
-    said += [likeness_judgement(search, case, False) for case in disliked]
-    return refine_metric.judge(table, search, said, k=100, **more)
+    judgements = [likeness_judgement(search, case, True) for case in liked]
+    judgements += [likeness_judgement(search, case, False) for case in disliked]
+    return refine_metric.judge(table, search, judgements, k=100, **more)
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits", "city"])
