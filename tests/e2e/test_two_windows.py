@@ -1,4 +1,4 @@
-"""Two programs on one library: each is told of the other, and nothing that either does is lost."""
+"""Two programs on one library: each reports the other, and nothing that either does is lost."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_library_one_closed_is_let_go_of_and_goes_on_in_the_other(library, sta
 
 
 def test_a_library_removed_under_a_window_is_reported_as_a_sentence(made, library, tmp_path, start):
-    copy = tmp_path / "Kept.semblance"
+    copy = tmp_path / "Copy.semblance"
     shutil.copytree(library, copy)
     window = start()
     window.run_command("open", library)

@@ -122,7 +122,7 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
 
     watch = Watch(200)
     with watch:
-        # Other programs have the processor meanwhile: told apart by the system, here not at all.
+        # Other programs have the processor meanwhile: the system distinguishes these, here not at all.
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited)
         monkeypatch.setattr(watching.time, "perf_counter", lambda: watch._last + 0.35)
         monkeypatch.setattr(watching.time, "thread_time", lambda: watch._busy + 0.25)

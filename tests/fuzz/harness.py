@@ -36,7 +36,7 @@ class Outcome:
 
 
 def run(kind: str, numbers: Sequence[int], seed: int) -> Outcome:
-    """Read the copies ``numbers`` in child processes; one that dies or hangs is told and replaced."""
+    """Read the copies ``numbers`` in child processes; one that dies or hangs is reported and replaced."""
     outcome, waiting = Outcome(), list(numbers)
     while waiting:
         child = subprocess.Popen(
@@ -85,7 +85,7 @@ def _answer(child: subprocess.Popen[str], number: int) -> str:
 
 
 def serve(name: str, seed: int) -> None:
-    """The child: reads the copies whose numbers it is told, under a limit of memory."""
+    """The child: reads the copies whose numbers it receives, under a limit of memory."""
     kind = KINDS[name]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

@@ -32,7 +32,7 @@ def main() -> None:
         for number in range(options.moments):
             try:
                 print(f"{number + 1}: {harness.try_moment(child, number, rng)}", flush=True)
-            except Exception:  # noqa: BLE001 - each is told, and the others are tried too
+            except Exception:  # noqa: BLE001 - each is reported, and the others are tried too
                 wrong += 1
                 traceback.print_exc()
         child.close()

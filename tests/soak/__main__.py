@@ -73,7 +73,7 @@ def soak(place: Path, seconds: float) -> int:
         for name in ("memory", "threads", "handles", "processes")
     )
     print(f"{len(samples)} rounds after warm-up: {shares}")
-    for line in (*found, *(f"told: {error.what} {error.details}" for error in errors[:5])):
+    for line in (*found, *(f"error: {error.what} {error.details}" for error in errors[:5])):
         print(line)
     return 1 if found or errors else 0
 

@@ -145,7 +145,7 @@ def _explain(window: MainWindow) -> None:
     window.parts.layout.show_side("why")
     settle(window)
     why = window.panels.side.why
-    _expect(why.shown is not None, "it is told why")
+    _expect(why.shown is not None, "the explanation is shown")
     key = next(line.key for line in why.waterfall.contributions if line.key)
     why.waterfall.toggled(key, False)
     settle(window)
@@ -189,10 +189,10 @@ def _map(window: MainWindow) -> None:
 
 
 def _save_search(window: MainWindow, ids: tuple[str, ...]) -> None:
-    """A search under a name, another query, the kept one opened from the list, and deleted."""
+    """A search under a name, another query, the saved one opened from the list, and deleted."""
     context, state = window.context, window.state
     window.parts.search_view.autosave.capture_view()
-    saved_searches.save(context, "kept")
+    saved_searches.save(context, "saved")
     settle(window)
     query = state.query
     search_operations.submit_query(
@@ -203,11 +203,11 @@ def _save_search(window: MainWindow, ids: tuple[str, ...]) -> None:
     settle(window)
     dialog = window.parts.commands.searches.dialog
     assert dialog is not None
-    dialog.select("kept")
+    dialog.select("saved")
     dialog.open_selected()
     settle(window)
-    _expect(state.query == query and state.search_name == "kept", "the kept search is open again")
-    saved_searches.delete(context, "kept", lambda _token: None)
+    _expect(state.query == query and state.search_name == "saved", "the saved search is open again")
+    saved_searches.delete(context, "saved", lambda _token: None)
     settle(window)
 
 

@@ -47,7 +47,7 @@ def make_library(folder: Path) -> Path:
 
 
 def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = False) -> dict[str, Any]:
-    """Walk once in this process; what was done, told, stalled and went wrong."""
+    """Walk once in this process; what was done, shown, stalled and went wrong."""
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
     from semblance.app.library import demo_library
@@ -101,7 +101,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
                 # The program's own event loop does this; one that is turned by hand does not.
                 QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
             say("closing")
-            # Closing waits for what must be kept.
+            # Closing waits for what must be saved.
             watch.limit_ms, longest, busy = 0, watch.longest_ms, watch.longest_busy_ms
             began = time.perf_counter()
             for other in application.topLevelWidgets():

@@ -1,4 +1,4 @@
-"""Writes ``resources/help/benchmarks.md`` from the results as they are kept."""
+"""Writes ``resources/help/benchmarks.md`` from the stored results."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def test_core_hands_out_no_bare_text_for_people():
                 for text in [*node.args, *(one.value for one in node.keywords)]:
                     literal = "".join(one for one in literals(text) if isinstance(text, BARE))
                     where = f"{file.relative_to(TOP)}:{node.lineno}"
-                    assert not re.search(r"[A-Za-z]{2}.* [A-Za-z]", literal), f"{where}: is said by say()"
+                    assert not re.search(r"[A-Za-z]{2}.* [A-Za-z]", literal), f"{where}: is printed by say()"
 
 
 BARE = (ast.Constant, ast.JoinedStr)

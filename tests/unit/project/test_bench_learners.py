@@ -167,7 +167,7 @@ def test_held_out_scores_of_a_metric_that_tells_all():
 
 
 def test_the_command_runs_and_keeps_what_it_measured(tmp_path):
-    stored_file, out = tmp_path / "kept.json", tmp_path / "page.md"
+    stored_file, out = tmp_path / "results.json", tmp_path / "page.md"
     to = ["--quick", "--keep", str(stored_file), "--out", str(out)]
     assert main([*to, "--only", "speed"]) == 0
     stored = json.loads(stored_file.read_text(encoding="utf-8"))
@@ -182,7 +182,7 @@ def test_the_command_runs_and_keeps_what_it_measured(tmp_path):
 
 
 def test_without_parts_named_all_is_measured(tmp_path):
-    stored_file, out = tmp_path / "kept.json", tmp_path / "page.md"
+    stored_file, out = tmp_path / "results.json", tmp_path / "page.md"
     assert main(["--quick", "--keep", str(stored_file), "--out", str(out)]) == 0
     assert set(json.loads(stored_file.read_text(encoding="utf-8"))) == {
         "machine",
@@ -193,7 +193,7 @@ def test_without_parts_named_all_is_measured(tmp_path):
     text = out.read_text(encoding="utf-8")
     assert "## Fit, seconds" in text
     assert "## Against Euclidean" in text
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["kept.json", "page.md"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["results.json", "page.md"]
 
 
 def test_an_unknown_part_is_refused(capsys):

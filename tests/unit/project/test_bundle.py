@@ -124,11 +124,11 @@ def test_a_file_opened_by_the_system_is_emitted(qapp):
         "from PySide6.QtGui import QFileOpenEvent\n"
         "from semblance.app.application import Application\n"
         "application = Application([])\n"
-        "application.open_requested.connect(lambda path: print('asked', path))\n"
+        "application.open_requested.connect(lambda path: print('opened', path))\n"
         "application.sendEvent(application, QFileOpenEvent(QUrl.fromLocalFile('/a b/lib.semblance')))\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)
-    assert ended.stdout == "asked /a b/lib.semblance\n"
+    assert ended.stdout == "opened /a b/lib.semblance\n"
 
 
 class _Made:
@@ -146,7 +146,7 @@ class _Made:
         return found
 
 
-#: As PyInstaller names them on each system; only the first of each three is wanted.
+#: As PyInstaller names them on each system; only the first of each three belongs into the bundle.
 BINARIES = [
     ("PySide6/Qt/lib/libQt6Widgets.so.6", "", "BINARY"),
     ("PySide6/Qt/lib/libQt6Quick.so.6", "", "BINARY"),

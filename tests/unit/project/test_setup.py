@@ -16,7 +16,7 @@ TOP = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def bootstrap(tmp_path, monkeypatch) -> ModuleType:
-    """The set-up's module, looking at a copy of the project's own two files in a folder with a space."""
+    """The set-up's module, reading a copy of the project's own two files in a folder with a space."""
     spec = importlib.util.spec_from_file_location("bootstrap", TOP / "packaging" / "bootstrap.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -62,7 +62,7 @@ def test_every_needed_package_is_pinned_to_what_is_installed():
 
 def test_a_complete_system_needs_no_rights(bootstrap, monkeypatch):
     monkeypatch.setattr(bootstrap, "missing_packages", list)
-    monkeypatch.setattr(bootstrap, "root_prefix", lambda: pytest.fail("asked for rights"))
+    monkeypatch.setattr(bootstrap, "root_prefix", lambda: pytest.fail("rights were requested"))
     bootstrap.ensure_system_packages()
 
 

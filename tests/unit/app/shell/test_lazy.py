@@ -1,4 +1,4 @@
-"""Parts that are built when they are asked for, and steps done while nobody waits."""
+"""Parts that are built on first use, and steps done while the program is idle."""
 
 from __future__ import annotations
 

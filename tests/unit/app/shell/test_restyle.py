@@ -1,4 +1,4 @@
-"""A new style sheet: at once for what is seen, soon for what is hidden, once for each widget."""
+"""A new style sheet: at once for visible widgets, soon for hidden ones, once for each widget."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def counts() -> Counter[str]:
 
 @pytest.fixture
 def pages(qtbot, counts) -> QStackedWidget:
-    """A page that is seen, and one with many labels that was."""
+    """A visible page, and a hidden one with many labels."""
     made = QStackedWidget()
-    for name, many in (("seen", 1), ("hidden", 3 * BATCH_SIZE)):
+    for name, many in (("visible", 1), ("hidden", 3 * BATCH_SIZE)):
         page = QWidget()
         column = QVBoxLayout(page)
         for _ in range(many):
@@ -78,11 +78,11 @@ def test_visible_widgets_are_restyled_at_once_and_the_rest_soon(qtbot, qapp, pag
     counts.clear()
     set_theme(qapp, "light", 2.0)
     assert styles(visible) == {(LIGHT.third, 22)}
-    assert counts == {"seen": 1}
+    assert counts == {"visible": 1}
     assert not is_styled()
     qtbot.waitUntil(is_styled)
     assert styles(hidden) == {(LIGHT.third, 22)}
-    assert counts == {"seen": 1, "hidden": 3 * BATCH_SIZE}
+    assert counts == {"visible": 1, "hidden": 3 * BATCH_SIZE}
 
 
 def test_what_is_shown_meanwhile_comes_first(qapp, pages):
@@ -150,7 +150,7 @@ def docks(qtbot) -> QMainWindow:
     for number in range(8):
         dock, pages, page = QDockWidget(str(number)), QStackedWidget(), QWidget()
         QVBoxLayout(page).addWidget(QLabel("measured"))
-        pages.addWidget(QLabel("seen"))
+        pages.addWidget(QLabel("visible"))
         pages.addWidget(page)
         dock.setWidget(pages)
         made.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
@@ -172,13 +172,13 @@ def test_every_part_of_a_window_has_the_new_text_size(qtbot, qapp, docks):
 def test_what_reckons_with_a_hidden_page_grows_with_it(qtbot, qapp):
     around, pages = QWidget(), QStackedWidget()
     qtbot.addWidget(around)
-    for text in ("seen", "hidden and wide"):
+    for text in ("visible", "hidden and wide"):
         pages.addWidget(QLabel(text))
     column = QVBoxLayout(around)
     column.addWidget(pages)
     around.show()
     set_theme(qapp, "dark", 2.0)
-    # What was asked before the hidden page wears the new size is not kept.
+    # A size hint from before the hidden page is restyled is not cached.
     around.sizeHint()
     qtbot.waitUntil(is_styled)
     margins = column.contentsMargins()

@@ -29,8 +29,8 @@ def test_everything_has_a_default(file):
     assert (fresh.theme, fresh.text_scale, fresh.recent, fresh.last_library) == ("dark", 1.0, [], None)
     assert fresh.bytes("geometry") is None
     assert fresh.text("library_view", "list") == "list"
-    assert fresh.flag("told", default=True)
-    assert not fresh.flag("told", default=False)
+    assert fresh.flag("shown", default=True)
+    assert not fresh.flag("shown", default=False)
 
 
 def test_everything_is_there_at_the_next_start(file, tmp_path):
@@ -39,14 +39,14 @@ def test_everything_is_there_at_the_next_start(file, tmp_path):
     before.last_library = tmp_path / "Änderung, neu.semblance"
     before.set_bytes("geometry", QByteArray(b"\0\xff layout"))
     before.set_text("library_view", "grid")
-    before.set_flag("told", False)
+    before.set_flag("shown", False)
     before.save()
     after = settings(file)
     assert (after.theme, after.text_scale) == ("light", 1.3)
     assert after.last_library == tmp_path / "Änderung, neu.semblance"
     assert after.bytes("geometry") == QByteArray(b"\0\xff layout")
     assert after.text("library_view") == "grid"
-    assert not after.flag("told", default=True)
+    assert not after.flag("shown", default=True)
     after.last_library = None
     after.save()
     assert settings(file).last_library is None

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("forget_volumes")
 
 @pytest.fixture
 def strip(qtbot, jobs, tmp_path):
-    """Room for five cells; slice n is n grey everywhere."""
+    """Space for five cells; slice n is n grey everywhere."""
     path = tmp_path / "volume.npz"
     np.savez(path, ct=np.broadcast_to(np.arange(101, dtype=np.uint8)[:, None, None], (101, 30, 40)))
     address = ImageAddress(path, "ct")

@@ -1,4 +1,4 @@
-"""The row of tools gives its room away where there is little, and keeps every tool within reach."""
+"""A narrow row of tools moves its last tools into a menu."""
 
 from __future__ import annotations
 

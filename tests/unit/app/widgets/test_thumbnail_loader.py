@@ -17,7 +17,7 @@ class Image:
 
 
 class Worker:
-    """Keeps what was asked for until the test lets it answer."""
+    """Holds requests until the test lets it answer."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[list[int], Done]] = []

@@ -41,8 +41,8 @@ def test_a_message_stays_until_closed(qtbot, bar: MessageBar) -> None:
 
 
 def test_the_same_again_only_counts(bar: MessageBar) -> None:
-    first = bar.add("warning", "No room.", "Free some.")
-    assert bar.add("warning", "No room.", "Free some.") is first
+    first = bar.add("warning", "The disk is full.", "Free some.")
+    assert bar.add("warning", "The disk is full.", "Free some.") is first
     assert len(bar.messages()) == 1
     assert any("2 times" in label.text() for label in first.findChildren(QLabel))
 

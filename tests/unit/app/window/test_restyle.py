@@ -22,7 +22,7 @@ LARGER, SMALLER = ("text_larger",) * 3, ("text_smaller",) * 3
 
 @pytest.fixture(autouse=True)
 def plots_at_once(monkeypatch):
-    """They are drawn anew as soon as their room has changed."""
+    """They are drawn anew as soon as their size has changed."""
     monkeypatch.setattr("semblance.app.widgets.plots.figure_view.REDRAW_MS", 0)
 
 
@@ -71,7 +71,7 @@ def images(window: MainWindow) -> dict[str, QImage]:
 
 
 def show_every_page(window: MainWindow) -> None:
-    """Every page was seen, so that it is there."""
+    """Open every page, so that it is built."""
     window.resize(2200, 1400)
     search_first_case(window)
     window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(0))

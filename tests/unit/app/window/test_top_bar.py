@@ -1,4 +1,4 @@
-"""The bar on top gives its room to what is needed most."""
+"""A narrow top bar shortens labels and menus in their order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bar(qtbot):
 
 
 def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
-    """Whether labels, and words, are shown at ``width``; everything has the room it needs."""
+    """Whether labels, and words, are shown at ``width``; everything has the width it needs."""
     bar.window().resize(width, 100)
     bar.resize(width, bar.height())
     # The second time for what became shorter in the first.

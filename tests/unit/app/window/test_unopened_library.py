@@ -21,7 +21,7 @@ CHANGES = ("import_more", "import_file", "relink", "extract", "train", "score")
 
 
 def last_error(window: MainWindow):
-    """The one error that was told; it is shown, and says what to do."""
+    """The one error reported; it is shown with a hint."""
     (message,) = [m for m in window.context.messages.history if m.level == "error"]
     assert [view.what for view in window.message_bar.messages()] == [message.what]
     assert window.message_bar.isVisible()

@@ -92,22 +92,22 @@ def test_an_incomplete_folder_is_drawn_again_and_the_same(tmp_path: Path) -> Non
 def test_a_new_seed_replaces_our_images_and_nothing_else(tmp_path: Path) -> None:
     images = generate(tmp_path, patients=2, per_category=1)
     own = images.masses / "my own.png"
-    own.write_bytes(b"kept")
+    own.write_bytes(b"unchanged")
     first = {path.name: path.read_bytes() for path in images.radiographs.rglob("*.png")}
     generate(tmp_path, seed=8, patients=1, per_category=1)
-    assert own.read_bytes() == b"kept"
+    assert own.read_bytes() == b"unchanged"
     assert len(list(images.masses.rglob("*.png"))) == 2 + 1
     assert {path.name: path.read_bytes() for path in images.radiographs.rglob("*.png")} != first
 
 
 def test_a_manifest_cannot_name_files_outside_its_folder(tmp_path: Path) -> None:
     outside = tmp_path / "precious.png"
-    outside.write_bytes(b"kept")
+    outside.write_bytes(b"unchanged")
     folder = tmp_path / "demo"
     folder.mkdir()
     (folder / MANIFEST).write_text(json.dumps({"images": ["../precious.png", str(outside), 3]}))
     generate(folder, patients=1, per_category=1)
-    assert outside.read_bytes() == b"kept"
+    assert outside.read_bytes() == b"unchanged"
 
 
 @pytest.mark.parametrize("broken", ["", "[]", "{", '{"images": 5}'])

@@ -141,7 +141,7 @@ def test_stopping_keeps_the_result(engine, tmp_path):
     task = engine.submit(work.endless, tmp_path / "runs")
     wait_for_file(tmp_path / "runs")
     task.stop()
-    assert task.result() == "kept"
+    assert task.result() == "stopped"
     task.stop()
 
 
@@ -168,7 +168,7 @@ def test_an_error_that_cannot_be_pickled_is_reported_and_ends_nothing(engine, tm
     with pytest.raises(RuntimeError, match="Awkward: awkward"):
         engine.submit(work.awkward).result()
     other.stop()
-    assert other.result() == "kept"
+    assert other.result() == "stopped"
 
 
 def test_workers_are_niced_with_one_blas_thread_and_no_qt(engine):
@@ -305,4 +305,4 @@ def test_ctrl_c_reaches_the_parent_only(tmp_path):
                 wait_for_file(tmp_path / "one")
             os.killpg(parent.pid, signal.SIGINT)
             output, complaints = parent.communicate()
-        assert (output, complaints, parent.returncode) == ("kept\n", "", 0)
+        assert (output, complaints, parent.returncode) == ("stopped\n", "", 0)

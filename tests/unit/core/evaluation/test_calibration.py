@@ -77,7 +77,7 @@ def test_the_error_is_measured_on_cases_the_curve_was_not_fitted_on():
     assert [row for row, _, _ in made.cases] == votes.rows.tolist()
     # One and the same vote gets several probabilities: each part has a curve of its own.
     assert len({p for (_, p, _), v in zip(made.cases, votes.votes, strict=True) if v == 5}) > 1
-    # Cases of one patient are never on both sides: each is told by one curve.
+    # Cases of one patient are never on both sides: each is estimated by one curve.
     by_patient: dict[tuple[int, int], set[float]] = {}
     for (_, p, _), unit, v in zip(made.cases, votes.patients, votes.votes, strict=True):
         by_patient.setdefault((unit, v), set()).add(p)

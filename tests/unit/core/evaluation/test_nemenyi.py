@@ -1,4 +1,4 @@
-"""Nemenyi's distance against the printed table, groups against going through all pairs."""
+"""Nemenyi's distance against the printed table, groups against a loop over all pairs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from semblance.core.evaluation.significance import wilcoxon_test
 
 
 def naive(a, b):
-    """Two-sided p by going through all signs of the differences that are not zero."""
+    """Two-sided p by enumerating all signs of the differences that are not zero."""
     apart = np.subtract(a, b)
     apart = apart[apart != 0]
     sizes = np.abs(apart)

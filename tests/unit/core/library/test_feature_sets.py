@@ -127,7 +127,7 @@ def test_failures_are_cached_until_the_case_shows_something_else(library):
     library.features.write_chunk(made, rows[:0], nothing, [(1, "c0", "cut off"), (2, "", "disk away")])
     assert library.features.failures(made) == [("s/0.png", "cut off"), ("s/1.png", "disk away")]
     assert library.features.cases_to_extract(made, images=True).tolist() == rows[1:].tolist()
-    fill(library, [0], content="mended ")
+    fill(library, [0], content="repaired ")
     assert library.features.failures(made) == [("s/1.png", "disk away")]
     assert library.features.cases_to_extract(made, images=True).tolist() == rows.tolist()
     library.features.write_chunk(made, rows[:2], values_of(rows[:2]))

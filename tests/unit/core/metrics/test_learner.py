@@ -33,7 +33,7 @@ MOMENTS = 10
 
 @functools.cache
 def fitted(place, name):
-    """The metric of variant ``place`` on problem ``name``, or what it said instead."""
+    """The metric of variant ``place`` on problem ``name``, or its error message."""
     X, y = problem(name)
     try:
         return VARIANTS[place].make().fit(X, y).metric()

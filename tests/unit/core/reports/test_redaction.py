@@ -134,6 +134,8 @@ def test_names_no_encoding_has_are_replaced() -> None:
 
 def test_numbers_of_studies_and_series_are_not_reported():
     uid = "1.2.826.0.1.3680043.10.1430.2"
-    hidden = Redactor(False, ()).redact({"series": uid, "size": "1.25 x 2.5", "text": f"of {uid}, as told"})
-    assert hidden == {"series": "(DICOM id)", "size": "1.25 x 2.5", "text": "of (DICOM id), as told"}
+    hidden = Redactor(False, ()).redact(
+        {"series": uid, "size": "1.25 x 2.5", "text": f"of {uid}, as reported"}
+    )
+    assert hidden == {"series": "(DICOM id)", "size": "1.25 x 2.5", "text": "of (DICOM id), as reported"}
     assert Redactor(True, ()).redact(uid) == uid

@@ -86,7 +86,7 @@ def test_the_scores_are_those_of_the_definition(liked, disliked):
     expected = plain_scores(X, 0, liked, disliked)
     others = np.setdiff1d(np.arange(len(X)), disliked)
     apart = found[others] - expected[others]
-    # Scores are told up to a constant.
+    # Scores are defined up to a constant.
     np.testing.assert_allclose(apart, apart[0], atol=1e-6)
     assert (found[disliked] < found[others].min()).all()
 

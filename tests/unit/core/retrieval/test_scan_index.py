@@ -76,7 +76,7 @@ def test_each_distance_gets_the_index_it_needs(votes):
 )
 def test_a_metric_without_coordinates_is_ranked_by_its_own_distances(kind, settings):
     X, y = problem(n=60)
-    # Findings told apart by what is alike, too: the middle against both ends.
+    # Findings separated by similar features, too: the middle against both ends.
     y = np.where(np.abs(X[:, 0]) < 0.6, "middle", "end") if kind is SignedDistance else y
     metric = fit_metric(
         make_learner("metricboost", rounds=8, **settings), X, y, steps=parse_steps("standardise")

@@ -111,7 +111,7 @@ def test_many_marks_are_cross_validated_in_folds() -> None:
 
 
 def test_patient_with_both_marks_is_left_out_whole() -> None:
-    """Two cases a patient that are nearly one point: with the patient left in, all would be told."""
+    """Two cases a patient that are nearly one point: with the patient left in, all would be found."""
     rng = np.random.default_rng(0)
     base = rng.normal(size=(12, 60))
     points = np.repeat(base, 2, axis=0) + rng.normal(size=(24, 60)) * 1e-3

@@ -1,4 +1,4 @@
-"""Questions: about what is unclear, never twice, never about what may not be asked."""
+"""Questions: about what is unclear, never twice, never about excluded cases."""
 
 from __future__ import annotations
 

@@ -225,5 +225,5 @@ def test_learning_in_threads_gives_the_same_form() -> None:
         left = {one["num_threads"] for one in ThreadpoolController().info() if one["user_api"] == "blas"}
     with threadpool_limits(1, user_api="blas"):
         np.testing.assert_array_equal(learn(given_feedback, coordinates, 5).dense(), form.dense())
-    # Whoever asked has the threads back.
+    # The caller has its threads again.
     assert left == {2}

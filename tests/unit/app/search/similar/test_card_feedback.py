@@ -37,7 +37,7 @@ def context(jobs, made, tmp_path):
 
 @pytest.fixture
 def panel(qtbot, context, jobs):
-    """The first case asked, its ranking there."""
+    """The first case as the query, with its ranking."""
     panel = show_widget(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
     search_case(context, jobs)
     return panel
@@ -61,7 +61,7 @@ def test_mark_is_saved_shown_and_undone(qtbot, panel, context, jobs, view):
     panel._set_view(view)
     list_requested = row(panel, 2)
     press(qtbot, panel, 2, 1)
-    # Shown at once, before it is kept.
+    # Shown at once, before it is saved.
     assert panel.grid.model().judgements == {list_requested: 1}
     jobs.run_pending()
     assert marked_cases(context) == [(JudgementKind.ALIKE, True)]

@@ -239,10 +239,10 @@ def test_first_search_shows_that_it_runs(ranked, context, jobs, searches):
     context.state.set_ranked_search(None)
     assert "Searching" not in texts(ranked), "it failed"
     search_operations.rank(context)
-    assert "Searching" in texts(ranked), "asked again"
+    assert "Searching" in texts(ranked), "searched again"
     jobs.run_pending()
     context.state.restore_search(Search("good", Query(case="c4")))
-    assert "Searching" in texts(ranked), "a kept search is asked again"
+    assert "Searching" in texts(ranked), "a saved search is repeated"
 
 
 def test_deleted_cases_are_not_shown(ranked, context):

@@ -134,7 +134,7 @@ def test_features_are_preloaded_after_a_delay(panel_with_query, context, qtbot):
         return search_operations.PRELOAD in context.jobs._latest
 
     qtbot.waitUntil(waits)
-    # Whatever is asked goes first; it is read when that was told.
+    # The explanation goes first; this is read once that is shown.
     panel_with_query.follow(context.state.ranking.ranked[1].row)
     assert not waits()
     context.jobs.run_pending()

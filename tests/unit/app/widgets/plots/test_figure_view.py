@@ -29,7 +29,7 @@ def view(qtbot, context):
 
 
 def drawn(view, jobs, qtbot):
-    """The image once everything asked for was drawn."""
+    """The image once everything requested is drawn."""
     qtbot.waitUntil(lambda: not view._redraw_timer.isActive())
     jobs.run_pending()
     return view.image()

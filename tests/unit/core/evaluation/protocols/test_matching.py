@@ -1,4 +1,4 @@
-"""Polyps from view to view: who is asked, what is learnt from, and how hits are counted."""
+"""Polyps from view to view: queries, training cases, and how hits are counted."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def best_cut(scores, same):
 
 
 def expected(data, seed, step):
-    """Every score of one repeat, by loops; every ``asking``-th training case asks the others."""
+    """Every score of one repeat, by loops; every ``step``-th training case is a query of the others."""
     split = halves(data.y.tolist(), data.units, repeat_seed(seed, 0))
     Z, y = standardised(data, split.train), data.y
     codes = np.unique(y, return_inverse=True)[1]

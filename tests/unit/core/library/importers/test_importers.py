@@ -1,4 +1,4 @@
-"""Every file of a source becomes cases or is told with a reason, whatever the kind."""
+"""Every file of a source becomes cases or is reported with a reason, whatever the kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged lists and arrays: every file is told of, or the source is refused; nothing else is raised."""
+"""Damaged lists and arrays: every file is reported, or the source is refused; nothing else is raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polyp candidates: scans found by what the table calls them, views linked, bad rows told by line."""
+"""Polyp candidates: scans found by what the table calls them, views linked, bad rows reported by line."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_pairs_follow_looks_and_then_findings(share: float) -> None:
         elif sign == 1:
             assert y[i] == y[j]
         elif share < 1.0 and y[i] == y[j]:
-            assert share > 0.0  # drawn from all, as not looking alike
+            assert share > 0.0  # drawn from all, as not similar
     assert near <= {(i, j) for i, j, _ in pairs.tolist()}
     if share == 1.0:
         assert {(i, j) for i, j, sign in pairs.tolist() if sign == 1} == near

@@ -1,4 +1,4 @@
-"""What would not fit into memory is refused before it is asked for, with the number and the way out."""
+"""Arrays that would not fit into memory are refused before they are allocated, with their size and a hint."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_learner_that_would_not_fit_is_refused_before_its_first_round(little, 
 
 def test_impostors_are_counted_beforehand(monkeypatch):
     X, y = many()
-    # Room for the differences from targets, not for impostors among findings that lie across each other.
+    # Memory for the differences from targets, not for impostors among findings that lie across each other.
     monkeypatch.setattr(memory, "budget", lambda: 400_000)
     with pytest.raises(BadInput, match="impostors of 400 cases"):
         make_learner("lmnn").fit(X, y)

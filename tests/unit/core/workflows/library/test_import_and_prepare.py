@@ -64,7 +64,7 @@ def test_the_first_cases_are_ranked_while_others_are_imported(tmp_path, small):
 
 
 class _WaitingForTheImport(RecordingReporter):
-    """Lets measuring go on only after it was told what was imported, once all is read."""
+    """Lets extraction continue only after the result of the import was reported."""
 
     def __init__(self, n):
         super().__init__()

@@ -117,11 +117,11 @@ def test_a_damaged_slice_fails_by_itself(series, library):
 
 def test_removed_and_added_slices_are_reported(series, library, tmp_path):
     import_source(series, library, kind="series")
-    shutil.move(series / "a" / "0.png", tmp_path / "kept.png")
+    shutil.move(series / "a" / "0.png", tmp_path / "aside.png")
     again = import_source(series, library, kind="series")
     assert (again.missing, again.updated, again.unchanged) == (["a/0.png"], 1, 2)
     assert details(library, "scans/a").depth == 5
-    shutil.move(tmp_path / "kept.png", series / "a" / "0.png")
+    shutil.move(tmp_path / "aside.png", series / "a" / "0.png")
     assert import_source(series, library, kind="series").updated == 1
     assert details(library, "scans/a").depth == 6
 

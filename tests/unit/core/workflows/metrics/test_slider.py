@@ -1,4 +1,4 @@
-"""The slider between visual and diagnostic likeness: trained at once, kept together."""
+"""The slider between visual and diagnostic likeness: trained in one job, stored together."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
 
 
 def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path):
-    outside = tmp_path / "asked" / "Zebrovich.png"
+    outside = tmp_path / "outside" / "Zebrovich.png"
     outside.parent.mkdir()
     shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
     search = Search("plain", Query(image=outside, region=Region(1, 1, 9, 9)))

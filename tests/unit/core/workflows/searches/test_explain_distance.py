@@ -1,4 +1,4 @@
-"""Why a case is where it is: what is told adds up to what is shown."""
+"""Why a case has its rank: the contributions add up to the shown distance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of libraries between searches is bounded, and goes when a library changes or is closed."""
+"""The cache of loaded metrics is bounded, and emptied when a library changes or is closed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_library_that_changed_leaves_nothing_behind(table):
 
 
 def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
-    other = tmp_path / "Kept.semblance"
+    other = tmp_path / "Other.semblance"
     shutil.copytree(table, other)
     use(table)
     use(other)

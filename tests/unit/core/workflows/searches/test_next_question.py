@@ -1,4 +1,4 @@
-"""Ask me next through the calls a window makes: which cases are asked about, and when it moves on."""
+"""Ask me next through the calls a window makes: which cases a question has, and when the next one comes."""
 
 from __future__ import annotations
 

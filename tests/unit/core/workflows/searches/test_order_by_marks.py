@@ -166,9 +166,9 @@ def test_a_marked_case_that_is_gone_is_passed_over(table):
 def test_a_saved_search_keeps_its_marks(table):
     search = search_for()
     after = mark(table, search, ["t/c20"], ["t/c6"])
-    branch(table, "kept", search_record(search, after, {}))
+    branch(table, "saved", search_record(search, after, {}))
     refine_metric.clear_marks(table, search)
-    opened = reopen(table, "kept")
+    opened = reopen(table, "saved")
     assert ranked(rank_cases(table, opened.search, k=100)) == ranked(after)
 
 

@@ -115,7 +115,7 @@ def test_unknown_names_are_reported(table):
         nearest_cases(table, "plain", Query("t/c77"))
     with pytest.raises(BadInput, match="does not exist"):
         nearest_cases(table.with_name("gone"), "plain", Query("t/c0"))
-    # Nothing of the failed questions is kept open, and good ones still work.
+    # Nothing of the failed queries stays open, and good ones still work.
     assert nearest_cases(table, "plain", Query("t/c0")).ranked
 
 

@@ -218,7 +218,7 @@ def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_pa
     assert len(line.thumbnail) > 100
     assert saved_searches.reopen(library, "outside").is_current
     saved_searches.save_current(library, saved_searches.search_record(search, ranked_search, {}, "outside"))
-    assert saved_searches.last_search(library).ranked_search is None, "it is asked again"
+    assert saved_searches.last_search(library).ranked_search is None, "it is searched again"
     path.unlink()
     again = saved_searches.last_search(library)
     assert (again.name, again.is_complete) == ("outside", True)

@@ -1,4 +1,4 @@
-"""Asking with examples and concepts: what moves, what composes with it, and what is left out."""
+"""Queries with examples and concepts: the shift, its combinations, and what is left out."""
 
 from __future__ import annotations
 
