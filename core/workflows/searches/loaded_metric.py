@@ -19,7 +19,12 @@ from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import IdentityIndex
+from semblance.core.workflows.metrics.leakage import (
+    IdentityIndex,
+    Ids,
+    contents_elsewhere,
+    is_supervised,
+)
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.case_table import CaseTable
 from semblance.core.workflows.searches.embedding_cache import (
@@ -36,11 +41,11 @@ if TYPE_CHECKING:
 #: Bytes that metrics kept beyond a few may take together.
 SMALL_BYTES = 512 << 20
 #: Sets of feature groups left out that one metric keeps ready; more than one only while they are small.
-WITHOUT_KEPT = 4
+MAX_REDUCED = 4
 #: Ledgers that one metric keeps in memory.
-LEDGERS_KEPT = 64
+MAX_LEDGERS = 64
 #: Cases whose details one metric keeps in memory.
-DETAILS_KEPT = 20_000
+MAX_DETAILS = 20_000
 #: Cases, spread over the library, that are asked whether they have regions.
 REGION_SAMPLE = 100
 
@@ -172,7 +177,7 @@ class LoadedMetric:
             reduced._whole, reduced._near, reduced.cache = self, None, {}
             reduced.duplicate_finder = DuplicateFinder(reduced.library, reduced.rows, reduced.findings)
         self._reduced[excluded] = reduced
-        while len(self._reduced) > WITHOUT_KEPT or (
+        while len(self._reduced) > MAX_REDUCED or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
         ):
             self._reduced.popitem(last=False)[1].cache.clear()
@@ -182,7 +187,7 @@ class LoadedMetric:
         """Row id -> the case in full; read once, as long as the library stays the same."""
         new = [row for row in rows if row not in self._details]
         if new:
-            if len(self._details) + len(new) > DETAILS_KEPT:
+            if len(self._details) + len(new) > MAX_DETAILS:
                 self._details.clear()
                 new = list(rows)
             self._details |= self.library.catalogue.details(new)
@@ -192,21 +197,20 @@ class LoadedMetric:
         """The judgements kept under ``name``, read when they are first asked for."""
         if name not in self._ledgers:
             self._ledgers[name] = Ledger(self.library.judgements(name))
-            while len(self._ledgers) > LEDGERS_KEPT:
+            while len(self._ledgers) > MAX_LEDGERS:
                 self._ledgers.popitem(last=False)
         self._ledgers.move_to_end(name)
         return self._ledgers[name]
 
     @cached_property
-    def trained_rows(self) -> frozenset[int]:
-        """Ids of the cases the metric was trained on."""
-        return frozenset(self.record.training.tolist())
-
-    @cached_property
-    def trained_patients(self) -> frozenset[str]:
-        """Their patients, as far as they are known."""
-        known = (row for row in self.trained_rows if row in self.cases)
-        return frozenset(patient for row in known if (patient := self.cases.patient_of(row)))
+    def trained_cases(self) -> Ids:
+        """(t,) ascending ids of the cases whose findings or judgements the metric learnt from, and of all other
+        cases of their patients and images; none for a metric that learnt from numbers alone."""
+        if not is_supervised(self.metric):
+            return np.empty(0, dtype=np.int64)
+        identities = self.identity_index
+        unseen = identities.unseen(self.record.training, contents_elsewhere(self.record.card))
+        return np.setdiff1d(identities.ids, unseen)
 
     @cached_property
     def identity_index(self) -> IdentityIndex:

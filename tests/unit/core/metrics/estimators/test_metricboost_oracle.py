@@ -145,7 +145,7 @@ def test_bounding_the_thresholds_finds_what_sorting_all_pairs_finds(monkeypatch,
             X = (X > 0).astype(float)
         learner = make_learner("metricboost", readout="votes", rounds=5, allow_similarity=similarity)
         sorted_all = learner.fit(X, y).metric().distance, learner.log_bounds_
-        for name, value in (("_FEW", 50), ("_KEPT", 0), ("_SAMPLED_LEAST", 5), ("_PLACES", 60)):
+        for name, value in (("_FEW", 50), ("_MAX_RUNNING_SUMS", 0), ("_SAMPLED_LEAST", 5), ("_PLACES", 60)):
             monkeypatch.setattr(vote_triplets, name, value)
         bounded = learner.fit(X, y).metric().distance, learner.log_bounds_
         monkeypatch.undo()

@@ -96,7 +96,7 @@ def test_large_loaded_metrics_without_groups_are_cached_one_at_a_time(table, mon
 
 
 def test_only_so_many_ledgers_are_cached(table, monkeypatch):
-    monkeypatch.setattr(loaded_metric_module, "LEDGERS_KEPT", 2)
+    monkeypatch.setattr(loaded_metric_module, "MAX_LEDGERS", 2)
     loaded = open_metric(table, "plain")
     ledgers = [loaded.ledger(name) for name in ("a", "b", "a", "c")]
     assert ledgers[0] is ledgers[2]

@@ -54,7 +54,7 @@ def test_the_details_of_a_case_are_read_once(table, monkeypatch):
     )
     assert nearest_cases(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
     assert requested == []
-    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.DETAILS_KEPT", 25)
+    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.MAX_DETAILS", 25)
     assert len(nearest_cases(table, "plain", Query("t/c0"), k=50).ranked) == 50
     assert nearest_cases(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
     assert requested
@@ -170,7 +170,7 @@ def test_a_library_that_cannot_be_written_is_searched(table, monkeypatch):
 
 
 def test_only_a_few_libraries_stay_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_metrics_module, "KEPT", 2)
+    monkeypatch.setattr(open_metrics_module, "MAX_OPEN", 2)
     libraries = [table_library(tmp_path / str(n), n=20) for n in range(3)]
     for library in libraries:
         train_metric(library, TrainRequest("euclidean", "plain"))
