@@ -51,6 +51,13 @@ def search(
         str | None,
         typer.Option(metavar="ID,...", help="Cases marked as less like it. They come last."),
     ] = None,
+    without_patient: Annotated[
+        bool,
+        typer.Option(
+            "--without-patient",
+            help="If the metric was trained on the query or its patient, train it again without them first.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
@@ -72,6 +79,7 @@ def search(
             diverse=diverse,
             no_match_rate=no_match_rate,
             without=left_out,
+            without_patient=without_patient,
             marks=QueryMarks(_ids(like), _ids(unlike)),
             reporter=reporter,
         )

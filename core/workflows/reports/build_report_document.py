@@ -188,6 +188,14 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
                 refused=ranked_search.refused,
             )
         )
+    if ranked_search.result.without_patient:
+        notes.append(
+            tr_lazy(
+                "Ranked by {metric}, trained again without the query's patient. The scores and plots are those of "
+                "the metric trained with it.",
+                metric=search.metric,
+            )
+        )
     if search.without:
         notes.append(tr_lazy("Ranked without: {without}.", without=join_texts(map(as_lazy, search.without))))
     for like, examples in ((True, search.like), (False, search.unlike)):

@@ -55,7 +55,7 @@ def embedded_search(
         "version": VERSION,
         "library": digest(_LIBRARY),
         **{name: plain[name] for name in ("strength", "hide_same_patient", "fold_duplicates")},
-        **{name: plain[name] for name in ("diverse", "unusual")},
+        **{name: plain[name] for name in ("diverse", "unusual", "without_patient")},
         "metric": digest(search.metric),
         "without": [digest(group) for group in search.without],
         "concepts": [[digest(name), amount] for name, amount in search.concepts],
@@ -156,6 +156,7 @@ def _opened(
         bool(values["fold_duplicates"]),
         float(values["diverse"]),
         float(values["unusual"]),
+        bool(values.get("without_patient", False)),
     )
 
 

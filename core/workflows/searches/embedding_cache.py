@@ -74,7 +74,7 @@ def is_readable(file: Path) -> bool:
 
 def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     """Write ``prepared`` and take away what was kept of the same metric before."""
-    older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*") if found != file]
+    older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*.npz") if found != file]
     try:
         file.parent.mkdir(exist_ok=True)
         with replacing(file, durable=False) as temporary, temporary.open("xb") as out:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from semblance.core.retrieval.ranking import EmbeddedQuery
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
+    from semblance.core.workflows.metrics.leakage import Ids
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Why there is no estimate, in the user's words.
@@ -171,16 +172,19 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
     return dict(Counter(named))
 
 
+def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
+    """(p,) ids of the query itself and of its copies and its patient's cases, as far as it names them."""
+    places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
+    if embedded.row is not None:
+        places.append(np.array([embedded.row]))
+    rows = [loaded.rows[one] for one in places]
+    if embedded.row is None and embedded.patient:
+        # The case itself has no features yet; others of its patient may have been trained on.
+        rows.append(np.array(sorted(loaded.cases.rows_of_patients([str(embedded.patient)])), dtype=np.int64))
+    return np.concatenate([np.empty(0, dtype=np.int64), *rows])
+
+
 def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
     """Whether the metric learnt from the finding or judgements of the query, a copy of it or a case of its patient."""
     trained = loaded.trained_cases
-    if not len(trained):
-        return False
-    places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
-    rows = [loaded.rows[one] for one in places]
-    if embedded.row is not None:
-        rows.append(loaded.rows[[embedded.row]])
-    elif embedded.patient:
-        # The case itself has no features yet; others of its patient may have been trained on.
-        rows.append(np.array(sorted(loaded.cases.rows_of_patients([str(embedded.patient)])), dtype=np.int64))
-    return bool(np.isin(np.concatenate(rows), trained).any()) if rows else False
+    return bool(len(trained)) and bool(np.isin(own_cases(loaded, embedded), trained).any())

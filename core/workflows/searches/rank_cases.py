@@ -47,10 +47,10 @@ from semblance.core.workflows.searches.grouped_ranking import (
 )
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.measured_query import MeasuredQuery
-from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.order_by_marks import MarkedComparison, check_marks, order_by_marks
 from semblance.core.workflows.searches.query_features import embed_query
-from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
+from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
+from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
@@ -95,7 +95,7 @@ def rank_cases(
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     check_one_query(search.query)
-    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    loaded = open_search_metric(library, search, reporter)
     check_marks(loaded, search.query, marks)
     entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     in_force = [entry for entry in entries if entry.undone is None]
@@ -161,11 +161,11 @@ def compare_query(
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
     """
-    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    loaded = open_search_metric(library, search, reporter)
     if not teaching and not search.is_shifted:
         return _ask_metric(loaded, search)
     try:
-        session = open_refinement(library, search.metric, reporter, without=search.without)
+        session = open_search_refinement(library, search, reporter)
     except BadInput as refused:
         return replace(_ask_metric(loaded, search), refused=refused)
     return _ask_refined(session, search, teaching)
@@ -247,6 +247,7 @@ def _result(
         _warnings(loaded, search.query),
         len(loaded.cases),
         NO_MARKS if marked is None else marked.marks,
+        loaded.without_patient,
     )
 
 

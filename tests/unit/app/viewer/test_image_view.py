@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from semblance.app.viewer.tools import RECTANGLE
 from semblance.app.viewer.window_level import window_text
@@ -79,6 +81,20 @@ def test_a_left_drag_is_window_and_level(view, qtbot):
     assert view.window_level.level < wide.level
     assert emitted[-1] == view.window_level
     assert len(emitted) == 4
+
+
+def test_shift_pressed_during_a_drag_makes_window_and_level_finer(view):
+    first = view.window_level
+    QTest.mousePress(view, LEFT, pos=QPoint(100, 100))
+    widened = []
+    for end, held in ((140, Qt.KeyboardModifier.NoModifier), (180, SHIFT), (220, SHIFT)):
+        at = QPointF(end, 100)
+        QApplication.sendEvent(
+            view, QMouseEvent(QEvent.Type.MouseMove, at, view.mapToGlobal(at), LEFT, LEFT, held)
+        )
+        widened.append(view.window_level.width - first.width)
+    assert widened[1:] == pytest.approx([1.2 * widened[0], 1.4 * widened[0]])
+    QTest.mouseRelease(view, LEFT, pos=QPoint(220, 100))
 
 
 def test_dragging_up_brightens_the_screen(view):

@@ -115,7 +115,7 @@ def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
 
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
-    search = search_of(strength=0.7, group_duplicates=False, like=(Query(case="t/c5"),))
+    search = search_of(strength=0.7, group_duplicates=False, like=(Query(case="t/c5"),), without_patient=True)
     judged = refine_metric.judge(
         table,
         search,
