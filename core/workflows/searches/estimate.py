@@ -33,8 +33,8 @@ FEWER = tr_lazy("The metric was scored with all groups of features; this ranking
 OWN_PATIENT = tr_lazy(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
-PART_ASKED = tr_lazy("The metric was scored by asking with whole images; this query is a part of one.")
-WHOLE_ASKED = tr_lazy("The metric was scored by asking with regions of images; this query is a whole one.")
+REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this query is a region.")
+WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 
 
@@ -147,9 +147,9 @@ def _votes_as_calibrated(
 def other_kind_of_query(loaded: LoadedMetric, query: Query) -> str:
     """Why ``query`` is of another kind than the cases that estimates are calibrated on; or nothing."""
     if query.region is not None and not loaded.with_regions:
-        return PART_ASKED
+        return REGION_QUERY
     if query.image is not None and query.region is None and loaded.with_regions:
-        return WHOLE_ASKED
+        return WHOLE_IMAGE_QUERY
     return ""
 
 

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 #: Bytes that metrics kept beyond a few may take together.
 SMALL_BYTES = 512 << 20
 #: Sets of feature groups left out that one metric keeps ready; more than one only while they are small.
-WITHOUT_KEPT = 4
+MAX_REDUCED = 4
 #: Ledgers that one metric keeps in memory.
-LEDGERS_KEPT = 64
+MAX_LEDGERS = 64
 #: Cases whose details one metric keeps in memory.
-DETAILS_KEPT = 20_000
+MAX_DETAILS = 20_000
 #: Cases, spread over the library, that are asked whether they have regions.
 REGION_SAMPLE = 100
 
@@ -179,7 +179,7 @@ class LoadedMetric:
             reduced._whole, reduced._near, reduced.cache = self, None, {}
             reduced.duplicate_finder = DuplicateFinder(reduced.library, reduced.rows, reduced.findings)
         self._reduced[excluded] = reduced
-        while len(self._reduced) > WITHOUT_KEPT or (
+        while len(self._reduced) > MAX_REDUCED or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
         ):
             self._reduced.popitem(last=False)[1].cache.clear()
@@ -212,7 +212,7 @@ class LoadedMetric:
         """Row id -> the case in full; read once, as long as the library stays the same."""
         new = [row for row in rows if row not in self._details]
         if new:
-            if len(self._details) + len(new) > DETAILS_KEPT:
+            if len(self._details) + len(new) > MAX_DETAILS:
                 self._details.clear()
                 new = list(rows)
             self._details |= self.library.catalogue.details(new)
@@ -222,7 +222,7 @@ class LoadedMetric:
         """The judgements kept under ``name``, read when they are first asked for."""
         if name not in self._ledgers:
             self._ledgers[name] = Ledger(self.library.judgements(name))
-            while len(self._ledgers) > LEDGERS_KEPT:
+            while len(self._ledgers) > MAX_LEDGERS:
                 self._ledgers.popitem(last=False)
         self._ledgers.move_to_end(name)
         return self._ledgers[name]
