@@ -33,7 +33,7 @@ def make(name, settings):
 
 
 def as_rows(X):
-    """Rows of a problem spread over images, its own scale kept."""
+    """Rows of a problem spread over images, its own scale unchanged."""
     spread = np.random.default_rng(0).normal(size=(X.shape[1], SIDE * SIDE))
     return (X.astype(np.float64) @ spread).astype(X.dtype)
 
@@ -73,7 +73,7 @@ def test_frozen_it_gives_what_torch_gives(layers, side):
 
 
 @over_variants
-def test_shapes_are_told_apart_that_pixels_do_not_tell(name, settings):
+def test_shapes_are_separated_that_pixels_do_not_separate(name, settings):
     X, y = corners(400)
     fitted = make(name, settings | {"rounds": 150, "components": 16}).fit(X[:300], y[:300])
 
@@ -180,7 +180,7 @@ def test_where_only_equal_images_have_a_finding_it_still_is_a_distance():
     assert np.isfinite(metric.distances(X, X)).all()
 
 
-def test_weights_that_run_away_are_told(monkeypatch):
+def test_diverging_weights_are_reported(monkeypatch):
     def run_away(training):
         with torch.no_grad():
             training.network.parameters[0].fill_(torch.inf)
@@ -190,7 +190,7 @@ def test_weights_that_run_away_are_told(monkeypatch):
         make_learner("convnet", rate=0.1, decay=0.0, rounds=1).fit(*corners(40))
 
 
-def test_a_kept_metric_is_used_without_torch(tmp_path):
+def test_a_saved_metric_is_used_without_torch(tmp_path):
     X, y = corners(40)
     make(*VARIANTS[0]).fit(X, y).metric().save(tmp_path / "metric.zip")
     np.save(tmp_path / "X.npy", X)

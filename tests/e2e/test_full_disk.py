@@ -1,4 +1,4 @@
-"""A disk that is full or write-protected at any point is told in words, and nothing is lost."""
+"""A disk that is full or write-protected at any point is reported, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def harness(tmp_path_factory):
 
 @pytest.mark.parametrize("disk", ["0", "60000", READ_ONLY])
 @pytest.mark.parametrize("phase", PHASES)
-def test_it_is_told_and_nothing_is_lost(harness, phase, disk):
+def test_it_is_reported_and_nothing_is_lost(harness, phase, disk):
     made, child = harness
     outcome = made.try_disk(child, phase, disk)
     if outcome is None:
         pytest.skip("this user may not mount a file system of their own")
-    assert outcome["ended"] == "told", outcome
+    assert outcome["ended"] == "reported", outcome
     assert (PROTECTED if disk == READ_ONLY else FULL).search(outcome["message"]), outcome
     assert outcome["hint"]

@@ -36,7 +36,7 @@ def test_what_grows_too_much_is_named():
     assert grown(samples([100] * 4, handles=[40, 42, 44, 46])) == ["handles grew by 15.0%"]
 
 
-def test_memory_threads_and_handles_of_all_processes_are_seen(tmp_path):
+def test_memory_threads_and_handles_of_all_processes_are_measured(tmp_path):
     before = Sample.take(0.0)
     held = b"x" * (64 << 20)
     opened = [(tmp_path / "file").open("w") for _ in range(7)]

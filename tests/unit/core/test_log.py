@@ -110,10 +110,10 @@ def test_workers_hand_their_records_to_the_parent(folder):
             broken.result()
     assert "fail_on" in log.describe_failure(caught.value)
     assert "break_on" in log.describe_failure(defect.value)
-    looked = log.short_hash(NAME)
+    hashed = log.short_hash(NAME)
     log.logger.error("%s", defect.value)
     text = written(folder)
-    assert f"looked at {looked}" in text
+    assert f"looked at {hashed}" in text
     assert NAME not in text
 
 
@@ -130,14 +130,14 @@ def test_the_level_is_chosen_by_the_environment(tmp_path, monkeypatch):
     assert not (tmp_path / "other").exists()
 
 
-def test_old_files_are_kept_and_older_ones_go(folder, monkeypatch):
+def test_old_files_stay_and_older_ones_are_deleted(folder, monkeypatch):
     monkeypatch.setattr(log, "MAX_BYTES", 200)
     for number in range(60):
         log.logger.info("line %d", number)
     last = written(folder)
     assert "line 59" in last
-    kept = sorted(file.name for file in folder.glob("semblance.log*"))
-    assert kept == [log.FILE, *(f"{log.FILE}.{n}" for n in range(1, log.OLDER_FILES + 1))]
+    names = sorted(file.name for file in folder.glob("semblance.log*"))
+    assert names == [log.FILE, *(f"{log.FILE}.{n}" for n in range(1, log.OLDER_FILES + 1))]
     assert all(file.stat().st_size < 400 for file in folder.glob("semblance.log*"))
 
 

@@ -40,7 +40,7 @@ def test_a_backup_is_restored_and_both_are_sound(run_command, tmp_path):
     assert "exists already" in err
 
 
-def test_missing_images_are_told_after_restoring(run_command, library, tmp_path):
+def test_missing_images_are_reported_after_restoring(run_command, library, tmp_path):
     run_command("backup", library, tmp_path / "b.zip")
     _, out, _ = run_command("restore", tmp_path / "b.zip", tmp_path / "again")
     assert "6 files of images are not where they were; `semblance relink" in out
@@ -59,7 +59,7 @@ def test_the_audit_log_lists_exports(run_command, library, tmp_path):
     assert (status, out) == (1, "")
 
 
-def test_what_is_no_library_is_told(run_command, tmp_path):
+def test_a_folder_that_is_no_library_is_reported(run_command, tmp_path):
     for arguments in (["doctor", tmp_path], ["backup", tmp_path, tmp_path / "b.zip"]):
         status, out, err = run_command(*arguments)
         assert (status, out) == (1, "")

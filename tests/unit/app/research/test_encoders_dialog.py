@@ -101,7 +101,7 @@ def test_scores_have_intervals_and_say_on_what_they_were_measured(dialog, contex
     assert not dialog.table.item(failed, 7).data(Qt.ItemDataRole.AccessibleTextRole), "it was not measured"
 
 
-def test_unknown_patients_are_told(dialog, context, requests):
+def test_unknown_patients_are_reported(dialog, context, requests):
     requests[1][0] = document(encoder("encoder", 0.68), patients="unknown")
     compare(dialog, context)
     assert "one patient may be on both sides" in dialog._facts.text()

@@ -7,8 +7,8 @@ def entry(text: str, category: str = "View", *, enabled: bool = True) -> Command
     return CommandEntry(text, category, lambda: None, enabled=enabled)
 
 
-def texts(entries: list[CommandEntry], wanted: str) -> list[str]:
-    return [match.entry.text for match in matches(entries, wanted)]
+def texts(entries: list[CommandEntry], terms: str) -> list[str]:
+    return [match.entry.text for match in matches(entries, terms)]
 
 
 def test_starts_of_words_come_before_insides() -> None:
@@ -55,7 +55,7 @@ def test_the_category_finds_as_well() -> None:
     assert texts(entries, "edit") == ["Edit presets", "Find a case"]
 
 
-def test_found_letters_are_told() -> None:
+def test_found_letters_are_reported() -> None:
     [match] = matches([entry("Extract")], "TR")
     assert match.letters == {2, 3}
 

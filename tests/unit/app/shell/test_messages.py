@@ -25,7 +25,7 @@ def hooked(messages, monkeypatch):
     return messages
 
 
-def test_what_is_told_is_shown_kept_and_logged(messages, caplog):
+def test_a_message_is_shown_stored_and_logged(messages, caplog):
     shown = []
     messages.shown.connect(shown.append)
     with caplog.at_level(logging.INFO, "semblance"):
@@ -41,7 +41,7 @@ def test_what_is_told_is_shown_kept_and_logged(messages, caplog):
     assert [record.levelno for record in caplog.records] == [logging.ERROR, logging.WARNING, logging.INFO]
 
 
-def test_only_the_last_are_kept(messages):
+def test_only_the_last_are_stored(messages):
     for number in range(MAX_HISTORY + 3):
         messages.info(f"{number}")
     assert [one.what for one in messages.history] == [f"{number}" for number in range(3, MAX_HISTORY + 3)]

@@ -25,10 +25,10 @@ def state(qapp) -> State:
 
 
 @pytest.fixture
-def heard(state) -> list[str]:
+def changed_names(state) -> list[str]:
     """What each change consists of, as it comes."""
     names: list[str] = []
-    told = (
+    changes = (
         Change.LIBRARY,
         Change.CASES,
         Change.METRIC,
@@ -38,15 +38,17 @@ def heard(state) -> list[str]:
         Change.SEARCH,
         Change.OPTIONS,
     )
-    state.changed.connect(lambda change: names.extend(one.name.lower() for one in told if change & one))
+    state.changed.connect(lambda change: names.extend(one.name.lower() for one in changes if change & one))
     return names
 
 
-def test_the_newest_metric_and_its_features_are_current_at_first(state, heard):
+def test_the_newest_metric_and_its_features_are_current_at_first(state, changed_names):
     state.set_library(replace(snapshot(metric("old", 0.6), metric("good", 0.9)), feature_sets=SETS[::-1]))
     assert state.metric.name == "good"
     assert state.features == "gabor"
-    assert sorted(heard) == sorted({"library", "cases", "metric", "query", "search", "ranking", "training"})
+    assert sorted(changed_names) == sorted(
+        {"library", "cases", "metric", "query", "search", "ranking", "training"}
+    )
 
 
 def test_without_a_metric_the_first_feature_set_is_current(state):
@@ -67,43 +69,43 @@ def test_nothing_of_a_library_outlives_it(state):
     assert state.available == set()
 
 
-def test_a_newer_snapshot_keeps_what_is_asked_and_chosen(state, heard):
+def test_a_newer_snapshot_keeps_the_query_and_the_selection(state, changed_names):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_query(Query(case="c000"))
     state.set_ranked_search(unrefined_search(RANKING))
     state.set_metric("old")
-    heard.clear()
+    changed_names.clear()
     state.renew_library(snapshot(metric("old", 0.7), metric("good", 0.9), metric("best", 0.95)))
     assert state.metric.name == "old"
     assert state.ranking is RANKING
-    assert heard == ["cases", "metric"]
+    assert changed_names == ["cases", "metric"]
 
 
-def test_a_metric_that_is_gone_makes_room_for_another(state):
+def test_a_deleted_metric_is_replaced_by_another(state):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.renew_library(snapshot(metric("old", 0.6)))
     assert state.metric.name == "old"
 
 
-def test_choosing_the_same_or_an_unknown_metric_changes_nothing(state, heard):
+def test_choosing_the_same_or_an_unknown_metric_changes_nothing(state, changed_names):
     state.set_metric("good")
     state.set_library(snapshot(metric("good", 0.9)))
-    heard.clear()
+    changed_names.clear()
     state.set_metric("good")
     state.set_metric("no such metric")
     state.set_features("gabor")
-    assert heard == []
+    assert changed_names == []
 
 
-def test_a_region_belongs_to_a_query(state, heard):
+def test_a_region_belongs_to_a_query(state, changed_names):
     state.set_region(PART)
     assert state.query is None
     state.set_query(Query(case="c000"))
     state.set_region(PART)
     assert state.query == Query(case="c000", region=PART)
-    heard.clear()
+    changed_names.clear()
     state.set_region(PART)
-    assert heard == []
+    assert changed_names == []
 
 
 def test_what_commands_need_follows_what_is_there(state):
@@ -120,27 +122,27 @@ def test_what_commands_need_follows_what_is_there(state):
     assert "training" not in state.available
 
 
-def test_a_library_for_looking_only_allows_no_change(state):
+def test_a_read_only_library_allows_no_change(state):
     state.set_library(snapshot(metric("good", 0.9), writable=False))
     assert state.available == {"library", "metric", "scores"}
 
 
-def test_what_is_shown_can_be_kept_and_comes_back(state):
+def test_the_shown_ranking_can_be_saved_and_reopened(state):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_metric("old")
     state.set_query(Query(image=Path("outside.png"), region=PART))
     state.set_option(group_duplicates=False)
     state.change_search(without=("shape",), strength=0.5)
-    kept, search = state.search_record(), state.search
+    record, search = state.search_record(), state.search
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     assert state.search is None
     assert not state.group_duplicates
-    state.restore_search(Search.from_json(kept))
+    state.restore_search(Search.from_json(record))
     assert state.search == search
     assert state.metric.name == "old"
 
 
-def test_a_kept_search_whose_metric_is_gone_is_asked_by_another(state):
+def test_a_saved_search_without_its_metric_uses_another(state):
     state.set_library(snapshot(metric("good", 0.9)))
     state.restore_search(Search("gone", Query(case="c000"), "mine"))
     assert state.search == Search("good", Query(case="c000"), "mine")
@@ -167,11 +169,11 @@ def test_examples_belong_to_their_query_but_judgements_to_the_search(state):
     assert state.ledger == ledger
 
 
-def test_only_what_is_different_is_told(state, heard):
+def test_only_differences_are_reported(state, changed_names):
     state.change_search(strength=0.5)
     state.change_search(strength=0.5)
-    assert heard == ["search"]
-    heard.clear()
+    assert changed_names == ["search"]
+    changed_names.clear()
     state.set_option(hide_same_patient=False)
     state.set_option(hide_same_patient=False)
-    assert heard == ["search", "options"]
+    assert changed_names == ["search", "options"]

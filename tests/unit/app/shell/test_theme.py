@@ -60,7 +60,7 @@ def test_colours_repeat_and_the_unknown_is_grey() -> None:
     assert contrast(finding_colour(-1), themes.finding_letter_colour(-1)) >= 4.5
 
 
-def test_a_change_is_told_and_reaches_widgets(qtbot, qapp) -> None:
+def test_a_change_is_reported_and_reaches_widgets(qtbot, qapp) -> None:
     set_theme(qapp, "dark")
     label = QLabel("x")
     qtbot.addWidget(label)

@@ -111,7 +111,7 @@ def test_strokes_do_not_hang_together_and_the_region_keeps_its_slice():
     assert brush.region() == region_of_mask(disc(50.0, 10.0, 3.0))
 
 
-def test_moving_without_a_press_paints_nothing():
+def test_a_move_without_a_press_paints_nothing():
     brush = BrushTool()
     assert brush.move(QPointF(10, 10), viewport()) is False
     assert brush.region() is None

@@ -56,7 +56,7 @@ def test_every_entry_is_a_row_and_who_it_is_is_hidden(dialog):
     assert cell(dialog, 4, NAME).endswith("  Code Value")
 
 
-def test_who_it_is_is_shown_when_asked_and_hidden_again_in_the_next_file(dialog, jobs):
+def test_identifying_values_are_shown_on_request_and_hidden_in_the_next_file(dialog, jobs):
     dialog.show_identifying.click()
     assert cell(dialog, 1, VALUE) == "Doe^Jane"
     dialog.read(None, ImageAddress(Path("two.dcm")), None)

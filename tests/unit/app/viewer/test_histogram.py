@@ -90,7 +90,7 @@ def test_it_says_its_numbers_aloud(strip):
     assert strip.accessibleName() == "Window and level, W 160  L 120"
 
 
-def test_a_window_shown_is_not_told_back(strip, changed_windows):
+def test_a_shown_window_level_is_not_emitted_back(strip, changed_windows):
     strip.show_window(Window(1, 2))
     assert changed_windows == []
 

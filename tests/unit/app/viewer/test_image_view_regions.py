@@ -30,7 +30,7 @@ def test_a_drawn_rectangle_is_in_image_pixels(qtbot, notches):
     assert view.region.region == signal.args[0]
 
 
-def test_a_rectangle_is_told_once_when_the_button_comes_up(view):
+def test_a_rectangle_is_emitted_once_on_release(view):
     signal = []
     view.region.changed.connect(signal.append)
     view.set_tool(RECTANGLE)
@@ -141,7 +141,7 @@ def test_arrows_move_and_resize(view, qtbot, key, held, expected):
     assert signal.args == [expected]
 
 
-def test_a_held_arrow_is_told_once(view):
+def test_a_held_arrow_emits_one_change(view):
     signal = []
     view.region.changed.connect(signal.append)
     view.show_region(Region(40, 40, 80, 60))
@@ -197,11 +197,11 @@ def test_undo_goes_back_step_by_step(view):
     drag(view, widget_point(view, 20, 20), widget_point(view, 60, 60))
     QTest.keyClick(view, Qt.Key.Key_Right)
     QTest.keyClick(view, Qt.Key.Key_Escape)
-    seen = []
-    view.region.changed.connect(seen.append)
+    emitted = []
+    view.region.changed.connect(emitted.append)
     for _ in range(5):
         QTest.keyClick(view, Qt.Key.Key_Z, CTRL)
-    assert seen == [Region(21, 20, 40, 40), Region(20, 20, 40, 40), None]
+    assert emitted == [Region(21, 20, 40, 40), Region(20, 20, 40, 40), None]
     assert not view.region.can_undo
 
 
@@ -221,7 +221,7 @@ def test_the_region_takes_its_keys_before_the_windows_shortcuts(view):
 # Drawing by keys alone
 
 
-def test_enter_draws_in_the_middle_of_what_is_seen(view):
+def test_enter_draws_in_the_middle_of_the_visible_part(view):
     view.set_tool(RECTANGLE)
     for _ in range(4):
         QTest.keyClick(view, Qt.Key.Key_Plus)
@@ -237,8 +237,8 @@ def test_enter_draws_in_the_middle_of_what_is_seen(view):
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
 def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
-    wanted = []
-    view.segment_requested.connect(lambda x, y: wanted.append((x, y)))
+    emitted = []
+    view.segment_requested.connect(lambda x, y: emitted.append((x, y)))
     QTest.keyClick(view, Qt.Key.Key_S)
     assert view.pointer.keyboard_pointer.at is not None
     QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
@@ -246,7 +246,7 @@ def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
     where = view.pointer.keyboard_pointer.at
     QTest.keyClick(view, key)
     x, y = view.viewport.to_image(where.x(), where.y())
-    assert wanted == [(int(x), int(y))]
+    assert emitted == [(int(x), int(y))]
     assert (where.x(), where.y()) == (view.width() / 2 + 40, view.height() / 2 - 4)
 
 

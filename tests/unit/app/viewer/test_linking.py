@@ -10,7 +10,7 @@ from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
 
 
-def test_the_same_share_is_seen_of_a_image_of_another_size():
+def test_the_same_share_is_visible_of_an_image_of_another_size():
     source = Viewport(400, 200).resized(300, 300).zoomed(4, 220, 140)
     target = linked_view(source, Viewport(1000, 500).resized(300, 300))
     for left, top in ((0, 0), (150, 150), (299, 20)):

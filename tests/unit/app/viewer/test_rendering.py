@@ -30,7 +30,7 @@ def test_in_its_own_size_the_pixels_are_those_of_the_image(noisy):
     np.testing.assert_array_equal(pixels_of(image), noisy)
 
 
-def test_only_what_is_seen_is_made(noisy):
+def test_only_the_visible_part_is_rendered(noisy):
     renderer = Renderer(display_image(Image(noisy, 255.0)))
     view = Viewport(900, 700).resized(90, 70).zoomed(20, 45, 35)
     image, target = renderer.visible(view, 1.0, FULL)

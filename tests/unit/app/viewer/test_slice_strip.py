@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("forget_volumes")
 
 @pytest.fixture
 def strip(qtbot, jobs, tmp_path):
-    """Room for five cells; slice n is n grey everywhere."""
+    """Space for five cells; slice n is n grey everywhere."""
     path = tmp_path / "volume.npz"
     np.savez(path, ct=np.broadcast_to(np.arange(101, dtype=np.uint8)[:, None, None], (101, 30, 40)))
     address = ImageAddress(path, "ct")
@@ -42,12 +42,12 @@ def grey(strip, number, at=0.5):
     return image.pixelColor(cell.center().x(), round(cell.top() + at * cell.height())).red()
 
 
-def test_as_many_slices_as_there_is_room_for_the_ends_included(strip):
+def test_as_many_slices_as_fit_with_the_ends_included(strip):
     assert strip.shown == [0, 25, 50, 75, 100]
     assert sorted(strip._renderers) == strip.shown
 
 
-def test_more_room_shows_more_and_reads_only_those(strip, jobs):
+def test_more_space_shows_more_and_reads_only_those(strip, jobs):
     strip.resize(strip.width(), 2 * MARGIN + 9 * CELL + 8 * GAP)
     strip._resize_timer.timeout.emit()
     jobs.run_pending()
@@ -56,9 +56,9 @@ def test_more_room_shows_more_and_reads_only_those(strip, jobs):
 
 
 def test_a_click_goes_to_the_slice_and_the_nearest_is_marked(strip, qtbot):
-    with qtbot.waitSignal(strip.slice_requested) as told:
+    with qtbot.waitSignal(strip.slice_requested) as signal:
         QTest.mouseClick(strip, LEFT, Qt.KeyboardModifier.NoModifier, strip.cell(3).center())
-    assert told.args == [75]
+    assert signal.args == [75]
     strip.show_place(60)
     assert strip.marked == 50
     strip.show_place(70)
@@ -82,14 +82,14 @@ def test_the_wheel_goes_on_slice_by_slice(strip, qtbot):
         )  # fmt: skip
         QApplication.sendEvent(strip, event)
 
-    with qtbot.waitSignal(strip.scrolled) as told:
+    with qtbot.waitSignal(strip.scrolled) as signal:
         turn(-240)
-    assert told.args == [2]
-    told_again = []
-    strip.scrolled.connect(told_again.append)
+    assert signal.args == [2]
+    further = []
+    strip.scrolled.connect(further.append)
     turn(60)
     turn(60)
-    assert told_again == [-1]
+    assert further == [-1]
 
 
 def test_a_single_image_has_no_strip(strip):

@@ -1,4 +1,4 @@
-"""Going through a volume: slices read ahead, kept, and shown where one is."""
+"""Scrolling through a volume: slices read ahead, cached and shown."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def test_window_level_stays_the_same_from_slice_to_slice(pane, qtbot):
     assert pane.view.window_level == window
 
 
-def test_all_slices_come_without_being_asked_for(pane, qtbot):
+def test_all_slices_are_read_without_a_request(pane, qtbot):
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
 
 
-def test_little_room_keeps_the_slices_that_are_near(pane, qtbot, monkeypatch):
+def test_a_small_cache_holds_the_nearest_slices(pane, qtbot, monkeypatch):
     size = sum(level.nbytes for level in pane.view.image.levels)
     monkeypatch.setattr("semblance.app.viewer.slices.CACHE_BYTES", 9 * size)
     pane.show_viewed(view_file(pane.slices._address), None, pane.slices._address, None)
@@ -141,7 +141,7 @@ def test_a_single_image_has_no_bar(pane, tmp_path):
     assert pane.on_shown_slice(Region(1, 1, 2, 2)).z is None
 
 
-def test_resting_keeps_the_slice_seen_only_and_waking_reads_on(pane, qtbot):
+def test_released_memory_holds_the_visible_slice_only_and_loading_resumes(pane, qtbot):
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
     pane.slices.go_to_slice(7)
     pane.slices.release_memory()

@@ -59,7 +59,7 @@ def test_the_same_name_is_replaced_and_one_can_be_forgotten(view, settings):
     assert view.saved_presets == ()
 
 
-def test_no_more_than_can_be_listed_are_kept(view, settings):
+def test_no_more_than_can_be_listed_are_stored(view, settings):
     for number in range(MAX_PRESETS + 5):
         save_preset(view, settings, f"p{number}")
     names = [p.name for p in saved_presets(settings)]
@@ -87,12 +87,12 @@ def test_the_menu_offers_them(view, context):
     assert "Lung\t7" in texts
 
 
-def test_what_is_seen_is_copied_and_saved_without_any_text(view, context, tmp_path):
+def test_the_displayed_image_is_copied_and_saved_without_text_metadata(view, context, tmp_path):
     copy_displayed_image(view)
     assert QGuiApplication.clipboard().image().width() == view.grab().toImage().width()
-    save_displayed_image(view, context, tmp_path / "seen.png")
-    with PILImage.open(tmp_path / "seen.png") as saved:
+    save_displayed_image(view, context, tmp_path / "displayed.png")
+    with PILImage.open(tmp_path / "displayed.png") as saved:
         assert saved.info.keys() <= {"dpi"}
         assert saved.size == (view.grab().toImage().width(), view.grab().toImage().height())
-    save_displayed_image(view, context, tmp_path / "no" / "seen.png")
+    save_displayed_image(view, context, tmp_path / "no" / "displayed.png")
     assert context.messages.history[-1].level == "warning"

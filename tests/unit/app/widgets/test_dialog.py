@@ -18,7 +18,7 @@ def large_text():
     set_theme(application, "dark")
 
 
-def test_a_dialog_grows_with_the_text_as_far_as_there_is_room(qtbot, large_text):
+def test_a_dialog_grows_with_the_text_up_to_the_screen(qtbot, large_text):
     window = QWidget()
     qtbot.addWidget(window)
     window.resize(1280, 900)

@@ -68,7 +68,7 @@ def test_an_empty_panel_leads_on(qtbot) -> None:
     assert all(found.isHidden() for found in empty.findChildren(QPushButton))
 
 
-def test_long_text_is_shortened_and_told_whole(qtbot) -> None:
+def test_long_text_is_shortened_with_a_full_tooltip(qtbot) -> None:
     label = ElidedLabel("a very long name of an image.png", mode=Qt.TextElideMode.ElideMiddle)
     qtbot.addWidget(label)
     label.show()
@@ -182,7 +182,7 @@ def test_grid_or_list(qtbot) -> None:
     assert switch.value() == "grid"
 
 
-def test_a_search_is_told_after_a_pause_and_emptied_with_escape(qtbot) -> None:
+def test_a_search_text_is_emitted_after_a_pause_and_cleared_with_escape(qtbot) -> None:
     field = SearchField()
     qtbot.addWidget(field)
     with qtbot.waitSignal(field.searched) as signal:
@@ -253,7 +253,7 @@ def test_recent_libraries_open_and_lost_ones_say_so(qtbot, tmp_path) -> None:
     assert any(label.text() == "Libraries you open appear here." for label in start.findChildren(QLabel))
 
 
-def test_what_is_dropped_is_told(qtbot, tmp_path) -> None:
+def test_a_dropped_path_is_emitted(qtbot, tmp_path) -> None:
     start = StartPage()
     qtbot.addWidget(start)
     data = QMimeData()
@@ -316,13 +316,13 @@ def test_the_gallery_shows_every_page(qtbot, name: str) -> None:
     assert not shown.grab().isNull()
 
 
-def test_tabs_without_room_are_the_choices_of_a_field(qtbot):
+def test_tabs_without_space_become_a_combo_box(qtbot):
     header = TabHeader(
         ["Overview", "Retrieval accuracy", "Calibration"], title="Evaluation", subtitle="by case"
     )
     qtbot.addWidget(header)
-    seen = []
-    header.changed.connect(seen.append)
+    emitted = []
+    header.changed.connect(emitted.append)
     header.resize(header.sizeHint().width() + 200, header.height())
     header.show()
     whole = header.sizeHint()
@@ -334,13 +334,13 @@ def test_tabs_without_room_are_the_choices_of_a_field(qtbot):
     assert header.sizeHint() == whole
     field.setCurrentIndex(2)
     field.activated.emit(2)
-    assert seen == [2]
+    assert emitted == [2]
     assert header.tabs.currentIndex() == 2
     header.tabs.setCurrentIndex(1)
     assert field.currentText() == "Retrieval accuracy"
 
 
-def test_the_title_of_a_section_has_room_before_the_note_behind_it(qtbot):
+def test_the_title_of_a_section_is_not_cut_for_its_note(qtbot):
     head = SectionHeader("Contributions to the distance", note="untick to leave out")
     qtbot.addWidget(head)
     head.resize(400, 28)

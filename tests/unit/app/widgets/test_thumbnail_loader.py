@@ -17,7 +17,7 @@ class Image:
 
 
 class Worker:
-    """Keeps what was asked for until the test lets it answer."""
+    """Holds requests until the test lets it answer."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[list[int], Done]] = []
@@ -46,7 +46,7 @@ def worker() -> Worker:
     return Worker()
 
 
-def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
+def test_the_last_visible_case_is_requested_first(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch, batch=3, max_fetches=1)
     for row in (1, 2, 3, 4, 1):
         assert images.get(row) is None
@@ -55,7 +55,7 @@ def test_what_was_seen_last_is_asked_for_first(qtbot, worker: Worker) -> None:
     assert worker.requests[0][0] == [2]
 
 
-def test_nothing_is_asked_for_twice(qtbot, worker: Worker) -> None:
+def test_nothing_is_requested_twice(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch, max_fetches=2)
     images.get(1)
     qtbot.waitUntil(lambda: bool(worker.requests))
@@ -64,20 +64,20 @@ def test_nothing_is_asked_for_twice(qtbot, worker: Worker) -> None:
     assert len(worker.requests) == 1
 
 
-def test_arrived_images_are_told_and_kept(qtbot, worker: Worker) -> None:
+def test_arrived_images_are_emitted_and_cached(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(7)
     qtbot.waitUntil(lambda: bool(worker.requests))
-    with qtbot.waitSignal(images.ready) as told:
+    with qtbot.waitSignal(images.ready) as signal:
         worker.answer()
-    assert told.args == [frozenset({7})]
+    assert signal.args == [frozenset({7})]
     image = images.get(7)
     assert image is not None
     assert (image.width(), image.height(), image.pixelColor(0, 0).red()) == (10, 8, 7)
     assert not worker.requests
 
 
-def test_a_problem_is_kept_until_forgotten(qtbot, worker: Worker) -> None:
+def test_a_problem_is_stored_until_forgotten(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(7)
     qtbot.waitUntil(lambda: bool(worker.requests))
@@ -92,7 +92,7 @@ def test_a_problem_is_kept_until_forgotten(qtbot, worker: Worker) -> None:
     qtbot.waitUntil(lambda: bool(worker.requests))
 
 
-def test_what_was_left_out_can_be_asked_for_again(qtbot, worker: Worker) -> None:
+def test_a_dropped_request_can_be_repeated(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(1)
     images.get(2)
@@ -103,7 +103,7 @@ def test_what_was_left_out_can_be_asked_for_again(qtbot, worker: Worker) -> None
     assert worker.requests[0][0] == [1]
 
 
-def test_the_least_used_goes_when_there_is_no_room(qtbot, worker: Worker) -> None:
+def test_the_least_used_is_evicted_when_full(qtbot, worker: Worker) -> None:
     size = as_image(grey(0)).sizeInBytes()
     images = ThumbnailLoader(worker.fetch, limit=2 * size)
     for row in (1, 2):

@@ -60,7 +60,7 @@ def test_titles_are_found_before_texts():
     assert all("metricboost" in help_pages.text_of(one.page).casefold() for one in found)
 
 
-def test_all_words_are_wanted_and_beginnings_are_enough():
+def test_all_terms_must_match_and_prefixes_are_enough():
     assert "privacy" in [one.page for one in help_pages.find("pati nam")]
     assert help_pages.find("patient xyzzyx") == []
     assert help_pages.find("  ") == []

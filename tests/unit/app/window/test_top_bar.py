@@ -1,4 +1,4 @@
-"""The bar on top gives its room to what is needed most."""
+"""A narrow top bar shortens labels and menus in their order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bar(qtbot):
 
 
 def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
-    """Whether labels, and words, are shown at ``width``; everything has the room it needs."""
+    """Whether labels, and words, are shown at ``width``; everything has the width it needs."""
     bar.window().resize(width, 100)
     bar.resize(width, bar.height())
     # The second time for what became shorter in the first.
@@ -66,12 +66,12 @@ def test_a_wide_bar_shows_labels_and_words_a_narrow_one_neither(bar, qapp):
     assert made.commands.accessibleName() == "All commands"
 
 
-def test_long_labels_and_menus_take_the_room_of_others_earlier(bar, qapp):
+def test_long_labels_and_menus_shorten_the_bar_at_a_greater_width(bar, qapp):
     assert at(bar([LONG] * 3), 1440, qapp) == (False, True)
     assert at(bar(["Library", "Features", "Metric"], more=3), 1440, qapp) == (False, False)
 
 
-def test_larger_text_needs_more_room(bar, qapp):
+def test_larger_text_needs_more_space(bar, qapp):
     set_theme(qapp, "dark", 1.5)
     made = bar(["Library", "Features", "Metric"])
     assert at(made, 2200, qapp) == (True, True)
@@ -101,8 +101,8 @@ def test_the_word_of_all_commands_goes_before_short_values_are_cut(bar, qapp):
     least = next(width for width in range(700, 1600, 5) if at(made, width, qapp) and made.commands.text())
     for width in (least - 5, least):
         at(made, width, qapp)
-        wanted = [picker.preferred_width(labelled=False) for picker in made._pickers]
-        assert [picker.width() for picker in made._pickers] == wanted, width
+        widths = [picker.preferred_width(labelled=False) for picker in made._pickers]
+        assert [picker.width() for picker in made._pickers] == widths, width
 
 
 def picker_of(qtbot) -> tuple[Picker, list[str]]:
@@ -161,7 +161,7 @@ def test_the_keys_begin_at_the_choice_in_force(qtbot, key, taken):
     assert ran == taken
 
 
-def test_a_long_value_gets_room_from_a_short_one(bar, qapp):
+def test_a_long_value_gets_width_from_a_short_one(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
     short, long, _ = made._pickers
     short.set_value("corel")

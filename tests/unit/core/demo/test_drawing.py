@@ -11,7 +11,7 @@ from semblance.core.demo.outlines import path, smooth, tube
 from semblance.core.demo.strokes import Strokes, random_curve
 
 
-def test_noise_power_falls_as_asked() -> None:
+def test_noise_power_falls_with_the_given_exponent() -> None:
     field, other = Noise(np.random.default_rng(1), (256, 256)).cloudy(power=3.0, coarsest=1e6)
     assert field.std() == pytest.approx(1.0, abs=1e-3)
     assert abs(np.corrcoef(field.ravel(), other.ravel())[0, 1]) < 0.6
@@ -24,7 +24,7 @@ def test_noise_power_falls_as_asked() -> None:
     assert slope == pytest.approx(-3.0, abs=0.4)
 
 
-def test_a_straight_stroke_has_the_asked_height_and_stays_where_it_is() -> None:
+def test_a_straight_stroke_has_the_given_height_and_stays_in_place() -> None:
     strokes = Strokes((64, 64))
     strokes.add(np.array([[8.0, 31.0], [56.0, 31.0]]), 1.1, 0.5)
     drawn = strokes.drawn()

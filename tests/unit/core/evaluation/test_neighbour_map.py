@@ -22,7 +22,7 @@ def _table(attracted):
     return full
 
 
-def test_every_case_has_the_perplexity_asked_for():
+def test_every_case_has_the_requested_perplexity():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(80, 5)) * rng.uniform(0.1, 10, (80, 1))
     near, away = _near(rows, 79)

@@ -224,7 +224,7 @@ def test_grey_inside_and_around():
     assert sharper["Sharpness"] > numbers(shown(mask, blur=4), mask)["Sharpness"]
 
 
-def test_rough_regions_are_segmented_and_outlines_kept():
+def test_rough_regions_are_segmented_and_outlines_unchanged():
     mask, image = disc(30), shown(disc(30))
     box, circle = Region(44, 44, 73, 73), Region(44, 44, 73, 73, Ellipse.filling(73, 73))
     for rough in (box, circle):

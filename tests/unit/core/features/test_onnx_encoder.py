@@ -159,7 +159,7 @@ def test_the_output_and_how_it_becomes_one_row(tmp_path, output, reduce, expecte
         ({"output": "maps", "layout": "NHWC"}, "settings say NHWC with 4 x 4 x 3"),
     ],
 )
-def test_what_does_not_fit_the_model_is_said_before_any_image(tmp_path, values, says):
+def test_an_input_that_does_not_fit_the_model_is_reported_before_any_image(tmp_path, values, says):
     made = encoder(tmp_path, _tokens(tmp_path / "t.onnx"), **values)
     with pytest.raises(BadInput, match=says) as caught:
         made.feature_names  # noqa: B018

@@ -36,7 +36,7 @@ def test_the_example_of_the_help_page_is_one(tmp_path):
     )
 
 
-def test_everything_can_be_said(tmp_path):
+def test_every_setting_is_read(tmp_path):
     found = read(
         tmp_path,
         input_size=[96, 128],

@@ -108,7 +108,7 @@ def test_the_first_window_leaves_out_the_extremes():
     assert (low, high) == (500, 900)
 
 
-def test_a_few_bright_pixels_on_black_are_still_seen():
+def test_a_few_bright_pixels_on_black_stay_visible():
     pixels = np.zeros((100, 100), np.uint8)
     pixels[50, 50] = 200
     assert display_image(Image(pixels, 255.0)).auto == (0, 200)

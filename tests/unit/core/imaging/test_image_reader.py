@@ -105,7 +105,7 @@ def test_pickles_in_arrays_are_never_opened(tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
-def test_headers_that_lie_are_refused_before_memory_is_asked_for(tmp_path):
+def test_false_headers_are_refused_before_memory_is_allocated(tmp_path):
     body = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         body, {"descr": "|u1", "fortran_order": False, "shape": (10**6, 10**6)}
@@ -138,7 +138,7 @@ def test_a_changed_container_is_read_anew(tmp_path):
             np.testing.assert_array_equal(reader.open(ImageAddress(path, "a.png")).pixels, pattern(seed=seed))
 
 
-def test_more_containers_than_are_kept_open(tmp_path):
+def test_more_containers_than_the_cache_holds(tmp_path):
     with ImageReader() as reader:
         for _ in range(2):
             for number in range(7):

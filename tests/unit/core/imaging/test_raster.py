@@ -19,7 +19,7 @@ DEEP = pattern().astype(np.uint16) * 257
 
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "BMP", "PPM", "GIF"])
-def test_grey_of_8_bits_is_kept_exactly(kind):
+def test_grey_of_8_bits_is_read_exactly(kind):
     image = decode(encoded(GREY, kind), "a")
     assert image.pixels.dtype == np.uint8
     assert image.white == 255
@@ -27,7 +27,7 @@ def test_grey_of_8_bits_is_kept_exactly(kind):
 
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF", "BMP", "PPM"])
-def test_colour_is_kept_exactly(kind):
+def test_colour_is_read_exactly(kind):
     image = decode(encoded(COLOUR, kind), "a")
     assert image.is_colour
     np.testing.assert_array_equal(image.pixels, COLOUR)
@@ -49,7 +49,7 @@ def test_jpeg_is_close(pixels):
     ],
     ids=["png", "tiff", "pgm"],
 )
-def test_grey_of_16_bits_is_kept_exactly(data):
+def test_grey_of_16_bits_is_read_exactly(data):
     image = decode(data, "a")
     assert image.pixels.dtype == np.uint16
     assert image.white == 65535
@@ -169,7 +169,7 @@ def test_disordered_exif_does_not_hinder():
     np.testing.assert_array_equal(decode(data, "a").pixels, GREY)
 
 
-def test_float_within_unit_range_is_kept():
+def test_float_within_unit_range_is_unchanged():
     values = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
     image = decode(encoded(values, "TIFF"), "a")
     assert image.white == 1.0
@@ -200,7 +200,7 @@ def test_one_pixel_is_a_image():
     assert decode(encoded(np.array([[7]], np.uint8)), "a").pixels.tolist() == [[7]]
 
 
-def test_a_frame_can_be_asked_for():
+def test_a_frame_can_be_requested():
     for seed in range(3):
         np.testing.assert_array_equal(decode(pages(), "a", frame=seed).pixels, pattern(seed=seed))
     assert decode(animation("PNG"), "a", frame=1).width == 32

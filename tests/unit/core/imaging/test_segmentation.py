@@ -110,7 +110,7 @@ def test_the_same_image_in_other_depths_gives_the_same():
     assert dice(segment_at(colour, 80, 60).mask(120, 160), first.mask(120, 160)) > 0.99
 
 
-def test_what_cannot_be_segmented_is_told():
+def test_what_cannot_be_segmented_is_reported():
     image, _ = blob()
     with pytest.raises(BadInput, match="lies outside"):
         segment_at(image, 160, 3)

@@ -139,7 +139,7 @@ def test_cases_taken_out_leave_no_trace_and_their_row_is_nobody_elses_past(libra
     assert library.features.cases_to_extract(made, images=True).tolist() == [catalogue.row_of("s/70.png")]
 
 
-def test_an_unknown_case_is_told_with_where_to_look(library):
+def test_an_unknown_case_is_reported_with_a_hint(library):
     with pytest.raises(BadInput, match=r"no case 's/77.png' in lib.*info LIB --json"):
         library.catalogue.row_of("s/77.png")
     assert library.catalogue.details([77]) == {}
@@ -162,18 +162,18 @@ def test_images_in_folders_zips_and_arrays_have_addresses(library):
 
 
 def test_the_stamp_changes_with_every_write_of_anyone(library):
-    seen = {library.catalogue.stamp()}
+    stamps = {library.catalogue.stamp()}
     with Library.open(library.path) as other:
         for number in range(5):
             other.save_search("mine", {"k": number})
-            seen.add(library.catalogue.stamp())
-            assert len(seen) == number + 2
+            stamps.add(library.catalogue.stamp())
+            assert len(stamps) == number + 2
         other.summary()
         library.summary()
-        assert library.catalogue.stamp() in seen
+        assert library.catalogue.stamp() in stamps
 
 
-def test_many_cases_are_asked_for_at_once(library):
+def test_many_cases_are_read_at_once(library):
     source = fill(library, range(25_000))
     rows = case_rows(library)
     assert len(library.catalogue.details(rows.tolist())) == 25_000

@@ -67,7 +67,7 @@ def test_a_name_taken_since_keeps_the_old_one_away(table):
         table.restore(key)
 
 
-def test_one_that_is_not_there_is_said(table):
+def test_one_that_is_not_there_is_reported(table):
     for change in (
         lambda: table.rename(7, "a"),
         lambda: table.delete(7),

@@ -133,7 +133,7 @@ def test_a_library_without_a_sensible_version_is_refused(path, statement, says):
 # Transactions
 
 
-def test_a_transaction_is_kept_whole_or_not_at_all(path):
+def test_a_transaction_is_stored_whole_or_not_at_all(path):
     before = tables_of(path)
     with Library.open(path) as opened:
         with pytest.raises(ZeroDivisionError), opened.catalogue.transaction() as connection:
@@ -143,7 +143,7 @@ def test_a_transaction_is_kept_whole_or_not_at_all(path):
         assert tables_of(path) == before
 
 
-def test_whoever_holds_the_catalogue_too_long_is_told_of(path, monkeypatch):
+def test_a_lock_held_too_long_is_reported(path, monkeypatch):
     monkeypatch.setattr(database, "BUSY_S", 0.05)
     with (
         Library.open(path) as opened,
@@ -181,7 +181,7 @@ def test_writers_wait_for_each_other(path):
 
 @pytest.fixture
 def full(path):
-    """A library whose catalogue has no more room than it takes now."""
+    """A library whose catalogue cannot grow."""
     opened = Library.open(path)
 
     @sa.event.listens_for(opened.catalogue.engine, "connect")
@@ -194,7 +194,7 @@ def full(path):
     opened.close()
 
 
-def test_a_full_disk_is_told_and_everything_before_is_kept(full):
+def test_a_full_disk_is_reported_and_earlier_writes_stay(full):
     path = full.path
     before = tables_of(path)
     with pytest.raises(SemblanceError, match=r"The disk holding .*lib is full\. Free some space and start"):

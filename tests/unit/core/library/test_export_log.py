@@ -47,7 +47,7 @@ def test_programs_that_export_at_once_do_not_mix_their_lines(library):
 
 
 @pytest.mark.parametrize("line", ["{", "[]", "7", '{"time": 1}', "\x00\xff", "[" * 100_000])
-def test_damaged_lines_are_told_and_the_rest_is_read(library, line):
+def test_damaged_lines_are_reported_and_the_rest_is_read(library, line):
     log_export(library, "report", "pdf")
     with (library / FILE).open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
@@ -55,7 +55,7 @@ def test_damaged_lines_are_told_and_the_rest_is_read(library, line):
     assert [entry["what"] for entry in read_exports(library)] == ["report", "damaged line", "plots"]
 
 
-def test_a_log_that_cannot_be_written_is_told(library, monkeypatch):
+def test_a_log_that_cannot_be_written_is_reported(library, monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 

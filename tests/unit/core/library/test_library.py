@@ -114,7 +114,7 @@ def test_a_broken_catalogue_is_named(tmp_path, content, says, writable):
         Library.open(folder, writable=writable)
 
 
-def test_a_folder_that_is_no_library_is_told(tmp_path):
+def test_a_folder_that_is_no_library_is_reported(tmp_path):
     (tmp_path / "plain").mkdir()
     (tmp_path / "file").write_text("")
     for name in ("plain", "file"):
@@ -136,10 +136,10 @@ def test_damage_in_the_middle_is_named_when_it_is_met(tmp_path):
         opened.catalogue.details(range(1, 401))
 
 
-def test_a_library_of_rooms_that_were_deleted_still_works(tmp_path):
+def test_a_library_with_deleted_feature_sets_still_works(tmp_path):
     path = make_library(tmp_path / "lib")
-    for room in ("features", "metrics", DERIVED):
-        (path / room).rmdir()
+    for folder in ("features", "metrics", DERIVED):
+        (path / folder).rmdir()
     with Library.open(path) as opened:
         made = numbers_set(opened)
         rows = case_rows(opened)
@@ -185,7 +185,7 @@ def test_a_library_that_cannot_be_written_opens_for_reading(read_only):
                 write()
 
 
-def test_who_must_write_is_told_the_way_out(read_only):
+def test_a_write_to_a_read_only_library_gets_a_hint(read_only):
     with pytest.raises(SemblanceError, match=r"lib cannot be written to\. Copy it to a folder you may write"):
         Library.open(read_only, writable=True)
     with pytest.raises(SemblanceError, match=r"cannot be written to"):
@@ -297,12 +297,12 @@ def test_with_a_full_disk_a_library_can_still_be_looked_at(tmp_path, monkeypatch
     monkeypatch.setattr(library_module, "disk_is_full", lambda _place: True)
     init = Library.__init__
 
-    def without_room(self, where: Path, *, writable: bool) -> None:
+    def full_disk(self, where: Path, *, writable: bool) -> None:
         if writable:
             raise SemblanceError("The disk is full.")
         init(self, where, writable=writable)
 
-    monkeypatch.setattr(Library, "__init__", without_room)
+    monkeypatch.setattr(Library, "__init__", full_disk)
     with Library.open(path) as opened:
         assert not opened.writable
         assert opened.summary()["cases"] == 6

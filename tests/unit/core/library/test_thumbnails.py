@@ -12,7 +12,7 @@ def file(tmp_path):
     return tmp_path / "thumbnails.sqlite"
 
 
-def test_thumbnails_are_kept_and_replaced(file):
+def test_thumbnails_are_stored_and_replaced(file):
     store = ThumbnailStore(file, writable=True)
     store.put([("a", b"one"), ("b", b"two")])
     store.put([("a", b"three")])

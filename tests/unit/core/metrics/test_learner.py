@@ -33,7 +33,7 @@ MOMENTS = 10
 
 @functools.cache
 def fitted(place, name):
-    """The metric of variant ``place`` on problem ``name``, or what it said instead."""
+    """The metric of variant ``place`` on problem ``name``, or its error message."""
     X, y = problem(name)
     try:
         return VARIANTS[place].make().fit(X, y).metric()
@@ -155,8 +155,8 @@ def test_stopped_early_it_keeps_the_best_so_far(variant):
     learner = variant.make().fit(X, y, reporter=stopped)
     assert len(stopped.partials) == 2
     rows = some_rows("two findings")
-    kept = learner.metric().distances(rows, rows)
-    assert any((kept == point.distance.between(rows, rows)).all() for point in stopped.partials)
+    distances = learner.metric().distances(rows, rows)
+    assert any((distances == point.distance.between(rows, rows)).all() for point in stopped.partials)
     assert any("topped" in note for note in learner.metric().card.notes)
 
 
@@ -181,7 +181,7 @@ def test_it_says_nothing(variant, capfd):
 
 
 @over_variants
-def test_asked_to_stop_at_once_it_gives_a_metric_or_none(variant):
+def test_stopped_at_once_it_gives_a_metric_or_none(variant):
     X, y = problem("two findings")
     rows = some_rows("two findings")
     metric = variant.make().fit(X, y, reporter=Listener(stop_after=0)).metric()

@@ -83,7 +83,7 @@ def test_the_hash_follows_the_numbers_not_the_card(stored):
     assert other.card.content_hash != metric.card.content_hash
 
 
-def test_a_missing_file_and_a_folder_are_said_to_be_so(tmp_path):
+def test_a_missing_file_and_a_folder_are_reported(tmp_path):
     refused(tmp_path / "none", "no metric at")
     refused(tmp_path, "could not be read")
 
@@ -225,7 +225,7 @@ def test_a_failed_save_leaves_what_was_there(stored, monkeypatch):
     assert list(stored.parent.iterdir()) == [stored]
 
 
-def test_a_folder_that_is_not_there_is_said_so(stored, tmp_path):
+def test_a_missing_folder_is_reported(stored, tmp_path):
     with pytest.raises(BadInput, match="could not be written"):
         load_metric(stored).save(tmp_path / "none" / "m")
 
@@ -346,6 +346,6 @@ def test_too_many_entries_and_too_large_a_description_are_refused(stored, monkey
         ),
     ],
 )
-def test_what_is_wrong_with_a_forged_description_is_said(stored, change, words):
+def test_the_errors_of_a_forged_description_are_reported(stored, change, words):
     rewrite(stored, change)
     refused(stored, words)

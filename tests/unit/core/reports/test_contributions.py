@@ -21,7 +21,7 @@ def test_leading_parts_sum_to_the_distance() -> None:
     assert sum(amount for _, amount in shown) == pytest.approx(distance)
 
 
-def test_parts_a_row_does_not_hold_are_told_as_others() -> None:
+def test_parts_outside_a_row_are_summed_as_others() -> None:
     assert leading_parts(row(1, parts=(("a", 0.25),), distance=1.0)) == [("a", 0.25), ("others", 0.75)]
     many = leading_parts(row(1, parts=tuple((f"p{n}", 0.1) for n in range(6)), distance=1.0))
     assert (len(many), many[-1][0]) == (5, "others")

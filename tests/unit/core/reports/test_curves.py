@@ -38,7 +38,7 @@ def test_the_best_round_is_the_first_of_equals_and_passes_over_gaps():
     assert TrainingCurve("T", (1,), (1.0,), (None,)).best is None
 
 
-def test_the_objective_is_told_as_a_share_of_its_start():
+def test_the_objective_is_reported_as_a_share_of_its_start():
     assert relative_objective([4.0, 2.0, 1.0]).tolist() == [1.0, 0.5, 0.25]
 
 
@@ -48,8 +48,8 @@ def test_an_objective_below_zero_falls_from_one_to_zero_too(values):
 
 
 def test_an_objective_with_gaps_keeps_them():
-    told = relative_objective([None, 2.0, math.inf, 1.0, math.nan])
-    np.testing.assert_array_equal(told, [np.nan, 1.0, np.nan, 0.5, np.nan])
+    relative = relative_objective([None, 2.0, math.inf, 1.0, math.nan])
+    np.testing.assert_array_equal(relative, [np.nan, 1.0, np.nan, 0.5, np.nan])
     assert np.isnan(relative_objective([None, math.nan])).all()
     assert relative_objective([]).size == 0
     assert relative_objective([-3.0, -3.0]).tolist() == [0.0, 0.0]
@@ -74,7 +74,7 @@ def test_a_name_cannot_become_a_formula():
     assert text.splitlines()[1].startswith("'=HYPERLINK")
 
 
-def test_plots_are_told_in_words():
+def test_plots_have_a_text_description():
     assert describe_curves([ACCURATE, AREA, COURSE]) == (
         "A: accuracy at 10 is 0.80, 95 % interval 0.70 to 0.88. "
         "R (current): area under the curve 0.75, 95 % interval 0.60 to 0.90. "

@@ -12,7 +12,7 @@ def texts(*distances: float) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("distances", "told"),
+    ("distances", "expected"),
     [
         ((1.9171, 1.9702, 2.0823), ["1.917", "1.970", "2.082"]),
         ((1.9171, 2.08231, 2.08244), ["1.9171", "2.0823", "2.0824"]),
@@ -26,8 +26,8 @@ def texts(*distances: float) -> list[str]:
         ((0.0, 0.0, 0.25), ["0.000", "0.000", "0.250"]),
     ],
 )
-def test_neighbours_differ_with_as_few_digits_as_that_takes(distances, told) -> None:
-    assert texts(*distances) == told
+def test_neighbours_differ_with_as_few_digits_as_that_takes(distances, expected) -> None:
+    assert texts(*distances) == expected
 
 
 def test_what_is_one_distance_computed_twice_asks_for_no_digits() -> None:
@@ -38,13 +38,13 @@ def test_two_that_no_digits_part_cost_the_others_none() -> None:
     assert texts(2.1, 2.1 + 1e-5, 2.9) == ["2.100", "2.100", "2.900"]
 
 
-def test_only_what_is_seen_at_once_is_looked_at() -> None:
+def test_only_the_first_distances_set_the_digits() -> None:
     near = np.linspace(1.0, 2.0, 20)
     assert digits_for([*near, 3.00001, 3.0002]) == digits_for(near) == 3
 
 
 @pytest.mark.parametrize("distances", [(), (0.0,), (float("inf"), 1.0), (0.3,)])
-def test_rankings_that_have_no_neighbours_are_told_as_ever(distances) -> None:
+def test_rankings_without_neighbours_have_three_digits(distances) -> None:
     assert digits_for(distances) == 3
 
 

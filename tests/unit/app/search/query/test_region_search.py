@@ -39,7 +39,7 @@ def test_drawing_does_not_load_the_image_again(panel_with_query, jobs):
     view.zoom_by(2)
     shown, viewport = view.image, view.viewport
     draw(panel_with_query, PART)
-    assert jobs.held == []
+    assert jobs.pending == []
     assert (view.image, view.viewport) == (shown, viewport)
 
 
@@ -63,7 +63,7 @@ def test_whole_image_disables_and_enables_the_region(panel_with_query, context):
     assert panel_with_query.facts.text("Region") == "rectangle, 24 × 16 px"
 
 
-def test_moving_a_region_that_was_set_aside_asks_with_it(panel_with_query, context):
+def test_moving_an_unused_region_queries_with_it(panel_with_query, context):
     draw(panel_with_query, PART)
     panel_with_query.search_whole_image()
     QTest.keyClick(panel_with_query.view, Qt.Key.Key_Right)
@@ -160,7 +160,7 @@ def test_context_menu_deletes_itself(panel, context, jobs, library, qtbot):
 
 def test_everything_can_be_reached_by_keyboard_and_has_a_name(panel_with_query):
     draw(panel_with_query, PART)
-    wanted = {
+    expected = {
         panel_with_query.more,
         *panel_with_query.tools.tools.values(),
         panel_with_query.tools.undo,
@@ -173,7 +173,7 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(panel_with_query):
     for _ in range(60):
         reached.add(widget)
         widget = widget.nextInFocusChain()
-    for control in wanted:
+    for control in expected:
         assert control in reached
         assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
         assert control.isEnabled()

@@ -38,7 +38,7 @@ def test_five_columns_at_the_smallest_ranking() -> None:
     assert CardLayout.cards(550, 100).columns == 5
 
 
-def test_a_little_less_room_makes_images_smaller_before_the_ten_nearest_need_scrolling() -> None:
+def test_a_little_less_space_makes_images_smaller_before_the_ten_nearest_need_scrolling() -> None:
     assert [CardLayout.cards(width, 100).columns for width in (480, 490, 530)] == [4, 5, 5]
     assert CardLayout.cards(490, 100).image_side == 85
 

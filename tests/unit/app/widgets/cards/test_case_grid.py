@@ -38,7 +38,7 @@ def test_a_double_click_activates(qtbot, grid: CaseGrid) -> None:
     assert signal.args == [3]
 
 
-def test_of_a_card_higher_than_what_is_seen_the_top_is_seen(qtbot) -> None:
+def test_a_card_higher_than_the_viewport_shows_its_top(qtbot) -> None:
     strip = show_widget(qtbot, CaseGrid(), 300, 80)
     strip.set_model(sample_deck(40))
     for row in (1, 12):
@@ -48,11 +48,11 @@ def test_of_a_card_higher_than_what_is_seen_the_top_is_seen(qtbot) -> None:
 
 def test_the_keyboard_reaches_every_case(qtbot, grid: CaseGrid) -> None:
     grid.set_current(NONE)
-    seen = []
+    places = []
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_End):
         qtbot.keyClick(grid, key)
-        seen.append(grid.current_place())
-    assert seen == [0, 1, 6, 5, 39]
+        places.append(grid.current_place())
+    assert places == [0, 1, 6, 5, 39]
     assert grid.viewport().rect().contains(grid.card_rect(39))
     for key in (Qt.Key.Key_PageUp, Qt.Key.Key_Up):
         qtbot.keyClick(grid, key)
@@ -77,7 +77,7 @@ def test_other_keys_go_on_to_the_window(qtbot, grid: CaseGrid) -> None:
     assert grid.current() == before
 
 
-def test_the_menu_is_wanted_by_mouse_and_by_key(qtbot, grid: CaseGrid) -> None:
+def test_mouse_and_key_request_the_menu(qtbot, grid: CaseGrid) -> None:
     at = grid.card_rect(1).center()
     where = grid.viewport().mapToGlobal(at)
     with qtbot.waitSignal(grid.menu_requested) as signal:
@@ -130,7 +130,7 @@ def test_a_moved_image_offers_relink(qtbot, grid: CaseGrid) -> None:
     assert signal.args == [8]
 
 
-def test_hover_is_told_and_ends(qtbot, grid: CaseGrid) -> None:
+def test_hover_is_emitted_and_ends(qtbot, grid: CaseGrid) -> None:
     with qtbot.waitSignal(grid.hovered) as signal:
         qtbot.mouseMove(grid.viewport(), grid.card_rect(1).center())
     assert signal.args == [2]
@@ -368,7 +368,7 @@ def test_moved_judged_chosen_and_compared_cases_can_be_drawn(grid: CaseGrid, row
     assert grid.viewport().grab().toImage() != plain
 
 
-def test_what_is_said_of_the_current_case_follows_its_judgement(grid: CaseGrid) -> None:
+def test_the_label_of_the_current_case_follows_its_judgement(grid: CaseGrid) -> None:
     grid.set_model(sample_deck(40))
     grid.set_current(1)
     grid.set_judgements({})
@@ -377,7 +377,7 @@ def test_what_is_said_of_the_current_case_follows_its_judgement(grid: CaseGrid) 
     assert grid.accessibleDescription() == f"{before}, marked more like this"
 
 
-def test_the_keyboard_is_seen_wherever_it_comes_from(qtbot, grid: CaseGrid, monkeypatch) -> None:
+def test_the_focus_is_visible_however_it_arrived(qtbot, grid: CaseGrid, monkeypatch) -> None:
     # Tests of dragging leave a button down.
     monkeypatch.setattr(QApplication, "mouseButtons", lambda: Qt.MouseButton.NoButton)
     grid.activateWindow()

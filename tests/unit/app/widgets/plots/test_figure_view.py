@@ -29,7 +29,7 @@ def view(qtbot, context):
 
 
 def drawn(view, jobs, qtbot):
-    """The image once everything asked for was drawn."""
+    """The image once everything requested is drawn."""
     qtbot.waitUntil(lambda: not view._redraw_timer.isActive())
     jobs.run_pending()
     return view.image()
@@ -71,18 +71,18 @@ def test_resizing_asks_once_it_rests_and_shows_the_old_image_meanwhile(view, job
     before = drawn(view, jobs, qtbot)
     for width in range(300, 340, 4):
         view.resize(width, 150)
-    assert not jobs.held
+    assert not jobs.pending
     assert view.image() == before
     assert view._redraw_timer.interval() == REDRAW_MS
-    qtbot.waitUntil(lambda: len(jobs.held) == 1)
+    qtbot.waitUntil(lambda: len(jobs.pending) == 1)
     jobs.run_pending()
     assert view.image().width() == round(336 * view.devicePixelRatioF())
 
 
 def test_a_late_image_of_older_curves_is_dropped(view, jobs, qtbot):
     view.set_curves(CURVES)
-    qtbot.waitUntil(lambda: len(jobs.held) == 1)
-    late = jobs.held.pop()
+    qtbot.waitUntil(lambda: len(jobs.pending) == 1)
+    late = jobs.pending.pop()
     view.set_curves(())
     empty = drawn(view, jobs, qtbot)
     late.run()
@@ -95,7 +95,7 @@ def test_the_same_curves_are_not_drawn_again(view, jobs, qtbot):
     drawn(view, jobs, qtbot)
     view.set_curves(CURVES, title="another title", note="held-out patients")
     qtbot.wait(20)
-    assert not jobs.held
+    assert not jobs.pending
 
 
 def test_another_theme_is_drawn_at_once_and_the_old_ground_never_shown(view, jobs, qtbot, qapp):
@@ -118,15 +118,15 @@ def test_larger_text_gives_another_image(view, jobs, qtbot, qapp):
 
 def test_what_is_hidden_is_drawn_when_it_is_shown(view, jobs, qtbot):
     view.hide()
-    jobs.held.clear()
+    jobs.pending.clear()
     view.set_curves(CURVES)
     qtbot.wait(20)
-    assert not jobs.held
+    assert not jobs.pending
     view.show()
     assert not drawn(view, jobs, qtbot).isNull()
 
 
-def test_the_plot_is_told_in_words(view):
+def test_the_plot_has_a_text_description(view):
     view.set_curves(CURVES, title="Retrieval accuracy @ k", note="30 held-out patients")
     assert view.accessibleName() == "Retrieval accuracy @ k"
     words = view.accessibleDescription()
@@ -172,7 +172,7 @@ def test_saving_asks_where_and_says_what_was_written(
     assert context.settings.text("plots_folder") == str(tmp_path)
 
 
-def test_a_plot_saved_as_seen_has_the_theme_of_the_window(view, jobs, monkeypatch, tmp_path):
+def test_a_plot_saved_as_displayed_has_the_theme_of_the_window(view, jobs, monkeypatch, tmp_path):
     from PySide6.QtGui import QImage
 
     view.set_curves(CURVES)
@@ -190,13 +190,13 @@ def test_a_plot_saved_as_seen_has_the_theme_of_the_window(view, jobs, monkeypatc
 
 def test_a_dialog_that_is_cancelled_saves_nothing(view, jobs, monkeypatch):
     view.set_curves(CURVES)
-    jobs.held.clear()
+    jobs.pending.clear()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
     view.save_as()
-    assert not jobs.held
+    assert not jobs.pending
 
 
-def test_what_cannot_be_written_is_told(view, jobs, context, monkeypatch, tmp_path):
+def test_what_cannot_be_written_is_reported(view, jobs, context, monkeypatch, tmp_path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "no" / "p.csv"), ""))
     view.set_curves(CURVES)
     view.save_as()

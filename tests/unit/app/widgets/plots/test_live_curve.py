@@ -31,20 +31,20 @@ def curve(qtbot, context):
 @pytest.fixture
 def drawings(curve, monkeypatch):
     """The courses drawn, one after the other."""
-    seen = []
+    curves = []
     draw = curve.plot.show_curve
 
     def note(course, words=""):
-        seen.append(course)
+        curves.append(course)
         draw(course, words)
 
     monkeypatch.setattr(curve.plot, "show_curve", note)
-    return seen
+    return curves
 
 
 def has_colour(widget, colour: str) -> bool:
-    image, wanted = widget.grab().toImage(), QColor(colour).rgb()
-    return any(image.pixel(x, y) == wanted for x in range(image.width()) for y in range(image.height()))
+    image, expected = widget.grab().toImage(), QColor(colour).rgb()
+    return any(image.pixel(x, y) == expected for x in range(image.width()) for y in range(image.height()))
 
 
 def test_it_grows_with_the_training(curve, drawings, context, qtbot):
@@ -71,7 +71,7 @@ def test_however_fast_points_come_it_is_drawn_at_most_fifteen_times_a_second(cur
     assert len(drawings[0].rounds) == 300
 
 
-def test_the_end_is_drawn_at_once_and_told(curve, drawings, context):
+def test_the_end_is_drawn_at_once_and_emitted(curve, drawings, context):
     context.state.set_training(TrainingRun("BDM 0.4", "bdm", 200, points(50), running=False))
     assert drawings[-1].last == 50
     assert curve.accessibleName() == "Training BDM 0.4"

@@ -165,7 +165,7 @@ def test_few_masses_use_random_halves():
     assert run(builtin_table("breast_cancer"), "euclidean", repeats=1).split.rule == "random halves"
 
 
-def test_patients_are_known_and_kept_apart():
+def test_patients_are_known_and_separated():
     data = masses(60, 80, patients=True)
     result = run(data, "recording", repeats=3)
     assert result.split.by_patient

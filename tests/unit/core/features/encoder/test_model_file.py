@@ -62,7 +62,7 @@ def test_damaged_weights_are_refused_by_name(cache, monkeypatch, tmp_path):
     assert "pip install" in caught.value.hint
 
 
-def test_a_cache_that_cannot_be_written_is_told(cache, tmp_path):
+def test_a_cache_that_cannot_be_written_is_reported(cache, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     with pytest.raises(BadInput, match="cannot be written") as caught:
         model_file.model_file()

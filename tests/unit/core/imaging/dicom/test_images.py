@@ -27,7 +27,7 @@ def sequence(**elements) -> list[Dataset]:
     return [one]
 
 
-def test_spacing_is_told_from_where_it_is_known():
+def test_spacing_is_reported_with_its_source():
     dataset = image(GREY, ImagerPixelSpacing=[0.2, 0.1])
     assert first(dataset).spacing_mm == (0.2, 0.1)
     dataset.EstimatedRadiographicMagnificationFactor = 2

@@ -22,8 +22,8 @@ def test_cbis_ddsm(tmp_path):
         "jpeg/Mass-Training_P_00001_LEFT_CC/1.2/P_00001.3/000000.png",
         "jpeg/Mass-Training_P_00002_LEFT_MLO/1.2/P_00002.3/000000.png",
     )
-    told = [(c.key, c.finding, c.patient, (c.region.x, c.region.y, c.region.width)) for c in scan.cases]
-    assert told == [
+    found = [(c.key, c.finding, c.patient, (c.region.x, c.region.y, c.region.width)) for c in scan.cases]
+    assert found == [
         (image, "malignant", "P_00001", (10, 20, 8)),
         (f"{image}#2", "benign", "P_00001", (30, 5, 4)),
         (other, "benign", "P_00002", (1, 2, 3)),
@@ -62,7 +62,7 @@ def test_files_renamed_by_the_archive_are_found_by_their_folder(tmp_path):
     scan.assert_each_file_reported_once()
 
 
-def test_a_table_without_pathology_is_told(tmp_path):
+def test_a_table_without_pathology_is_reported(tmp_path):
     files = {"mass_case_description_train_set.csv": b"patient_id,image file path\nP_1,a.png\n", "a.png": PNG}
     scan = Scan(write_zip(tmp_path / "cbis.zip", files))
     assert not scan.cases

@@ -125,7 +125,7 @@ def test_a_cut_off_slice_fails_and_the_rest_is_the_volume(tmp_path):
     assert case.depth == 5
 
 
-def test_gaps_directions_and_places_taken_twice_are_told(tmp_path):
+def test_gaps_directions_and_places_taken_twice_are_reported(tmp_path):
     paths = ct_series(tmp_path / "ct", 6)
     paths[2].unlink()
     (found,) = cases(tmp_path / "ct")
@@ -225,9 +225,9 @@ def test_a_dicomdir_is_held_against_what_is_there(tmp_path):
         record.add_new(0x00041500, "LO", name)
         directory.DirectoryRecordSequence.append(record)
     save(directory, tmp_path / "cd" / "DICOMDIR")
-    told = rejected(tmp_path / "cd")["DICOMDIR"].reason
-    assert "2 files, of which 1 are missing ('IMG/GONE')" in told
-    assert "1 outside its folder are not read ('../secret.dcm')" in told
+    reason = rejected(tmp_path / "cd")["DICOMDIR"].reason
+    assert "2 files, of which 1 are missing ('IMG/GONE')" in reason
+    assert "1 outside its folder are not read ('../secret.dcm')" in reason
     assert [case.path for case in cases(tmp_path / "cd")] == ["IMG/000.dcm"]
 
 

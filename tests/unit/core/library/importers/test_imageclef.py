@@ -28,13 +28,13 @@ def zipped(tmp_path, table: str, *images: str, name: str = "codes.csv"):
 def test_the_code_is_the_finding_and_its_axes_are_attributes(tmp_path, table, name):
     scan = Scan(zipped(tmp_path, table, "train/1880.png", "train/22.png", "train/7.png", name=name))
     assert scan.kind == "imageclef"
-    told = {case.path: case for case in scan.cases}
-    assert {path: case.finding for path, case in told.items()} == {
+    cases = {case.path: case for case in scan.cases}
+    assert {path: case.finding for path, case in cases.items()} == {
         "train/7.png": None,
         "train/22.png": OTHER,
         "train/1880.png": CODE,
     }
-    assert told["train/22.png"].attributes == {
+    assert cases["train/22.png"].attributes == {
         "irma_code": OTHER,
         "technique": "1123",
         "direction": "211",
@@ -52,7 +52,7 @@ def test_a_category_goes_before_the_code(tmp_path):
     assert scan.cases[0].attributes["age"] == "40"
 
 
-def test_damaged_lines_are_told_by_their_number(tmp_path):
+def test_damaged_lines_are_reported_by_number(tmp_path):
     table = f"a;{CODE}\nb;{CODE};x\ngone;{CODE}\nc;11-2\na;{OTHER}\n"
     scan = Scan(zipped(tmp_path, table, "a.png", "b.png", "c.png"))
     assert [(case.path, case.finding) for case in scan.cases] == [
@@ -67,7 +67,7 @@ def test_damaged_lines_are_told_by_their_number(tmp_path):
     assert "second time" in failed["codes.csv:5"]
 
 
-def test_codes_without_images_named_are_told(tmp_path):
+def test_codes_without_images_named_are_reported(tmp_path):
     scan = Scan(zipped(tmp_path, f"irma_code\n{CODE}\n", "a.png"))
     assert scan.rejected["codes.csv"].failed
     assert scan.findings == {None: 1}

@@ -1,4 +1,4 @@
-"""Every file of a source becomes cases or is told with a reason, whatever the kind."""
+"""Every file of a source becomes cases or is reported with a reason, whatever the kind."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_parts_become_an_attribute(tmp_path):
     assert [case.attributes for case in scan.cases] == [{}, {"split": "train"}, {"split": "val"}]
 
 
-def test_files_that_are_no_images_are_told(tmp_path):
+def test_files_that_are_no_images_are_reported(tmp_path):
     path = write_zip(
         tmp_path / "x.zip",
         {
@@ -104,8 +104,8 @@ def test_labels_beside_the_images(tmp_path):
         "ragged\n"
     )
     scan = Scan(zipped(tmp_path, "a/1.png", "a/2.png", "b/3.png", "b/4.png", labels=labels))
-    told = {case.path: (case.finding, case.patient, dict(case.attributes)) for case in scan.cases}
-    assert told == {
+    cases = {case.path: (case.finding, case.patient, dict(case.attributes)) for case in scan.cases}
+    assert cases == {
         "a/1.png": ("benign", "p1", {"side": "left"}),
         "a/2.png": (None, "p2", {}),
         "b/3.png": ("malignant", None, {"side": "right"}),
@@ -163,7 +163,7 @@ def test_masks_named_by_labels_are_ignored(tmp_path):
 
 
 @pytest.mark.parametrize("labels", ["a,b\n1,2\n", "\xff", "file,file\n"])
-def test_unusable_labels_are_told_and_the_folders_speak(tmp_path, labels):
+def test_unusable_labels_are_reported_and_folders_give_the_findings(tmp_path, labels):
     path = write_zip(tmp_path / "x.zip", {"a/1.png": PNG, "labels.csv": labels.encode("latin-1")})
     scan = Scan(path)
     assert scan.findings == {"a": 1}

@@ -73,7 +73,7 @@ def test_polygons(series, text):
         ("chest,2,99,4,10,8,x,", "lies outside the image"),
     ],
 )
-def test_a_bad_row_is_told_by_its_line(series, row, reason):
+def test_a_bad_row_is_reported_with_its_line(series, row, reason):
     scan = listed(series, f"chest,2,3,4,10,8,x,\n{row}\n")
     assert len(scan.cases) == 1
     failed = {name: item.reason for name, item in scan.rejected.items() if item.failed}

@@ -45,8 +45,8 @@ def mias(tmp_path, info=INFO, **others):
 def test_a_line_of_info_is_a_case(tmp_path):
     scan = mias(tmp_path)
     assert scan.kind == "mammograms"
-    told = {case.key: (case.finding, case.patient, case.region is not None) for case in scan.cases}
-    assert told == {
+    cases = {case.key: (case.finding, case.patient, case.region is not None) for case in scan.cases}
+    assert cases == {
         "mdb001.pgm": ("benign", "mdb001-mdb002", True),
         "mdb002.pgm": ("normal", "mdb001-mdb002", False),
         "mdb005.pgm": (None, "mdb005-mdb006", False),
@@ -165,10 +165,10 @@ def test_inbreast(tmp_path):
     }
     scan = Scan(write_zip(tmp_path / "inbreast.zip", files))
     assert scan.kind == "mammograms"
-    told = [
+    cases = [
         (c.key.split("/")[1][:8], c.finding, c.patient, c.attributes.get("abnormality")) for c in scan.cases
     ]
-    assert told == [
+    assert cases == [
         ("20586908", "malignant", "6c613a14b80a8591", "mass"),
         ("20586908", "malignant", "6c613a14b80a8591", "spiculated region"),
         ("20586934", "normal", "6c613a14b80a8591", None),
@@ -231,7 +231,7 @@ def test_xml_of_strangers(text, why):
         b"<plist><array/></plist>",
     ],
 )
-def test_damaged_outlines_are_told_and_the_case_stays(tmp_path, xml):
+def test_damaged_outlines_are_reported_and_the_case_stays(tmp_path, xml):
     files = {"20586908_6c613a14b80a8591_MG_R_CC_ANON.png": PNG, "20586908.xml": xml}
     scan = Scan(write_zip(tmp_path / "x.zip", files))
     assert [case.region for case in scan.cases] == [None]
@@ -254,7 +254,7 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_damaged_files_are_told_never_raised(tmp_path, seed):
+def test_damaged_files_are_reported_never_raised(tmp_path, seed):
     rng = np.random.default_rng(seed)
     table = "\n".join([HEADER, cbis_line("P_00001", 1, "MALIGNANT"), cbis_line("P_00001", 2, "BENIGN")])
     outlines = plist(outline("Mass", (1, 1), (20, 20), (2, 30)), outline("Cluster", (1, 1), (5, 2), (2, 3)))
@@ -272,7 +272,7 @@ def test_damaged_files_are_told_never_raised(tmp_path, seed):
                 assert case.region is None or case.region.to_json()
 
 
-def test_another_source_asked_for_as_mammograms_is_refused(tmp_path):
+def test_another_source_imported_as_mammograms_is_refused(tmp_path):
     with pytest.raises(BadInput, match="not one of mini-MIAS, CBIS-DDSM, INbreast"):
         Scan(write_zip(tmp_path / "x.zip", {"a.png": PNG}), "mammograms")
 

@@ -65,7 +65,7 @@ def test_volumes_of_medmnist_are_recognised(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "reason"),
     [
         ({"test_labels": np.zeros((2, 1), int)}, "'test_labels' has the shape"),
         ({"test_labels": np.array([0.5])}, "'test_labels' has the shape"),
@@ -73,10 +73,10 @@ def test_volumes_of_medmnist_are_recognised(tmp_path):
         ({"test_images": np.zeros((1, 4, 4, 4, 4))}, "neither images nor volumes"),
     ],
 )
-def test_a_bad_part_does_not_hide_the_others(tmp_path, more, told):
+def test_a_bad_part_does_not_hide_the_others(tmp_path, more, reason):
     scan = Scan(medmnist(tmp_path / "m.npz", **more), kind="medmnist")
     assert {case.attributes["split"] for case in scan.cases} == {"train"}
-    assert told in scan.rejected["m.npz!test_images"].reason
+    assert reason in scan.rejected["m.npz!test_images"].reason
     assert scan.rejected["m.npz!test_images"].failed
 
 
@@ -92,7 +92,7 @@ def test_a_damaged_array_file_is_named(tmp_path, data):
         Scan(tmp_path / "m.npz")
 
 
-def test_arrays_of_other_names_are_told(tmp_path):
+def test_arrays_of_other_names_are_reported(tmp_path):
     np.savez(tmp_path / "m.npz", ct=np.zeros((2, 3, 3)))
     with pytest.raises(BadInput, match=r"no array called train_images.*\(but ct\)"):
         Scan(tmp_path / "m.npz")

@@ -1,4 +1,4 @@
-"""Polyp candidates: scans found by what the table calls them, views linked, bad rows told by line."""
+"""Polyp candidates: scans found by what the table calls them, views linked, bad rows reported by line."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_same_name_in_two_patients_is_two_polyps_and_tells_no_patient(tmp_pa
         ("A,prone,1,ct,0,5,5", "7 cells where the header names 8 columns"),
     ],
 )
-def test_a_bad_row_is_told_by_its_line_and_the_others_are_kept(tmp_path, row, reason):
+def test_a_bad_row_is_reported_with_its_line_and_the_others_are_imported(tmp_path, row, reason):
     scan = found_in(listed(arrays(tmp_path), f"A,prone,2,ct,0,5,5,5\n{row}\nA,supine,2,ct,1,6,6,6\n"))
     assert len(scan.cases) == 2
     failed = {name: item.reason for name, item in scan.rejected.items() if item.failed}
@@ -99,7 +99,7 @@ def test_a_bad_row_is_told_by_its_line_and_the_others_are_kept(tmp_path, row, re
     assert failed["candidates.csv:3"].startswith("Line 3: ")
 
 
-def test_a_case_id_twice_is_told(tmp_path):
+def test_a_case_id_twice_is_reported(tmp_path):
     rows = "A,prone,1,ct,0,5,5,5,c\nA,supine,1,ct,1,5,5,5,c\n"
     scan = found_in(listed(arrays(tmp_path), rows, HEADER.replace("z\n", "z,case_id\n")))
     assert [case.key for case in scan.cases] == ["c"]
@@ -115,19 +115,19 @@ def test_positions_in_mm_use_the_spacing_beside_the_arrays(tmp_path):
     assert case.attributes["diameter_mm"] == "8"
 
 
-def test_positions_in_mm_without_a_spacing_are_told(tmp_path):
+def test_positions_in_mm_without_a_spacing_are_reported(tmp_path):
     header = HEADER.replace("x,y,z", "x_mm,y_mm,z_mm")
     scan = found_in(listed(arrays(tmp_path), "A,prone,1,ct,1,8,9,20\n", header))
     assert "has no spacing" in scan.rejected["candidates.csv:2"].reason
 
 
 @pytest.mark.parametrize(
-    ("geodesic", "kept"), [("0.25", True), ("0", True), ("", True), ("1.5", False), ("x", False)]
+    ("geodesic", "is_imported"), [("0.25", True), ("0", True), ("", True), ("1.5", False), ("x", False)]
 )
-def test_geodesic_positions_lie_between_rectum_and_caecum(tmp_path, geodesic, kept):
+def test_geodesic_positions_lie_between_rectum_and_caecum(tmp_path, geodesic, is_imported):
     header = HEADER.replace("z\n", "z,geodesic\n")
     scan = found_in(listed(arrays(tmp_path), f"A,prone,1,ct,0,5,5,5,{geodesic}\n", header))
-    assert bool(scan.cases) is kept
+    assert bool(scan.cases) is is_imported
     for case in scan.cases:
         assert case.attributes.get("geodesic", "") == geodesic
 
@@ -202,7 +202,7 @@ def test_a_zip_is_read_in_place(tmp_path):
     assert len(scan.cases) == 1
 
 
-def test_a_scan_that_may_be_several_is_told(tmp_path):
+def test_a_scan_that_may_be_several_is_reported(tmp_path):
     arrays(tmp_path / "a")
     arrays(tmp_path / "b")
     scan = found_in(listed(tmp_path, "A,prone,1,scans.npz,0,5,5,5\nA,prone,1,a/scans.npz,0,5,5,5\n"))
@@ -222,7 +222,7 @@ def test_two_lists_share_their_ids_and_features(tmp_path):
     assert scan.rejected["c.csv"].failed
 
 
-def test_arrays_of_nothing_are_told(tmp_path):
+def test_arrays_of_nothing_are_reported(tmp_path):
     np.savez(tmp_path / "none.npz", ct=np.zeros((0, 5, 5, 5), np.int16))
     scan = found_in(listed(arrays(tmp_path), "A,prone,1,scans.npz,0,5,5,5\n"))
     assert "without volumes" in scan.rejected["none.npz"].reason
@@ -246,9 +246,9 @@ def test_import_extract_and_ready_features(tmp_path):
     assert (result.kind, result.added, result.failed) == ("polyps", 3, [])
     assert suitable_extractors(library)[0] == "polyp"
     assert "raw" in suitable_extractors(library)
-    told = extract_features(library, "polyp", workers=1)
-    assert told.extracted + len(told.failed) == 3
-    assert told.extracted >= 2
+    extracted = extract_features(library, "polyp", workers=1)
+    assert extracted.extracted + len(extracted.failed) == 3
+    assert extracted.extracted >= 2
     assert extract_features(library, "raw").extracted == 3
     with open_library(library) as opened:
         rows, numbers = opened.features.read(opened.features.get("raw"))
@@ -262,8 +262,8 @@ def test_import_extract_and_ready_features(tmp_path):
 def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
     ct_series(tmp_path / "A", 12)
     listed(tmp_path, "A,prone,1,A,10,12,5\n", "patient,view,polyp,scan,x,y,z\n")
-    seen = []
-    monkeypatch.setattr(Polyp, "prepare_stack", lambda self, stack, region: seen.append(stack.spacing_mm))
+    spacings = []
+    monkeypatch.setattr(Polyp, "prepare_stack", lambda self, stack, region: spacings.append(stack.spacing_mm))
     library = tmp_path.parent / f"{tmp_path.name}.semblance"
     import_source(tmp_path, library)
     from semblance.core.workflows.features import extract_features as module
@@ -272,7 +272,7 @@ def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
         images = module.case_images(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
     monkeypatch.setattr(module.Batch, "add", lambda *_: None)
     module.measure_cases("polyp", {}, images, reporter=SILENT)
-    assert seen == [(2.0, 0.5, 0.5)]
+    assert spacings == [(2.0, 0.5, 0.5)]
 
 
 def test_real_crops_with_a_list(data, tmp_path):
@@ -292,5 +292,5 @@ def test_real_crops_with_a_list(data, tmp_path):
     library = tmp_path / "crops.semblance"
     result = import_source(folder, library)
     assert (result.kind, result.added, result.failed, result.patients) == ("polyps", 2, [], 1)
-    told = extract_features(library, "polyp", workers=1)
-    assert (told.extracted, told.failed) == (2, [])
+    extracted = extract_features(library, "polyp", workers=1)
+    assert (extracted.extracted, extracted.failed) == (2, [])

@@ -91,12 +91,12 @@ def test_what_is_no_scan_is_rejected_with_its_reason(tmp_path):
     del without.PixelData
     save(without, tmp_path / "report.dcm")
     scans = found_in(tmp_path)
-    told = reasons(scans)
+    found = reasons(scans)
     assert scans.found == []
-    assert told["notes.txt"] == ("Neither a scan nor a table of regions.", False)
-    assert told["report.dcm"] == ("A DICOM object without pixels.", False)
-    assert told["cut.dcm"][1]
-    assert sorted(told) == ["cut.dcm", "notes.txt", "report.dcm"]
+    assert found["notes.txt"] == ("Neither a scan nor a table of regions.", False)
+    assert found["report.dcm"] == ("A DICOM object without pixels.", False)
+    assert found["cut.dcm"][1]
+    assert sorted(found) == ["cut.dcm", "notes.txt", "report.dcm"]
 
 
 # Images and arrays
@@ -173,7 +173,7 @@ def test_a_damaged_array_file_is_rejected_once(tmp_path):
     assert [(one.path, one.failed) for one in scans.rejected] == [("a.npz", True)]
 
 
-def test_looking_for_scans_can_be_cancelled(tmp_path):
+def test_the_search_for_scans_can_be_cancelled(tmp_path):
     for number in range(120):
         (tmp_path / f"{number:03d}.png").touch()
 
@@ -214,7 +214,7 @@ def test_the_first_name_that_any_scan_has_decides():
         scans.find("same")
 
 
-def test_files_that_gave_no_case_are_told_once():
+def test_files_that_gave_no_case_are_reported_once():
     used = Scan("a", ("a",), slices=(("a", None), ("b", None)))
     unused = Scan("c", ("c",), slices=(("c", None), ("b", None), ("d", None)))
     again = Scan("c", ("c2",), member="other")

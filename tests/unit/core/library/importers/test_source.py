@@ -1,4 +1,4 @@
-"""A folder, a zip and a single file, told alike; nothing leads out of them, nothing vanishes."""
+"""A folder, a zip and a single file are listed in the same way; no path leads out of them, and no file vanishes."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_names_that_are_no_text_and_pipes_are_refused(tmp_path):
 
 @posix_only
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may open everything")
-def test_closed_folders_are_told(tmp_path):
+def test_closed_folders_are_reported(tmp_path):
     root = tree(tmp_path / "x", {"1.png": PNG, "closed/2.png": PNG})
     (root / "closed").chmod(0)
     try:
@@ -145,7 +145,7 @@ def test_closed_folders_are_told(tmp_path):
         (root / "closed").chmod(0o700)
 
 
-def test_a_folder_that_vanishes_is_told(tmp_path, monkeypatch):
+def test_a_folder_that_vanishes_is_reported(tmp_path, monkeypatch):
     root = tree(tmp_path / "x", {"1.png": PNG, "closed/2.png": PNG})
     scandir = os.scandir
 

@@ -155,7 +155,7 @@ def test_the_better_choice_is_found():
         assert best_hyperparameters(rows, candidates, begin, groups=None, seed=0, tick=lambda: None) == good
 
 
-def test_values_given_are_taken_and_told():
+def test_given_values_are_used_and_reported():
     X, y = naive_bdm.problem()
     given = make_learner("ccml", k=2, rate=0.02, decay=0.0, components=3, rounds=10).fit(X, y).metric()
     assert given.card.notes == ("k = 2, rate 0.02, decay 0, 3 dimensions.", "All 10 rounds.")

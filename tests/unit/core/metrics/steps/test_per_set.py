@@ -34,7 +34,7 @@ def test_each_set_has_the_same_mean_squared_distance():
     assert moved[:, 4:].var(axis=0).sum() == pytest.approx(1)
 
 
-def test_components_are_told_by_their_set_and_columns_by_their_group():
+def test_components_are_named_by_their_set_and_columns_by_their_group():
     fitted = step().fit(rows())
     assert fitted.names(GROUPS) == ("first",) * 4 + ("b", "b", "c")
     metric = fit_metric(make_learner("euclidean"), rows(), steps=(step(),), feature_groups=GROUPS)

@@ -110,7 +110,7 @@ def test_each_side_has_the_vote_its_own_search_has(library):
         assert vote == nearest_cases(library, name, Query(case=case), k=20).vote
 
 
-def test_every_case_is_asked_as_judgements_refine_its_metric(library):
+def test_every_case_is_a_query_as_judgements_refine_its_metric(library):
     case = _some_case(library)
     plain = _orders(library, case)[0]
     refined = Search("plain", Query(case=case), ledger="mine")

@@ -107,7 +107,7 @@ def test_settings_reach_the_learner_they_name(library):
     assert [result["params"]["rounds"] for result in document["results"]] == [3, 4]
 
 
-def test_rows_of_a_table_that_cannot_be_used_are_told(tmp_path):
+def test_rows_of_a_table_that_cannot_be_used_are_reported(tmp_path):
     path = write_table(tmp_path / "t.csv")
     path.write_text(path.read_text().replace("\nc7,P3,", "\nc7,P3,words"))
     document = evaluate(EvaluateRequest(("euclidean",), "bdm", table=str(path), repeats=2))
@@ -137,10 +137,16 @@ def test_rows_of_a_table_that_cannot_be_used_are_told(tmp_path):
         ({"library": None, "table": "builtin:magic"}, r"magic.*iris"),
     ],
 )
-def test_what_was_asked_wrongly_is_told_with_what_there_is(library, changes, says):
-    wanted = {"learners": LEARNERS, "protocol": "bdm", "library": library, "settings": ROUNDS, "repeats": 2}
+def test_wrong_requests_are_reported_with_the_valid_choices(library, changes, says):
+    arguments = {
+        "learners": LEARNERS,
+        "protocol": "bdm",
+        "library": library,
+        "settings": ROUNDS,
+        "repeats": 2,
+    }
     with pytest.raises(BadArguments, match=says):
-        evaluate(EvaluateRequest(**(wanted | changes)))
+        evaluate(EvaluateRequest(**(arguments | changes)))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +158,7 @@ def test_what_was_asked_wrongly_is_told_with_what_there_is(library, changes, say
         "",
     ],
 )
-def test_tables_nothing_can_be_learnt_from_are_told(tmp_path, text):
+def test_tables_nothing_can_be_learnt_from_are_reported(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(BadInput, match=r"t\.csv"):
         evaluate(EvaluateRequest(("euclidean",), "bdm", table=str(tmp_path / "t.csv")))
@@ -246,7 +252,7 @@ def test_several_tables_are_each_as_alone_and_then_compared(tables):
         evaluate_tables(request, tables, reporter=RecordingReporter(cancel_after=2))
 
 
-def test_a_table_that_cannot_be_used_is_told_and_the_others_go_on(tables, tmp_path):
+def test_a_table_that_cannot_be_used_is_reported_and_the_others_go_on(tables, tmp_path):
     (tmp_path / "bad.csv").write_text("a,label\n1,x\n")
     request = EvaluateRequest(("euclidean",), "bdm", repeats=2)
     document = evaluate_tables(request, [*tables[:1], str(tmp_path / "bad.csv")])
@@ -258,7 +264,7 @@ def test_a_table_that_cannot_be_used_is_told_and_the_others_go_on(tables, tmp_pa
         evaluate_tables(request, [str(tmp_path / "gone.csv"), str(tmp_path / "bad.csv")])
 
 
-def test_several_tables_asked_for_wrongly(tables, library):
+def test_wrong_requests_of_several_tables_are_refused(tables, library):
     request = EvaluateRequest(("euclidean",), "bdm")
     with pytest.raises(BadArguments, match="named twice"):
         evaluate_tables(request, [tables[0], tables[0]])
@@ -266,3 +272,18 @@ def test_several_tables_asked_for_wrongly(tables, library):
         evaluate_tables(replace(request, library=library), tables)
     with pytest.raises(BadArguments, match="no learner 'magic'"):
         evaluate_tables(replace(request, learners=("magic",)), tables)
+
+
+def test_a_table_is_scored_as_the_settings_say_it_is_written(tmp_path):
+    plain = write_table(tmp_path / "t.csv", n=40)
+    foreign = tmp_path / "foreign.csv"
+    rows = plain.read_text().splitlines()
+    foreign.write_text(
+        "\n".join([rows[0], *(row.replace(".", "#") for row in rows[1:])]).replace(",", ";").replace("#", ",")
+    )
+    asked = EvaluateRequest(("euclidean",), "bdm", table=str(plain), repeats=2)
+    scores = evaluate(asked)["results"][0]["scores"]
+    texts = ("delimiter=;", "decimal=,", "header=yes")
+    assert evaluate(replace(asked, table=str(foreign), settings=texts))["results"][0]["scores"] == scores
+    with pytest.raises(BadArguments, match="'header' cannot be 'maybe'"):
+        evaluate(replace(asked, settings=("header=maybe",)))

@@ -19,7 +19,7 @@ def library(tmp_path_factory):
     return made
 
 
-def test_the_worst_come_first_and_were_never_seen(library):
+def test_the_worst_come_first_and_are_no_training_cases(library):
     found = hardest_queries(library, "plain")
     assert list(found.accuracies) == sorted(found.accuracies)
     assert all(accuracy < 1 for accuracy in found.accuracies)

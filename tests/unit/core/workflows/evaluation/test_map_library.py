@@ -22,12 +22,12 @@ def library(tmp_path_factory):
 @pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])
 def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
     monkeypatch.setattr(mapping, "UPDATE_S", 0.0)
-    heard = RecordingReporter()
-    found = map_library(library, metric, reporter=heard)
-    assert [one.kind for one in heard.partials[:2]] == [first, "neighbours"]
-    assert heard.partials[0].share > 0
-    assert heard.partials[1].growing
-    assert [one.done for one in heard.partials] == list(range(751))
+    reporter = RecordingReporter()
+    found = map_library(library, metric, reporter=reporter)
+    assert [one.kind for one in reporter.partials[:2]] == [first, "neighbours"]
+    assert reporter.partials[0].share > 0
+    assert reporter.partials[1].growing
+    assert [one.done for one in reporter.partials] == list(range(751))
     assert (found.kind, found.done, found.total, found.growing) == ("neighbours", 750, 750, False)
     assert found.rows.tolist() == open_metric(library, metric).rows.tolist()
     assert found.places.shape == (60, 2)
@@ -40,7 +40,7 @@ def test_the_same_library_gives_the_same_map(library):
     assert np.array_equal(one.places, two.places)
 
 
-def test_asked_to_stop_it_keeps_what_there_is(library):
+def test_stopped_early_it_returns_the_rounds_so_far(library):
     found = map_library(library, "plain", reporter=RecordingReporter(stop_after=2))
     assert found.kind == "neighbours"
     assert 0 < found.done < 750
@@ -53,7 +53,7 @@ def test_it_can_be_cancelled(library):
         map_library(library, "plain", reporter=RecordingReporter(cancel_after=2))
 
 
-def test_no_metric_and_too_few_cases_are_told(library, tmp_path):
+def test_no_metric_and_too_few_cases_are_reported(library, tmp_path):
     with pytest.raises(BadArguments):
         map_library(library, "none")
     loaded = open_metric(library, "plain")

@@ -43,7 +43,7 @@ def test_all_come_back_in_order_by_threes(count):
     assert batch.failures == []
 
 
-def test_one_that_fails_is_recorded_and_the_others_kept():
+def test_one_that_fails_is_recorded_and_the_others_stay():
     batch = Batch(Together())
     for n in (11, 12, 13, 14):
         batch.add(n, f"c{n}", n)

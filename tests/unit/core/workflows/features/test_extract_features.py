@@ -206,7 +206,7 @@ def test_a_image_that_ends_its_worker_is_found_and_recorded(library, here):
     assert extract_features(library, QUICK).extracted == 0
 
 
-def test_a_machine_on_which_every_worker_ends_is_told(library, here):
+def test_a_machine_on_which_every_worker_ends_is_reported(library, here):
     here.deadly = frozenset(range(100))
     with pytest.raises(WorkerEnded):
         extract_features(library, QUICK)
@@ -226,10 +226,10 @@ def test_cancelling_keeps_what_counted(library, here, monkeypatch, after):
     recorder = RecordingReporter(cancel_after=after)
     with pytest.raises(Cancelled):
         extract_features(library, QUICK, workers=6, reporter=recorder)
-    kept = recorder.partials[-1]
-    assert len(numbers(library)) == kept > 0
+    partial = recorder.partials[-1]
+    assert len(numbers(library)) == partial > 0
     result = extract_features(library, QUICK)
-    assert (result.extracted, result.cases) == (12 - kept, 12)
+    assert (result.extracted, result.cases) == (12 - partial, 12)
 
 
 def test_cancelling_ends_the_processes(library):
@@ -247,8 +247,8 @@ def test_two_programs_extracting_at_once_leave_every_case_once(library):
         "    sys.stdin.readline()\n"
         f"    print(module.extract_features(Path(sys.argv[1]), '{QUICK}', workers=2).extracted)\n"
     )
-    told = run_at_once(code, *[(library,)] * 2)
-    assert sum(map(int, told)) == 12
+    outputs = run_at_once(code, *[(library,)] * 2)
+    assert sum(map(int, outputs)) == 12
     assert sorted(row for rows in chunks(library).values() for row in rows) == list(range(1, 13))
 
 
@@ -295,7 +295,7 @@ def test_tables_of_different_columns_do_not_mix(tmp_path):
         extract_features(tmp_path / "lib", "raw")
 
 
-def test_what_cannot_be_extracted_is_told(library, tmp_path):
+def test_what_cannot_be_extracted_is_reported(library, tmp_path):
     with pytest.raises(BadArguments, match=r"no extractor 'magic'.*gabor"):
         extract_features(library, "magic")
     with pytest.raises(BadArguments, match="no parameter 'size'"):

@@ -1,4 +1,4 @@
-"""Extractors that look at whole volumes: every slice is seen, and one that changed is told."""
+"""Extractors of whole volumes: every slice is read, and a changed one is reported."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def series(tmp_path):
     return extract_features.CaseImage(3, "c3", address, None, hashes)
 
 
-def test_all_slices_in_files_are_seen(series):
+def test_all_slices_in_files_are_found(series):
     found = chunk(series)
     assert (found.rows.tolist(), found.contents, found.failures) == ([3], ["c3"], [])
     assert found.values[0, :6] == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 0.0])
 
 
-def test_all_slices_of_an_array_are_seen_and_images_beside_it(tmp_path, series):
+def test_all_slices_of_an_array_are_found_and_images_beside_it(tmp_path, series):
     voxels = np.arange(4, dtype=np.uint8)[:, None, None] * np.ones((4, 6, 5), np.uint8)
     flat = np.full((6, 6), 255, np.uint8)
     np.savez(tmp_path / "volumes.npz", one=voxels, flat=flat)
@@ -80,7 +80,7 @@ def test_all_slices_of_an_array_are_seen_and_images_beside_it(tmp_path, series):
 
 
 @pytest.mark.parametrize("how", ["changed", "gone"])
-def test_a_slice_that_is_not_what_it_was_is_told_and_tried_again(series, how):
+def test_a_slice_that_is_not_what_it_was_is_reported_and_tried_again(series, how):
     file = series.address.slices[4].container
     if how == "gone":
         file.unlink()
@@ -93,7 +93,7 @@ def test_a_slice_that_is_not_what_it_was_is_told_and_tried_again(series, how):
     assert "4.png" in reason
 
 
-def test_a_changed_array_is_told(tmp_path):
+def test_a_changed_array_is_reported(tmp_path):
     np.savez(tmp_path / "volumes.npz", one=np.zeros((4, 6, 5), np.uint8))
     address = ImageAddress(tmp_path / "volumes.npz", "one")
     found = chunk(extract_features.CaseImage(1, "another", address, Region(0, 0, 3, 3)))

@@ -1,4 +1,4 @@
-"""A metric on several feature sets: they are joined as they are, count alike, and are told apart in explanations."""
+"""A metric on several feature sets: they are joined unchanged, have equal weight, and are separate in explanations."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_fused_is_refused(made, names, says):
         fused_features(library, names)
 
 
-def test_a_metric_on_both_is_told_per_set(made):
+def test_a_metric_on_both_is_described_per_set(made):
     library = made / "lib"
     train_metric(library, TrainRequest("euclidean", "both", features=BOTH))
     _, values = rows_of(library, BOTH)

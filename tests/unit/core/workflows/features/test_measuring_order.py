@@ -28,11 +28,11 @@ def test_every_case_is_dealt_out_once(first, spread):
     assert sorted(row for part in parts for row in part) == ROWS.tolist()
 
 
-def test_a_case_asked_for_later_is_next():
-    asked = []
-    order = MeasuringOrder(ROWS, 2, lambda: asked)
+def test_a_case_requested_later_is_next():
+    requested = []
+    order = MeasuringOrder(ROWS, 2, lambda: requested)
     order.take()
-    asked[:] = [2900, 1500]
+    requested[:] = [2900, 1500]
     part = order.take().tolist()
     assert part[:2] == [2900, 1500]
     assert len(part) == STEP
@@ -54,7 +54,7 @@ def test_without_anybody_waiting_parts_are_whole_chunks_in_order():
     assert [row for part in parts for row in part] == ROWS.tolist()
 
 
-def test_what_is_asked_for_is_found_by_another_process_and_replaced(tmp_path):
+def test_requested_rows_are_read_and_replaced(tmp_path):
     Library.create(tmp_path / "lib.semblance").close()
     path = tmp_path / "lib.semblance"
     assert rows_to_measure_first(path) == []

@@ -1,4 +1,4 @@
-"""Findings that are told apart by having a region or none."""
+"""Findings that are separated by having a region or none."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_regions_of_one_finding_only_are_warned_of_and_the_card_says_so(library)
 
 
 @pytest.mark.parametrize("regions", [None, "%"], ids=["none", "all"])
-def test_where_all_are_measured_alike_nothing_is_said(library, regions):
+def test_equal_extraction_reports_no_imbalance(library, regions):
     if regions:
         outline(library, regions)
     assert imbalance_text(library) == ""

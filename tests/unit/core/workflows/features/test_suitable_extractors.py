@@ -7,7 +7,7 @@ from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.images import striped_folder
 
 
-def test_others_are_told_with_their_reason_and_published(tmp_path):
+def test_others_are_reported_with_their_reason_and_published(tmp_path):
     library = tmp_path / "lib"
     import_source(striped_folder(tmp_path / "in", n=4), library)
     with open_library(library) as opened:

@@ -39,7 +39,7 @@ def test_one_that_is_closed_is_let_go_of(libraries):
     assert list(library_cache._open) == [libraries[1]]
 
 
-def test_another_library_in_the_same_place_is_seen(libraries, tmp_path):
+def test_another_library_in_the_same_place_is_recognised(libraries, tmp_path):
     here = libraries[0]
     import_source(striped_folder(tmp_path / "images", n=4), here)
     rows = [

@@ -30,7 +30,7 @@ class CollectingReporter(Reporter):
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept():
+def empty_cache():
     yield
     view_planes.forget_volume()
     library_cache.stack_cache.forget()
@@ -63,7 +63,7 @@ def test_planes_hold_the_voxels_of_the_volume(volume, voxels):
     assert reporter.steps[-1] == (6, 6)
 
 
-def test_the_volume_is_read_once_and_forgotten_when_told(volume):
+def test_the_volume_is_read_once_and_dropped_on_request(volume):
     reporter = CollectingReporter()
     view_planes.view_planes(None, volume, [(1, 0)], reporter=reporter)
     view_planes.view_planes(None, volume, [(1, 1)], reporter=reporter)
@@ -108,7 +108,7 @@ def test_small_slices_have_their_coarsest_level_only(tmp_path):
     assert image.factor(0) == 4
 
 
-def test_a_damaged_slice_is_told_and_the_others_come(volume, monkeypatch):
+def test_a_damaged_slice_is_reported_and_the_others_are_read(volume, monkeypatch):
     stack = library_cache.stack_cache.get(volume)
     whole = type(stack).image
 

@@ -1,4 +1,4 @@
-"""Every module that keeps libraries between calls lets go of them when it is told to."""
+"""Every module that caches open libraries closes them on request."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def test_nothing_is_loaded_to_let_go():
     assert ended.stdout == "[]\n"
 
 
-def test_it_is_no_error_where_nothing_is_kept():
+def test_closing_without_an_open_library_is_no_error():
     close_library()

@@ -18,7 +18,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
 
 
-def test_a_library_is_told_in_the_shape_scripts_rely_on(tmp_path, monkeypatch):
+def test_a_library_is_described_in_the_shape_scripts_rely_on(tmp_path, monkeypatch):
     library = table_library(tmp_path, metrics=(TrainRequest("euclidean", "mine"),))
     with Library.open(library) as opened:
         opened.save_search("a search", {})

@@ -173,11 +173,11 @@ def test_every_file_is_in_exactly_one_list(tmp_path, library):
         (folder / name).write_bytes(data)
     (folder / "link.png").symlink_to(folder / "good.png")
     result = import_source(folder, library)
-    told = [item["path"] for item in result.failed + result.ignored]
+    paths = [item["path"] for item in result.failed + result.ignored]
     usable = {"good.png", "sub/also good.jpg", "twin.png", "image without ending", "wrong ending.jpg"}
     assert {case_id.removeprefix("mixed/") for case_id in facts(library)} == usable
-    assert sorted(told) == sorted({*files, "link.png"} - usable)
-    assert len(told) == len(set(told))
+    assert sorted(paths) == sorted({*files, "link.png"} - usable)
+    assert len(paths) == len(set(paths))
     assert result.added == len(usable)
     assert {item["path"] for item in result.failed} == {
         "cut.png",
@@ -192,9 +192,11 @@ def test_every_file_is_in_exactly_one_list(tmp_path, library):
     assert (again.added, again.unchanged) == (0, len(usable))
     assert (again.failed, again.ignored) == (result.failed, result.ignored)
     with Library.open(library) as opened:
-        kept = {path: (state, reason) for _, path, state, reason in opened.catalogue.files_without_cases()}
-    assert set(kept) == set(told)
-    assert kept["empty.png"] == ("failed", "The file is empty (0 bytes).")
+        recorded = {
+            path: (state, reason) for _, path, state, reason in opened.catalogue.files_without_cases()
+        }
+    assert set(recorded) == set(paths)
+    assert recorded["empty.png"] == ("failed", "The file is empty (0 bytes).")
 
 
 def test_a_failed_file_is_tried_again_and_forgotten_once_it_is_gone(images, library):
@@ -232,7 +234,7 @@ def test_what_never_gave_a_case_is_forgotten_with_its_file(images, library):
         assert opened.catalogue.files_without_cases() == []
 
 
-def test_a_source_of_which_nothing_can_be_used_is_told(tmp_path, library):
+def test_a_source_of_which_nothing_can_be_used_is_reported(tmp_path, library):
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "a.txt").write_text("x")
     (tmp_path / "nothing").mkdir()
@@ -271,7 +273,7 @@ def test_awkward_names(tmp_path, library):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="such names exist on Unix only")
-def test_a_name_that_is_no_text_is_told(images, library):
+def test_a_name_that_is_no_text_is_reported(images, library):
     with open(os.fsencode(images) + b"/level/\xff\xfe.png", "wb") as file:  # noqa: PTH123
         file.write(encoded(pattern()))
     result = import_source(images, library)
@@ -295,8 +297,8 @@ def test_cancelling_keeps_what_was_reported_and_the_next_import_finishes(images,
         import_source(images, library, reporter=recorder)
     reported = max(done for done, _, _ in recorder.messages)
     with Library.open(library) as opened:
-        cases, told = opened.summary()["cases"], len(opened.catalogue.files_without_cases())
-    assert cases + told >= reported
+        cases, files = opened.summary()["cases"], len(opened.catalogue.files_without_cases())
+    assert cases + files >= reported
     assert cases < 12
     result = import_source(images, library)
     assert (result.added + cases, result.unchanged, result.cases) == (12, cases, 12)

@@ -63,7 +63,7 @@ def names(library):
         return [record.name for record in opened.metrics()]
 
 
-def test_a_better_metric_becomes_current_and_both_scores_are_told(imported, monkeypatch):
+def test_a_better_metric_becomes_current_and_both_scores_are_reported(imported, monkeypatch):
     monkeypatch.setattr(module, "SHORT_LIST", SHORT_LIST)
     library = imported(n=240, telling=4.0)
     reporter = RecordingReporter()
@@ -251,7 +251,7 @@ def measured(library, name):
         return len(opened.features.cases_of(opened.features.get(name)))
 
 
-def test_why_new_cases_cannot_be_ranked_by_the_chosen_metric_is_told(grown, tmp_path, monkeypatch):
+def test_why_the_chosen_metric_cannot_rank_new_cases_is_reported(grown, tmp_path, monkeypatch):
     library = tmp_path / "lib"
     shutil.copytree(grown, library)
 

@@ -29,8 +29,8 @@ def test_the_command_a_check_tells_makes_the_same_metric(library):
     command = re.search(r"\((semblance train .*)\), or restore", finding.remedy)
     assert command
     words = shlex.split(command[1].replace("LIB", str(library)))
-    status, _, said = run_program(*words[1:])
-    assert status == 0, said
+    status, _, err = run_program(*words[1:])
+    assert status == 0, err
     assert verify_library(library).findings == []
     with Library.open(library) as opened:
         assert opened.metric("it's mine").card["content_hash"] == record.card["content_hash"]
@@ -54,11 +54,11 @@ def record_of(card: dict, learner: str = "bdm_v") -> MetricRecord:
         ({"asked": {"steps": "none", "else": "x"}}, "bdm_v", r"--steps none\)"),
     ],
 )
-def test_what_no_command_makes_again_is_told_otherwise(card, learner, says):
+def test_a_metric_no_command_can_train_gets_other_advice(card, learner, says):
     assert re.search(says, retraining_advice(record_of(card, learner)))
 
 
-def test_what_only_the_window_can_ask_is_not_told_as_a_command(library):
+def test_window_only_training_is_not_advised_as_a_command(library):
     train_metric(library, TrainRequest("euclidean", "mine", held_out=0.5))
     with Library.open(library) as opened:
         assert "in the window" in retraining_advice(opened.metric("mine"))

@@ -21,7 +21,7 @@ def save_long_search(library: Path) -> bytearray:
     return settled(library)
 
 
-def test_a_damaged_catalogue_is_recovered_and_the_old_one_kept(library):
+def test_a_damaged_catalogue_is_recovered_and_the_old_one_stays(library):
     data = save_long_search(library)
     file = library / CATALOGUE
     # In the overflow pages of the long search: everything else can be read.

@@ -52,7 +52,7 @@ def flip(file: Path, at: float = 0.5) -> None:
     file.write_bytes(data)
 
 
-def test_a_sound_library_is_said_to_be_sound_and_left_alone(library):
+def test_a_sound_library_is_reported_sound_and_not_written(library):
     before = tables_of(library)
     result = verify_library(library)
     assert (result.findings, result.unrepaired_problems, result.moved_to) == ([], [], "")
@@ -106,8 +106,8 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     again, values = stored_features(library)
     np.testing.assert_array_equal(again, ids)
     np.testing.assert_array_equal(values, before)
-    kept = list((library / repair_library.DAMAGED_FOLDER).rglob("c/0/0"))
-    assert len(kept) == (0 if damage == "gone" else 1)
+    damaged = list((library / repair_library.DAMAGED_FOLDER).rglob("c/0/0"))
+    assert len(damaged) == (0 if damage == "gone" else 1)
     assert verify_library(library).findings == []
 
 
@@ -143,7 +143,7 @@ def test_a_store_without_its_description_gets_one(library, damage, checked):
     assert problem_parts(verify_library(library)) == ([] if checked else ["features"])
 
 
-def test_numbers_without_check_sums_are_told_without_alarm(library):
+def test_numbers_without_check_sums_are_no_problem(library):
     before = stored_features(library)[1]
     make_before_sums(library, before)
     result = verify_library(library)
@@ -152,7 +152,7 @@ def test_numbers_without_check_sums_are_told_without_alarm(library):
     assert result.unrepaired_problems == []
 
 
-def test_a_damaged_metric_is_named_and_its_card_kept(library):
+def test_a_damaged_metric_is_named_and_its_card_stays(library):
     with Library.open(library) as opened:
         file = opened.metric("plain").file
     whole = file.read_bytes()
@@ -217,7 +217,7 @@ def test_thumbnails_and_prepared_metrics_are_made_again(library):
     store.close()
 
 
-def test_missing_and_changed_images_are_told_apart(library):
+def test_missing_and_changed_images_are_distinguished(library):
     images = sorted((library.parent / "images").rglob("*.png"))
     images[0].rename(images[0].with_suffix(".away"))
     images[1].write_bytes(images[2].read_bytes() + b" ")

@@ -42,8 +42,8 @@ def test_a_metric_is_scored_on_patients_it_never_saw(library):
         patients = {r.id: r.patient for r in opened.catalogue.all_cases()}
         feature_set = opened.features.get(None)
     trained = set(record.training.tolist())
-    seen = {patients[row] for row in trained}
-    assert not seen & {patients[row] for row in patients if row not in trained}
+    training_patients = {patients[row] for row in trained}
+    assert not training_patients & {patients[row] for row in patients if row not in trained}
     assert 0.6 < len(trained) / 60 < 0.8
     scores = result.scores
     assert scores["measured_on"] == "held-out patients"
@@ -66,7 +66,7 @@ def test_a_metric_is_scored_on_patients_it_never_saw(library):
     assert load_metric(record.file).card.to_json() == card
 
 
-def test_few_held_out_cases_are_not_said_to_be_ten(tmp_path):
+def test_few_held_out_cases_are_not_reported_as_ten(tmp_path):
     few = table_library(tmp_path, n=16, patients=False)
     result = train_metric(few, TrainRequest("euclidean", "mine"))
     means = result.scores["retrieval_accuracy"]["mean"]
@@ -75,7 +75,7 @@ def test_few_held_out_cases_are_not_said_to_be_ten(tmp_path):
     assert (name, accuracy) == (f"retrieval_accuracy@{len(means)}", means[-1])
 
 
-def test_the_kept_metric_is_the_one_that_was_scored(library):
+def test_the_stored_metric_is_the_one_that_was_scored(library):
     train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 20}))
     with Library.open(library) as opened:
         before = opened.metric("mine").scores
@@ -86,11 +86,11 @@ def test_the_kept_metric_is_the_one_that_was_scored(library):
         assert opened.metric("mine").scores["training_curve"] == before["training_curve"]
 
 
-def test_the_curve_is_told_while_it_trains_and_kept(library):
+def test_the_curve_is_emitted_during_training_and_stored(library):
     recorder = RecordingReporter()
     result = train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=recorder)
-    told = [p for p in recorder.partials if isinstance(p, CurvePoint)]
-    points = list({point.round: point for point in told}.values())
+    emitted = [p for p in recorder.partials if isinstance(p, CurvePoint)]
+    points = list({point.round: point for point in emitted}.values())
     assert [point.round for point in points] == list(range(1, len(points) + 1))
     objectives = [point.objective for point in points]
     assert objectives == sorted(objectives, reverse=True)
@@ -105,13 +105,13 @@ def test_the_last_round_is_scored_whatever_it_takes(monkeypatch, library):
     monkeypatch.setattr(training_curve, "CURVE_SHARE", 1e-9)
     recorder = RecordingReporter()
     train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=recorder)
-    told = [p for p in recorder.partials if isinstance(p, CurvePoint)]
-    assert [p.round for p in told if p.held_out_accuracy is not None] == [1, told[-1].round]
-    assert told[-2].round == told[-1].round
+    points = [p for p in recorder.partials if isinstance(p, CurvePoint)]
+    assert [p.round for p in points if p.held_out_accuracy is not None] == [1, points[-1].round]
+    assert points[-2].round == points[-1].round
     with Library.open(library) as opened:
         curve = opened.metric("mine").scores["training_curve"]
-    assert [point[0] for point in curve] == list(range(1, told[-1].round + 1))
-    assert curve[-1][2] == told[-1].held_out_accuracy
+    assert [point[0] for point in curve] == list(range(1, points[-1].round + 1))
+    assert curve[-1][2] == points[-1].held_out_accuracy
 
 
 def test_the_same_seed_gives_the_same_metric(library):
@@ -202,7 +202,7 @@ def test_missing_values_are_imputed_inside_the_split_and_counted(tmp_path):
     assert np.isfinite(metric.distances(values, values)).all()
 
 
-def test_steps_are_those_asked_for(library):
+def test_steps_are_those_requested(library):
     result = train_metric(library, TrainRequest("euclidean", "mine", steps="standardise,pca:3"))
     assert any("3" in step for step in result.card["steps"])
     with pytest.raises(BadArguments, match="magic"):
@@ -224,7 +224,7 @@ def test_unknown_names_list_the_known_ones(library, request_, says):
     assert learners_by_metric(library) == {}
 
 
-def test_too_little_to_learn_from_is_told(tmp_path):
+def test_too_little_to_learn_from_is_reported(tmp_path):
     one = table_library(tmp_path / "one", findings=1)
     with pytest.raises(BadInput, match="only the finding 'kind 0'"):
         train_metric(one, TrainRequest("bdm", "x"))

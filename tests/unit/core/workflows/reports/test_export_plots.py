@@ -56,7 +56,7 @@ def test_another_process_draws_the_same_image(kind):
     ("kind", "change", "word"),
     [("sundial", {}, "sundial"), (ROC, {"theme": "sepia"}, "sepia"), (ROC, {"format": "bmp"}, "bmp")],
 )
-def test_what_cannot_be_drawn_is_said(kind, change, word):
+def test_what_cannot_be_drawn_is_reported(kind, change, word):
     with pytest.raises(BadArguments, match=word):
         draw(kind, (), replace(PAGE, **change))
 

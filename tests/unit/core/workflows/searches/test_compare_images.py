@@ -67,7 +67,7 @@ def test_of_a_region_some_of_what_surrounds_it_is_shown(made, tmp_path):
         assert 14 / 68 <= y <= 54 / 68
 
 
-def test_a_image_that_is_gone_is_told_and_the_other_shown(made, tmp_path):
+def test_a_missing_image_is_reported_and_the_other_shown(made, tmp_path):
     shutil.copytree(made, tmp_path / "own", dirs_exist_ok=True)
     library = tmp_path / "own" / "lib.semblance"
     query = Query(image=tmp_path / "gone.png")

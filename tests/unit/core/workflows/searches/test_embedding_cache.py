@@ -12,7 +12,7 @@ def prepared() -> CachedEmbedding:
     return CachedEmbedding(np.arange(4), np.ones((4, 2)), np.empty((4, 0)), np.zeros((4, 3), np.float32))
 
 
-def test_what_was_kept_is_read(tmp_path):
+def test_a_stored_embedding_is_read(tmp_path):
     save_embedding(tmp_path / "m.npz", prepared())
     read = load_embedding(tmp_path / "m.npz")
     assert all(np.array_equal(one, two) for one, two in zip(read, prepared(), strict=True))

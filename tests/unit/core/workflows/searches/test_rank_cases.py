@@ -75,7 +75,7 @@ def test_the_query_and_its_patient_never_answer(table):
     assert shown.same_patient == 0
 
 
-def test_fewer_than_asked_for_and_none_at_all(table):
+def test_fewer_than_requested_and_none_at_all(table):
     assert len(nearest_cases(table, "plain", Query("t/c0"), k=3).ranked) == 3
     with pytest.raises(BadArguments, match=r"Give either --case or --image"):
         nearest_cases(table, "plain", Query())
@@ -98,7 +98,7 @@ def test_the_shape_of_the_json(table):
     assert (vote["calibrated"], vote["probability"], vote["interval"]) == (False, None, None)
     assert sum(vote["counts"].values()) == 10
     assert vote["finding"] == "kind 0"
-    assert "too few cases" in vote["why_not"]
+    assert vote["why_not"] == "Used for training: the order is partly remembered."
     assert set(document["seconds"]) == {"features", "search"}
 
 
@@ -108,18 +108,18 @@ def test_the_ten_nearest_vote_however_many_are_shown(table):
     assert sum(votes[0].values()) == 10
 
 
-def test_unknown_names_are_told(table):
+def test_unknown_names_are_reported(table):
     with pytest.raises(BadArguments, match=r"no metric 'magic'.*There are: learnt, plain|plain, learnt"):
         nearest_cases(table, "magic", Query("t/c0"))
     with pytest.raises(BadInput, match=r"no case 't/c77'.*info LIB --json"):
         nearest_cases(table, "plain", Query("t/c77"))
     with pytest.raises(BadInput, match="does not exist"):
         nearest_cases(table.with_name("gone"), "plain", Query("t/c0"))
-    # Nothing of the failed questions is kept open, and good ones still work.
+    # Nothing of the failed queries stays open, and good ones still work.
     assert nearest_cases(table, "plain", Query("t/c0")).ranked
 
 
-def test_a_table_cannot_be_asked_with_a_image(table, tmp_path):
+def test_a_table_cannot_be_queried_with_an_image(table, tmp_path):
     (tmp_path / "x.png").write_bytes(encoded(pattern()))
     with pytest.raises(BadInput, match=r"cannot be compared by 'raw'.*Search with --case"):
         nearest_cases(table, "plain", Query(image=tmp_path / "x.png"))
@@ -127,7 +127,7 @@ def test_a_table_cannot_be_asked_with_a_image(table, tmp_path):
         nearest_cases(table, "plain", Query("t/c0", region=Region(0, 0, 5, 5)))
 
 
-def test_a_case_without_features_is_told_the_way_out(table, tmp_path):
+def test_the_error_for_a_case_without_features_has_a_hint(table, tmp_path):
     write_table(tmp_path / "t.csv", n=62)
     import_source(tmp_path / "t.csv", table)
     with pytest.raises(BadInput, match=r"t/c61 has no numbers in the feature set 'raw'.*--extractor raw"):
@@ -142,9 +142,9 @@ def test_a_case_without_features_is_told_the_way_out(table, tmp_path):
 
 
 def test_an_image_from_outside_finds_itself_where_own_cases_are_shown(images, tmp_path):
-    asked = tmp_path / "from outside.png"
-    shutil.copy(images.parent / "images" / "upright" / "p002.png", asked)
-    result = nearest_cases(images, "plain", Query(image=asked), k=5, hide_same_patient=False)
+    query_file = tmp_path / "from outside.png"
+    shutil.copy(images.parent / "images" / "upright" / "p002.png", query_file)
+    result = nearest_cases(images, "plain", Query(image=query_file), k=5, hide_same_patient=False)
     assert ids(result)[0] == "images/upright/p002.png"
     assert result.ranked[0].distance == pytest.approx(0, abs=1e-9)
     assert result.ranked[0].path == str(images.parent / "images" / "upright" / "p002.png")
@@ -164,7 +164,7 @@ def test_copies_are_folded_into_one(images):
     assert own.near_duplicates == 1
 
 
-def test_a_region_is_asked_with_that_part_only(images, tmp_path):
+def test_a_region_queries_with_that_part_only(images, tmp_path):
     path = images.parent / "images" / "level" / "p000.png"
     region = Region(4, 5, 30, 20)
     by_case = nearest_cases(images, "plain", Query("images/level/p000.png", region=region), k=100)
@@ -194,7 +194,7 @@ def test_a_region_is_asked_with_that_part_only(images, tmp_path):
         nearest_cases(images, "plain", Query(image=path, region=Region(500, 500, 5, 5)))
 
 
-def test_a_image_that_cannot_be_read_is_told(images, tmp_path):
+def test_an_unreadable_image_is_reported(images, tmp_path):
     (tmp_path / "bad.png").write_bytes(b"no image")
     with pytest.raises(BadInput, match=r"bad\.png"):
         nearest_cases(images, "plain", Query(image=tmp_path / "bad.png"))

@@ -91,7 +91,7 @@ def test_a_branch_has_judgements_of_its_own(library):
         saved_searches.branch(library, "branch", state)
 
 
-def test_going_on_with_another_query_leaves_the_judgements_behind(library):
+def test_a_split_ledger_leaves_the_first_one_unchanged(library):
     search = _search(library)
     _judge(library, search, ranked(rank_cases(library, search))[3])
     saved_searches.split_ledger(library, search.ledger, "copy")
@@ -101,7 +101,7 @@ def test_going_on_with_another_query_leaves_the_judgements_behind(library):
     assert len(open_metric(library, "plain").ledger("copy").entries) == 2
 
 
-def test_what_is_kept_at_every_change_is_kept_under_its_name_too(library):
+def test_every_change_is_saved_under_its_name_too(library):
     search = _search(library)
     saved_searches.save(library, "mine", saved_searches.search_record(search, None, {}))
     changed = replace(search, strength=0.25)
@@ -113,7 +113,7 @@ def test_what_is_kept_at_every_change_is_kept_under_its_name_too(library):
     assert saved_searches.saved_searches(library) == []
 
 
-def test_keeping_does_not_make_the_asking_process_lay_out_the_library_anew(library):
+def test_saving_searches_does_not_reopen_the_metric(library):
     search = _search(library)
     loaded = open_metric(library, "plain")
     saved_searches.save_current(
@@ -125,24 +125,24 @@ def test_keeping_does_not_make_the_asking_process_lay_out_the_library_anew(libra
     assert open_metric(library, "plain") is loaded
 
 
-def test_a_ranking_that_would_differ_is_shown_as_it_was_seen(library):
+def test_a_ranking_that_would_differ_is_shown_as_saved(library):
     search = _search(library)
     ranked_search = rank_cases(library, search, k=200)
     state = saved_searches.search_record(search, ranked_search, {})
-    seen = state["seen"]["ranked"]
-    seen[0], seen[30] = seen[30], seen[0]
+    stored = state["seen"]["ranked"]
+    stored[0], stored[30] = stored[30], stored[0]
     saved_searches.save(library, "mine", state)
     found = saved_searches.reopen(library, "mine")
-    assert [case.case_id for case in found.ranked_search.result.ranked] == [case for case, _, _ in seen]
+    assert [case.case_id for case in found.ranked_search.result.ranked] == [case for case, _, _ in stored]
     assert not found.is_current
     assert "1 of the first 20 cases would be different ones" in " ".join(found.notes)
-    seen[0], seen[30] = seen[30], seen[0]
-    seen[0], seen[1] = seen[1], seen[0]
+    stored[0], stored[30] = stored[30], stored[0]
+    stored[0], stored[1] = stored[1], stored[0]
     saved_searches.save(library, "swapped", state)
     assert "another order" in " ".join(saved_searches.reopen(library, "swapped").notes)
 
 
-def test_ranked_and_judged_cases_that_are_gone_are_told(library):
+def test_deleted_ranked_and_judged_cases_are_reported(library):
     search = _search(library)
     cases = ranked(rank_cases(library, search, k=200))
     _judge(library, search, cases[4], cases[9])
@@ -157,7 +157,7 @@ def test_ranked_and_judged_cases_that_are_gone_are_told(library):
     assert len(found.ranked_search.result.ranked) == len(ranked_search.result.ranked) - 1
 
 
-def test_a_metric_that_is_gone_is_told_and_another_ranks(library):
+def test_a_metric_that_is_missing_is_reported_and_another_ranks(library):
     search = _search(library)
     saved_searches.save(
         library, "mine", saved_searches.search_record(search, rank_cases(library, search), {})
@@ -173,7 +173,7 @@ def test_a_metric_that_is_gone_is_told_and_another_ranks(library):
     assert (found.ranked_search, found.search.metric) == (None, "")
 
 
-def test_what_was_seen_last_is_not_taken_for_what_it_no_longer_is(library):
+def test_the_last_search_is_incomplete_once_its_metric_is_deleted(library):
     assert saved_searches.last_search(library) is None
     saved_searches.save_current(
         library, saved_searches.search_record(_search(library, "other"), None, {"scroll": 3}, "mine")
@@ -190,7 +190,7 @@ def test_what_was_seen_last_is_not_taken_for_what_it_no_longer_is(library):
     assert saved_searches.last_search(library) is None
 
 
-def test_a_query_that_is_gone_is_told(library):
+def test_a_query_that_is_missing_is_reported(library):
     search = _search(library)
     saved_searches.save(
         library, "mine", saved_searches.search_record(search, rank_cases(library, search), {})
@@ -218,7 +218,7 @@ def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_pa
     assert len(line.thumbnail) > 100
     assert saved_searches.reopen(library, "outside").is_current
     saved_searches.save_current(library, saved_searches.search_record(search, ranked_search, {}, "outside"))
-    assert saved_searches.last_search(library).ranked_search is None, "it is asked again"
+    assert saved_searches.last_search(library).ranked_search is None, "it is searched again"
     path.unlink()
     again = saved_searches.last_search(library)
     assert (again.name, again.is_complete) == ("outside", True)
@@ -243,7 +243,7 @@ def test_no_search_and_a_damaged_one_are_refused_and_listed(library):
     assert [line.query for line in saved_searches.saved_searches(library)] == ["cannot be read"]
 
 
-def test_a_library_for_looking_only_is_read_and_left_alone(library, monkeypatch):
+def test_a_read_only_library_is_read_and_not_written(library, monkeypatch):
     search = _search(library)
     saved_searches.save(library, "mine", saved_searches.search_record(search, None, {}))
     close_loaded_metrics()

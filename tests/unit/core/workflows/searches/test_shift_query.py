@@ -1,4 +1,4 @@
-"""Asking with examples and concepts: what moves, what composes with it, and what is left out."""
+"""Queries with examples and concepts: the shift, its combinations, and what is left out."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def test_examples_move_the_query(table, metric):
 def test_an_example_answers_no_more_than_the_query(table):
     shown = ranked(rank_cases(table, search_for(like=cases("t/c20")), k=79))
     assert not {"t/c0", "t/c1", "t/c20", "t/c21"} & set(shown)
-    seen = ranked(rank_cases(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
-    assert {"t/c1", "t/c21"} <= set(seen)
-    assert not {"t/c0", "t/c20"} & set(seen)
+    order = ranked(rank_cases(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
+    assert {"t/c1", "t/c21"} <= set(order)
+    assert not {"t/c0", "t/c20"} & set(order)
 
 
 def test_examples_and_clicks_work_together(table):
@@ -94,7 +94,7 @@ def test_examples_from_outside_and_regions(images, tmp_path):
     assert ranked(region) != inside
 
 
-def test_an_example_that_is_gone_is_left_out_and_said(images, tmp_path):
+def test_a_missing_example_is_left_out_and_reported(images, tmp_path):
     with Library.open(images) as opened:
         name = min(r.case_id for r in opened.catalogue.all_cases())
     search = Search("plain", Query(case=name))
@@ -155,7 +155,7 @@ def test_a_mark_more_changes_the_direction_at_once(table):
     assert [line.distance for line in before.result.ranked] != [line.distance for line in after.result.ranked]
 
 
-def test_a_concept_that_is_gone_or_one_sided_is_left_out_and_said(table):
+def test_a_deleted_or_one_sided_concept_is_left_out_and_reported(table):
     key = mark(table, with_=HIGH, without=LOW)
     mark(table, name="half", with_=HIGH)
     session = open_refinement(table, "plain")
@@ -171,7 +171,7 @@ def test_a_concept_that_is_gone_or_one_sided_is_left_out_and_said(table):
     assert rank_cases(table, search_for(concepts=(("high", 1.0),)), k=20).left_out == ()
 
 
-def test_a_metric_without_coordinates_is_asked_without_them(table):
+def test_a_metric_without_coordinates_is_queried_without_them(table):
     mark(table, "city", with_=HIGH, without=LOW)
     ranked_search = rank_cases(
         table, search_for("city", like=cases("t/c20"), concepts=(("high", 1.0),)), k=20
