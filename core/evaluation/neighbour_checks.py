@@ -86,7 +86,9 @@ def doubtful_findings(y: npt.NDArray[np.str_], neighbours: Rows) -> list[Doubtfu
     names, codes = np.unique(y, return_inverse=True)
     known = neighbours >= 0
     voters = known.sum(axis=1)
-    votes = np.stack([((codes[neighbours] == code) & known).sum(axis=1) for code in range(len(names))], axis=1)
+    votes = np.stack(
+        [((codes[neighbours] == code) & known).sum(axis=1) for code in range(len(names))], axis=1
+    )
     shares = votes / np.maximum(voters, 1)[:, None]
     own = np.take_along_axis(shares, codes[:, None], axis=1)[:, 0]
     usual = np.array([own[codes == code].mean() for code in range(len(names))])

@@ -43,11 +43,20 @@ def drawn_text(grey: npt.NDArray[np.float32]) -> list[TextLine]:
     """
     factor = -(-max(grey.shape) // LONGEST)
     values = np.asarray(np.rint(255 * np.clip(_reduced(grey, factor), 0, 1)), dtype=np.uint8)
-    lines = [*_bright_lines(values), *_bright_lines(255 - values)]
+    lines = sorted([*_bright_lines(values), *_bright_lines(255 - values)], key=lambda line: -line[4])
+    out: list[tuple[int, int, int, int, int]] = []
+    for line in lines:
+        # The gaps between the strokes of dark letters look like bright letters.
+        if not any(_overlap(line, other) for other in out):
+            out.append(line)
     return [
         TextLine(*(int(factor * side) for side in (left, top, right - left, bottom - top)), characters)
-        for top, bottom, left, right, characters in lines
+        for top, bottom, left, right, characters in out
     ]
+
+
+def _overlap(one: tuple[int, int, int, int, int], other: tuple[int, int, int, int, int]) -> bool:
+    return min(one[1], other[1]) > max(one[0], other[0]) and min(one[3], other[3]) > max(one[2], other[2])
 
 
 def _bright_lines(values: Grey) -> list[tuple[int, int, int, int, int]]:
@@ -65,7 +74,7 @@ def _bright_lines(values: Grey) -> list[tuple[int, int, int, int, int]]:
     heights, widths = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
     is_character = (
         (heights >= _LOWEST)
-        & (heights <= max(16, _HIGHEST * max(values.shape)))
+        & (heights <= max(10, _HIGHEST * max(values.shape)))
         & (widths <= 2.2 * heights)
         & (areas >= 0.15 * heights * widths)
     )

@@ -16,13 +16,17 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import in_batches
 from semblance.core.library.records import now
-from semblance.core.library.schema import cases, meta
+from semblance.core.library.schema import cases, meta, metrics
 from semblance.core.library.stored_values import stored_value
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
 
 _KEY = "data reviews"
+#: Key of stored scores: the findings that were given since, as {case id: finding when the scores were measured}.
+CHANGED_FINDINGS = "changed_findings"
+#: No finding that a case can have.
+_OTHER = object()
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def add_review(
         before = {} if finding is None else {one: was for one, was in present.items() if was != finding}
         review = DataReview(check, case_ids, finding, before, now())
         if finding is not None:
-            _write_findings(connection, dict.fromkeys(before, finding))
+            _write_findings(connection, present, dict.fromkeys(before, finding))
         _store(connection, (*_stored(connection), review))
     return review
 
@@ -85,7 +89,8 @@ def undo_review(catalogue: Catalogue) -> DataReview | None:
         reviews = _stored(connection)
         if not reviews:
             return None
-        _write_findings(connection, reviews[-1].before)
+        before = reviews[-1].before
+        _write_findings(connection, _findings(connection, tuple(before)), before)
         _store(connection, reviews[:-1])
     return reviews[-1]
 
@@ -98,13 +103,26 @@ def _findings(connection: sa.Connection, case_ids: tuple[str, ...]) -> dict[str,
     return out
 
 
-def _write_findings(connection: sa.Connection, findings: Mapping[str, str | None]) -> None:
-    if findings:
-        statement = cases.update().where(cases.c.case_id == sa.bindparam("key"))
-        connection.execute(
-            statement.values(finding=sa.bindparam("given")),
-            [{"key": case_id, "given": finding} for case_id, finding in findings.items()],
-        )
+def _write_findings(
+    connection: sa.Connection, present: Mapping[str, str | None], given: Mapping[str, str | None]
+) -> None:
+    """Write the findings ``given`` over the ``present`` ones, and that scores were measured with others."""
+    if not given:
+        return
+    statement = cases.update().where(cases.c.case_id == sa.bindparam("key"))
+    connection.execute(
+        statement.values(finding=sa.bindparam("given")),
+        [{"key": case_id, "given": finding} for case_id, finding in given.items()],
+    )
+    scored = sa.select(metrics.c.id, metrics.c.scores).where(metrics.c.scores.is_not(None))
+    for r in connection.execute(scored).all():
+        if not r.scores:
+            continue
+        then = {case_id: present[case_id] for case_id in given if case_id in present}
+        then |= r.scores.get(CHANGED_FINDINGS, {})
+        changed = {case_id: was for case_id, was in then.items() if given.get(case_id, _OTHER) != was}
+        scores = {**r.scores, CHANGED_FINDINGS: changed}
+        connection.execute(metrics.update().where(metrics.c.id == r.id).values(scores=scores))
 
 
 def _stored(connection: sa.Connection) -> tuple[DataReview, ...]:

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.engine import Engine, default_workers
-from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.neighbour_checks import OUTLIER_NEIGHBOUR, VOTERS, nearest_of_other_units
 from semblance.core.evaluation.splits import patient_codes
-from semblance.core.features.registry import extractor_class
 from semblance.core.imaging.blank_image import is_blank, missing_share
 from semblance.core.imaging.breast_side import chest_wall_side
 from semblance.core.imaging.drawn_text import drawn_text

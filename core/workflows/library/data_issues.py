@@ -76,7 +76,7 @@ class CheckedCase:
 
     @property
     def side(self) -> str:
-        """"left" or "right"; "" where it is not known."""
+        """ "left" or "right"; "" where it is not known."""
         written = (self.attribute("breast") or self.attribute("laterality")).strip().casefold()
         return {"l": "left", "r": "right", "left": "left", "right": "right"}.get(written, "")
 
