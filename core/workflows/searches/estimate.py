@@ -137,7 +137,7 @@ def _votes_as_calibrated(
     loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: list[int]
 ) -> bool:
     """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not search.hide_same_patient and query.same_patient_cases(loaded.patients)[voters].any():
+    if not search.hide_same_patient and query.same_patient_cases(loaded.patient_codes)[voters].any():
         return False
     if search.group_duplicates:
         return True
@@ -180,7 +180,7 @@ def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
     rows = [loaded.rows[one] for one in places]
     if embedded.row is not None:
         rows.append(loaded.rows[[embedded.row]])
-    elif embedded.patient:
+    elif embedded.patient is not None:
         # The case itself has no features yet; others of its patient may have been trained on.
-        rows.append(np.array(sorted(loaded.cases.rows_of_patients([str(embedded.patient)])), dtype=np.int64))
+        rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
     return bool(np.isin(np.concatenate(rows), trained).any()) if rows else False
