@@ -14,7 +14,7 @@ from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import split_units
 from semblance.core.features.registry import extractor_class
-from semblance.core.library.importers.read_table import Table, read_table
+from semblance.core.library.importers.read_table import Table, TableFormat, read_table
 from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 class Source:
     """Where cases come from: a ``library``, or a ``table`` (a CSV file or ``builtin:NAME``).
 
-    ``features`` names the feature set, if the library has several.
+    ``features`` names the feature set, if the library has several; ``table_format`` says how the CSV file is written,
+    where this is not recognised.
     """
 
     library: Path | None = None
     table: str | None = None
     features: str | None = None
+    table_format: TableFormat | None = None
 
 
 def read_source(
@@ -54,7 +56,7 @@ def read_source(
     table = source.table or ""
     if table.startswith(PREFIX):
         return builtin_table(table), "raw", []
-    read = read_table(Path(table))
+    read = read_table(Path(table), form=source.table_format)
     return (
         table_data(read, table, attributes),
         "raw",

@@ -51,6 +51,12 @@ class IdentityIndex:
         out: Ids = self.ids[~np.isin(self._codes, self._codes[excluded])]
         return out
 
+    def same_unit(self, rows: npt.ArrayLike) -> Ids:
+        """(s,) ids of all cases that are of one patient or show one image with any of the ids ``rows`` (n,)."""
+        codes = self._codes[np.isin(self.ids, np.asarray(rows, dtype=np.int64))]
+        out: Ids = self.ids[np.isin(self._codes, codes)]
+        return out
+
     def codes(self, rows: npt.ArrayLike) -> Rows:
         """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient or one image."""
         found: Rows = self._codes[np.searchsorted(self.ids, rows)]

@@ -18,7 +18,7 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_identity import identify_image
 
 #: The name a loaded metric keeps images from outside under, and how many.
-_OUTSIDE, _KEPT = "outside images", 64
+_OUTSIDE, _MAX_CACHED = "outside images", 64
 
 
 def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
@@ -84,7 +84,7 @@ def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
         embedded = EmbeddedQuery(
             vector, tie, same_patient=identity.same_patient, copies=identity.near_duplicates
         )
-        if len(known) == _KEPT:
+        if len(known) == _MAX_CACHED:
             known.clear()
         known[key] = _OutsideImage(features, embedded)
     return known[key]

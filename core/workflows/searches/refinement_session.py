@@ -25,11 +25,13 @@ from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
+from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query, query_features
+from semblance.core.workflows.searches.search_metric import open_search_metric
 
 #: The name a loaded keeps its session under.
 _SESSION = "session"
@@ -277,7 +279,19 @@ def open_refinement(
         BadArguments: no such metric, a group it does not have, or all groups left out.
         BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
     """
-    loaded = open_metric(library, metric, reporter, without=without)
+    return _session_of(open_metric(library, metric, reporter, without=without), reporter)
+
+
+def open_search_refinement(library: Path, search: Search, reporter: Reporter = SILENT) -> RefinementSession:
+    """As :func:`open_refinement`, of the metric that ranks the cases for ``search``.
+
+    Raises:
+        BadArguments, BadInput: as :func:`open_refinement`, and where the metric cannot be trained again.
+    """
+    return _session_of(open_search_metric(library, search, reporter), reporter)
+
+
+def _session_of(loaded: LoadedMetric, reporter: Reporter) -> RefinementSession:
     session = loaded.cache.get(_SESSION)
     if not isinstance(session, RefinementSession):
         session = loaded.cache[_SESSION] = RefinementSession(loaded, reporter)

@@ -32,13 +32,13 @@ def naive_shares(first, second, findings, n_findings, k, excluded):
 def gathered(distances, findings, n_findings, k, **options):
     shares = None
     sizes = np.zeros(distances.n_queries, dtype=int)
-    seen = []
+    queries = []
     for block in ranked_blocks(distances, findings, n_findings, k, **options):
         if shares is None:
             shares = np.zeros((distances.n_queries, *block.share.shape[1:]))
         shares[block.queries], sizes[block.queries] = block.share, block.size
-        seen.extend(block.queries.tolist())
-    assert sorted(seen) == list(range(distances.n_queries))
+        queries.extend(block.queries.tolist())
+    assert sorted(queries) == list(range(distances.n_queries))
     return shares, sizes
 
 

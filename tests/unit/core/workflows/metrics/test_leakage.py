@@ -51,8 +51,8 @@ def copies(tmp_path):
 
 def contents(library, rows):
     with Library.open(library) as opened:
-        wanted = set(np.asarray(rows).tolist())
-        return {r.content for r in opened.catalogue.all_cases() if r.id in wanted}
+        ids = set(np.asarray(rows).tolist())
+        return {r.content for r in opened.catalogue.all_cases() if r.id in ids}
 
 
 def training(library, name):
@@ -105,8 +105,8 @@ def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tm
     assert not is_stale(metric, read_snapshot(library))
     calibrated = after["calibration"]
     if calibrated is not None:
-        seen = contents(library, training(library, "plain"))
-        assert not seen & contents(library, [row for row, _, _ in calibrated["cases"]])
+        training_contents = contents(library, training(library, "plain"))
+        assert not training_contents & contents(library, [row for row, _, _ in calibrated["cases"]])
 
 
 def test_a_training_case_that_lost_its_finding_still_holds_its_patient_back(tmp_path):
@@ -123,8 +123,8 @@ def test_a_training_case_that_lost_its_finding_still_holds_its_patient_back(tmp_
         other = next(r for r in opened.catalogue.all_cases() if r.patient == lost.patient and r.id != lost.id)
         file = opened.new_metric_file()
         shutil.copy(record.file, file)
-        kept = rows[rows != other.id]
-        opened.add_metric("part", "euclidean", record.feature_set, file, dict(record.card), kept, None)
+        remaining = rows[rows != other.id]
+        opened.add_metric("part", "euclidean", record.feature_set, file, dict(record.card), remaining, None)
         opened.catalogue.relabel([(lost.case_id, None, lost.patient, {})])
     assert score_metric(library, "part")["n_test"] == before
     assert len(held_out_cases(library, "part")) == before
@@ -157,15 +157,15 @@ def test_cases_it_saw_elsewhere_are_not_new_when_they_are_imported_later(tmp_pat
     scores = score_metric(away, "brought")
     assert scores["n_train"] == here
     assert scores["measured_on"] == HELD_OUT_CASES
-    seen = contents(home, training(home, "plain"))
+    training_contents = contents(home, training(home, "plain"))
     with Library.open(away) as opened:
         record = opened.metric("brought")
         unseen = IdentityIndex(opened).unseen(record.training, record.card["trained_elsewhere"])
-    assert not seen & contents(away, unseen)
+    assert not training_contents & contents(away, unseen)
     assert scores["n_test"] == len(unseen)
     search = Search("brought", Query(case="t/c0"), ledger="l")
-    told = refine_metric.held_out_score(away, search)
-    assert told is None or told.cases <= len(unseen)
+    score = refine_metric.held_out_score(away, search)
+    assert score is None or score.cases <= len(unseen)
 
 
 def test_the_live_score_speaks_of_patients_only_where_all_are_known(tmp_path):
