@@ -57,7 +57,7 @@ def hardest_queries(
     if len(unseen) > MAX_QUERIES:
         unseen = np.sort(np.random.default_rng(seed).choice(unseen, MAX_QUERIES, replace=False))
     rows = loaded.transform(data.X[unseen])
-    distances = distances_after_steps(loaded.distance, rows, rows)
+    distances = distances_after_steps(loaded.distance, rows, rows, data.lesions_of(unseen))
     reporter.check_cancelled()
     findings = np.unique(data.y[unseen], return_inverse=True)[1]
     units = patient_codes(data.units, data.n_cases)

@@ -134,12 +134,8 @@ class LoadedMetric:
             dtype=np.int32,
         )
         self._code_of_patient = codes
-        keys: dict[str, int] = {}
-        self.keys = np.array(
-            [keys.setdefault(self.cases.content_of(row), len(keys)) for row in self.rows.tolist()],
-            dtype=np.int64,
-        )
-        self._key_of_content = keys
+        #: (n,) a number for each lesion: of its cases the nearest stands for all.
+        self.keys = np.array([self.cases.lesion_of(row) for row in self.rows.tolist()], dtype=np.int64)
 
     def place_of(self, row: int) -> int | None:
         """Where the case stands in :attr:`embedding`; ``None`` without features."""
@@ -173,10 +169,6 @@ class LoadedMetric:
     def query_patient(self, row: int) -> int | None:
         """The number in :attr:`patient_codes` of the case's patient; ``None`` where no case there is of one."""
         return self._code_of_patient.get(self.cases.patient_of(row) or "")
-
-    def query_key(self, row: int) -> int:
-        """The number of what the case shows: equal content, equal number; -1 where none shows it."""
-        return self._key_of_content.get(self.cases.content_of(row), -1)
 
     def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases compared without some groups of features; nothing of it is written to the disk.
@@ -260,12 +252,12 @@ class LoadedMetric:
 
     @cached_property
     def identity_index(self) -> IdentityIndex:
-        """Which cases are of one patient or show one image."""
+        """Which cases are of one patient or one lesion, or show one image."""
         return IdentityIndex(self.library)
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:
-        """The nearest, of another patient and content, of a sample of the cases.
+        """The nearest, of another patient and lesion, of a sample of the cases.
 
         Without some groups of features those near with all of them are measured anew, or every toggle would
         search hundreds of times. Where another case is nearer then the distance comes out too large: fewer

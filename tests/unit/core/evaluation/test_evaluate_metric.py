@@ -142,7 +142,7 @@ def test_accuracy_after_steps():
     findings = np.unique(data.y, return_inverse=True)[1][split.test]
     rows = metric.transform(data.X[split.test])
     scores = evaluate_metric(metric, data, split.train, split.test)
-    live = accuracy_after_steps(metric.distance, rows, findings, None)
+    live = accuracy_after_steps(metric.distance, rows, findings, None, None)
     assert live == pytest.approx(scores.retrieval_accuracy.at(10)[0])
 
 
