@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
-    from semblance.core.searches.marks import Marks
+    from semblance.core.searches.marks import QueryMarks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
     from semblance.core.workflows.metrics.training_curve import CurvePoint
@@ -337,7 +337,7 @@ class State(QObject):
         return writable and self.ranking is not None
 
     @property
-    def marks(self) -> Marks:
+    def marks(self) -> QueryMarks:
         """The cases marked as more and as less like the query."""
         from semblance.core.searches.marks import NO_MARKS, marks_of
 

@@ -35,8 +35,8 @@ FEWER = tr_lazy("The metric was scored with all groups of features; this ranking
 OWN_PATIENT = tr_lazy(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
-PART_ASKED = tr_lazy("The metric was scored by asking with whole images; this query is a part of one.")
-WHOLE_ASKED = tr_lazy("The metric was scored by asking with regions of images; this query is a whole one.")
+REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this query is a region.")
+WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 
 
@@ -138,7 +138,7 @@ def _votes_as_calibrated(
     loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: list[int]
 ) -> bool:
     """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not search.hide_same_patient and query.same_patient_cases(loaded.patients)[voters].any():
+    if not search.hide_same_patient and query.same_patient_cases(loaded.patient_codes)[voters].any():
         return False
     if search.group_duplicates:
         return True
@@ -149,9 +149,9 @@ def _votes_as_calibrated(
 def other_kind_of_query(loaded: LoadedMetric, query: Query) -> str:
     """Why ``query`` is of another kind than the cases that estimates are calibrated on; or nothing."""
     if query.region is not None and not loaded.with_regions:
-        return PART_ASKED
+        return REGION_QUERY
     if query.image is not None and query.region is None and loaded.with_regions:
-        return WHOLE_ASKED
+        return WHOLE_IMAGE_QUERY
     return ""
 
 
@@ -178,9 +178,9 @@ def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
     if embedded.row is not None:
         places.append(np.array([embedded.row]))
     rows = [loaded.rows[one] for one in places]
-    if embedded.row is None and embedded.patient:
+    if embedded.row is None and embedded.patient is not None:
         # The case itself has no features yet; others of its patient may have been trained on.
-        rows.append(np.array(sorted(loaded.cases.rows_of_patients([str(embedded.patient)])), dtype=np.int64))
+        rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
 

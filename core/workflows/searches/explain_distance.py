@@ -37,7 +37,7 @@ _MAX_CONTEXTS = 3
 #: What a loaded keeps of explanations.
 _CONTEXTS, _SAMPLE = "grounds", "sample"
 #: Columns of a group that are told one by one.
-_FEW_COLUMNS, _TOLD = 40, 2
+_FEW_COLUMNS, _MAX_NAMED = 40, 2
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class ExplanationContext:
         varies = self._deviations[columns] > 0.0
         apart = np.zeros(len(columns))
         apart[varies] = np.abs(x - q)[columns][varies] / self._deviations[columns][varies]
-        order = np.argsort(-apart, kind="stable")[:_TOLD]
+        order = np.argsort(-apart, kind="stable")[:_MAX_NAMED]
         texts = [
             tr_lazy("{name} {apart:.1f}", name=as_lazy(self.feature_names[columns[k]]), apart=apart[k])
             for k in order.tolist()

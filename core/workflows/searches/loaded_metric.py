@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 #: Bytes that metrics kept beyond a few may take together.
 SMALL_BYTES = 512 << 20
 #: Sets of feature groups left out that one metric keeps ready; more than one only while they are small.
-WITHOUT_KEPT = 4
+MAX_REDUCED = 4
 #: Ledgers that one metric keeps in memory.
-LEDGERS_KEPT = 64
+MAX_LEDGERS = 64
 #: Cases whose details one metric keeps in memory.
-DETAILS_KEPT = 20_000
+MAX_DETAILS = 20_000
 #: Cases, spread over the library, that are asked whether they have regions.
 REGION_SAMPLE = 100
 
@@ -127,12 +127,15 @@ class LoadedMetric:
             [numbers.setdefault(finding, len(numbers) - 1) for finding in self.findings], dtype=np.int64
         )
         self.patients = np.array([self.cases.patient_of(row) for row in self.rows.tolist()], dtype=object)
-        keys: dict[str, int] = {}
-        self.keys = np.array(
-            [keys.setdefault(self.cases.content_of(row), len(keys)) for row in self.rows.tolist()],
-            dtype=np.int64,
+        codes: dict[str, int] = {}
+        #: (n,) a number for each patient, -1 where unknown: numbers compare much faster than names.
+        self.patient_codes = np.array(
+            [codes.setdefault(name, len(codes)) if name else -1 for name in self.patients.tolist()],
+            dtype=np.int32,
         )
-        self._key_of_content = keys
+        self._code_of_patient = codes
+        #: (n,) a number for each lesion: of its cases the nearest stands for all.
+        self.keys = np.array([self.cases.lesion_of(row) for row in self.rows.tolist()], dtype=np.int64)
 
     def place_of(self, row: int) -> int | None:
         """Where the case stands in :attr:`embedding`; ``None`` without features."""
@@ -150,8 +153,10 @@ class LoadedMetric:
     def case_query(self, place: int) -> EmbeddedQuery:
         """The query that a case with features is."""
         tie = None if self.ties is None else self.ties[place]
-        patient, key = self.patients[place], int(self.keys[place])
-        return EmbeddedQuery(self.embedding[place], tie, place, patient, key)
+        row = int(self.rows[place])
+        return EmbeddedQuery(
+            self.embedding[place], tie, place, self.query_patient(row), int(self.keys[place])
+        )
 
     def places_of(self, rows: Collection[int]) -> set[int]:
         """Where those of the cases ``rows`` stand that have features."""
@@ -161,9 +166,9 @@ class LoadedMetric:
         """The number of a finding in :attr:`finding_codes`."""
         return self._finding_numbers[finding]
 
-    def query_key(self, row: int) -> int:
-        """The number of what the case shows: equal content, equal number; -1 where none shows it."""
-        return self._key_of_content.get(self.cases.content_of(row), -1)
+    def query_patient(self, row: int) -> int | None:
+        """The number in :attr:`patient_codes` of the case's patient; ``None`` where no case there is of one."""
+        return self._code_of_patient.get(self.cases.patient_of(row) or "")
 
     def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases compared without some groups of features; nothing of it is written to the disk.
@@ -187,7 +192,7 @@ class LoadedMetric:
             reduced._whole, reduced._near, reduced.cache = self, None, {}
             reduced.duplicate_finder = DuplicateFinder(reduced.library, reduced.rows, reduced.findings)
         self._reduced[excluded] = reduced
-        while len(self._reduced) > WITHOUT_KEPT or (
+        while len(self._reduced) > MAX_REDUCED or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
         ):
             self._reduced.popitem(last=False)[1].cache.clear()
@@ -220,7 +225,7 @@ class LoadedMetric:
         """Row id -> the case in full; read once, as long as the library stays the same."""
         new = [row for row in rows if row not in self._details]
         if new:
-            if len(self._details) + len(new) > DETAILS_KEPT:
+            if len(self._details) + len(new) > MAX_DETAILS:
                 self._details.clear()
                 new = list(rows)
             self._details |= self.library.catalogue.details(new)
@@ -230,7 +235,7 @@ class LoadedMetric:
         """The judgements kept under ``name``, read when they are first asked for."""
         if name not in self._ledgers:
             self._ledgers[name] = Ledger(self.library.judgements(name))
-            while len(self._ledgers) > LEDGERS_KEPT:
+            while len(self._ledgers) > MAX_LEDGERS:
                 self._ledgers.popitem(last=False)
         self._ledgers.move_to_end(name)
         return self._ledgers[name]
@@ -247,12 +252,12 @@ class LoadedMetric:
 
     @cached_property
     def identity_index(self) -> IdentityIndex:
-        """Which cases are of one patient or show one image."""
+        """Which cases are of one patient or one lesion, or show one image."""
         return IdentityIndex(self.library)
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:
-        """The nearest, of another patient and content, of a sample of the cases.
+        """The nearest, of another patient and lesion, of a sample of the cases.
 
         Without some groups of features those near with all of them are measured anew, or every toggle would
         search hundreds of times. Where another case is nearer then the distance comes out too large: fewer
@@ -260,7 +265,7 @@ class LoadedMetric:
         """
         if self._near is None:
             self._near = (
-                Neighbourhoods.sampled(self.index, self.case_query, self.patients, self.keys)
+                Neighbourhoods.sampled(self.index, self.case_query, self.patient_codes, self.keys)
                 if self._whole is None
                 else self._whole.neighbourhoods.measured_anew(self.index, self.embedding)
             )

@@ -24,7 +24,7 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.contradictions import Contradiction, contradictions
 from semblance.core.searches.ledger import LedgerEntry
-from semblance.core.searches.marks import NO_MARKS, Marks, is_mark, marks_of
+from semblance.core.searches.marks import NO_MARKS, QueryMarks, is_mark, marks_of
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
@@ -32,7 +32,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
     FEWER,
     REFINED,
-    WHOLE_ASKED,
+    WHOLE_IMAGE_QUERY,
     estimate_from_neighbours,
     other_kind_of_query,
 )
@@ -76,7 +76,7 @@ class RankedSearch:
 
 
 def rank_cases(
-    library: Path, search: Search, *, k: int = 20, marks: Marks = NO_MARKS, reporter: Reporter = SILENT
+    library: Path, search: Search, *, k: int = 20, marks: QueryMarks = NO_MARKS, reporter: Reporter = SILENT
 ) -> RankedSearch:
     """The ``k`` cases nearest to what ``search`` asks.
 
@@ -102,19 +102,19 @@ def rank_cases(
     followed = in_force if search.strength > 0.0 else []
     teaching = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
     all_marks = marks_of((entry.judgement for entry in followed), search.query, marks)
-    asking = compare_query(library, search, teaching, reporter)
+    comparison = compare_query(library, search, teaching, reporter)
     begin = time.perf_counter()
-    marked = order_by_marks(asking.compared, all_marks, search.strength)
-    result = _result(asking, marked, k, begin)
+    marked = order_by_marks(comparison.compared, all_marks, search.strength)
+    result = _result(comparison, marked, k, begin)
     return RankedSearch(
         search,
         result,
-        _shifts(asking, search, result) if marked is not None or asking.refined else (),
+        _shifts(comparison, search, result) if marked is not None or comparison.refined else (),
         entries,
         tuple(contradictions(in_force, loaded.patient_of_case)),
         trust(len(in_force)),
-        asking.refused,
-        asking.left_out,
+        comparison.refused,
+        comparison.left_out,
     )
 
 
@@ -124,7 +124,7 @@ def nearest_cases(
     query: Query,
     *,
     k: int = 20,
-    marks: Marks = NO_MARKS,
+    marks: QueryMarks = NO_MARKS,
     reporter: Reporter = SILENT,
     **options: Any,
 ) -> SearchResult:
@@ -197,20 +197,20 @@ def _ask_refined(
     return UnmarkedComparison(compared, plain_query, 0.0, refined=True, left_out=shifted.left_out)
 
 
-def _shifts(asking: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
+def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
     if search.diverse:
         # Ranks made various cannot be compared with those by distance alone.
         return ()
-    loaded = asking.compared.loaded
+    loaded = comparison.compared.loaded
     places = [loaded.place_of(line.row) for line in result.ranked]
-    return MeasuredQuery.of(loaded, asking.plain_query).shifts([at for at in places if at is not None])
+    return MeasuredQuery.of(loaded, comparison.plain_query).shifts([at for at in places if at is not None])
 
 
 def _result(
-    asking: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
+    comparison: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
 ) -> SearchResult:
     """Rank, hide and group, estimate, and put the result together."""
-    plain = asking.compared
+    plain = comparison.compared
     compared = plain if marked is None else marked.compared
     loaded, search = compared.loaded, compared.search
     found = group_ranking(compared, max(k, VOTERS))
@@ -241,7 +241,7 @@ def _result(
         vote.counts,
         bool(far is not None and (voting.ranking.distances[:1] > far).any()),
         far,
-        {"features": asking.seconds, "search": time.perf_counter() - begin},
+        {"features": comparison.seconds, "search": time.perf_counter() - begin},
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
         _warnings(loaded, search.query),
@@ -280,7 +280,7 @@ def _lines(
 
 def _warnings(loaded: LoadedMetric, query: Query) -> tuple[str, ...]:
     """What about ``query`` makes its ranking doubtful."""
-    if other_kind_of_query(loaded, query) != WHOLE_ASKED:
+    if other_kind_of_query(loaded, query) != WHOLE_IMAGE_QUERY:
         return ()
     return (
         tr_lazy(

@@ -234,7 +234,7 @@ class RefinementSession:
         )
         known = known and not contents_elsewhere(loaded.record.card)
         own = loaded.identity_index.codes(loaded.rows[places])
-        return _HeldOut(places, findings.astype(np.intp), own, known)
+        return _HeldOut(places, findings.astype(np.intp), own, loaded.keys[places], known)
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class HeldOutScore:
 
 @dataclass(frozen=True, eq=False)
 class _HeldOut:
-    """Places (q,) of cases to measure on, with their findings, and their patients or images, as numbers.
+    """Places (q,) of cases to measure on, with their findings, their patients or images, and lesions, as numbers.
 
     ``patients_known``: of all of them, and of all that was seen.
     """
@@ -259,11 +259,12 @@ class _HeldOut:
     places: Rows
     findings: Rows
     patients: Rows
+    lesions: Rows
     patients_known: bool
 
     def accuracies(self, embedded: Matrix) -> Matrix:
         """(q,) retrieval accuracy@10 of each where they lie ``embedded`` (q, m), NaN where it has none."""
-        distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded)
+        distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded, self.lesions)
         per_query: Matrix = retrieval_accuracy(distances, self.findings, self.patients, 10)[:, -1]
         return per_query
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from semblance.core.searches.marks import NO_MARKS, Marks
+from semblance.core.searches.marks import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.estimate import Vote
 
@@ -62,7 +62,7 @@ class SearchResult:
     others: tuple[RankedCase, ...] = ()
     warnings: tuple[str, ...] = ()
     cases: int = 0
-    marks: Marks = NO_MARKS
+    marks: QueryMarks = NO_MARKS
     without_patient: bool = False
 
     def to_json(self) -> dict[str, Any]:
