@@ -50,7 +50,7 @@ class QueryComparison:
             self.index if self.ordered is None else self.ordered,
             self.query,
             k,
-            patients=self.loaded.patients if self.search.hide_same_patient else None,
+            patients=self.loaded.patient_codes if self.search.hide_same_patient else None,
             keys=self.loaded.keys if self.search.group_duplicates else None,
             allowed=allowed,
         )
@@ -158,7 +158,7 @@ def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int,
         if ranking.duplicate_counts[at]:
             equal = loaded.keys == loaded.keys[place]
             if compared.search.hide_same_patient:
-                equal &= ~query.same_patient_cases(loaded.patients)
+                equal &= ~query.same_patient_cases(loaded.patient_codes)
             copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
         representative = int(ranking.rows[found.representatives[at]])
         n, rows, distances = out.get(representative, (0, (), ()))

@@ -34,7 +34,7 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     if query.region is None and place is not None:
         return loaded.case_query(place)
     vector, tie = _embed(loaded, query_features(loaded, query))
-    return EmbeddedQuery(vector, tie, place, loaded.cases.patient_of(row), loaded.cases.lesion_of(row))
+    return EmbeddedQuery(vector, tie, place, loaded.query_patient(row), loaded.cases.lesion_of(row))
 
 
 def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
