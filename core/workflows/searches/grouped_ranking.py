@@ -50,7 +50,7 @@ class QueryComparison:
             self.index if self.ordered is None else self.ordered,
             self.query,
             k,
-            patients=self.loaded.patients if self.search.hide_same_patient else None,
+            patients=self.loaded.patient_codes if self.search.hide_same_patient else None,
             keys=self.loaded.keys if self.search.group_duplicates else None,
             allowed=allowed,
         )
@@ -153,20 +153,20 @@ def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int,
     """The near-duplicates that each ranked place stands for."""
     loaded, query, ranking = compared.loaded, compared.query, found.ranking
     out: dict[int, GroupedCases] = {}
-    lines = zip(ranking.rows.tolist(), ranking.distances.tolist(), strict=True)
-    for at, (place, distance) in enumerate(lines):
+    for at, place in enumerate(ranking.rows.tolist()):
         copies: list[int] = []
         if ranking.duplicate_counts[at]:
             equal = loaded.keys == loaded.keys[place]
             if compared.search.hide_same_patient:
-                equal &= ~query.same_patient_cases(loaded.patients)
+                equal &= ~query.same_patient_cases(loaded.patient_codes)
             copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
         representative = int(ranking.rows[found.representatives[at]])
         n, rows, distances = out.get(representative, (0, (), ()))
         if representative != place:
             n, copies = n + 1, [place, *copies]
-        # What has the same content is as far away.
+        copies = copies[:MAX_LISTED]
+        measured = compared.index.distances(query.embedded, np.array(copies, dtype=np.int64)).tolist()
         ids = (rows + tuple(loaded.rows[copies].tolist()))[:MAX_LISTED]
-        away = (distances + (distance,) * len(copies))[:MAX_LISTED]
+        away = (distances + tuple(measured))[:MAX_LISTED]
         out[representative] = (n + int(ranking.duplicate_counts[at]), ids, away)
     return out

@@ -79,7 +79,7 @@ def usual_nearest(distances: npt.NDArray[np.float64] | None) -> float | None:
 
 
 def far_quantile(distances: npt.NDArray[np.float64], no_match_rate: float) -> float | None:
-    """What the share ``unusual`` of ``distances`` lies beyond; ``None`` for none of them."""
+    """The distance that the share ``no_match_rate`` of ``distances`` exceeds; ``None`` for none of them."""
     if no_match_rate <= 0.0 or not len(distances):
         return None
     return float(np.quantile(distances, max(0.0, 1.0 - no_match_rate)))

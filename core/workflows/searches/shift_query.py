@@ -120,7 +120,7 @@ def _allowed(session: RefinementSession, search: Search) -> Mask | None:
         if embedded.row is not None:
             allowed[embedded.row] = False
         if search.hide_same_patient:
-            allowed &= ~embedded.same_patient_cases(loaded.patients)
+            allowed &= ~embedded.same_patient_cases(loaded.patient_codes)
         if search.group_duplicates and embedded.copies is not None:
             allowed[embedded.copies] = False
     return None if allowed.all() else allowed

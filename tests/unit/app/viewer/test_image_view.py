@@ -70,8 +70,8 @@ def test_keys_zoom_pan_and_fit(view):
 
 
 def test_a_left_drag_is_window_and_level(view, qtbot):
-    told = []
-    view.window_changed.connect(told.append)
+    emitted = []
+    view.window_changed.connect(emitted.append)
     first = view.window_level
     drag(view, QPoint(100, 100), QPoint(120, 100), QPoint(140, 100))
     assert view.window_level.width > first.width
@@ -79,8 +79,8 @@ def test_a_left_drag_is_window_and_level(view, qtbot):
     wide = view.window_level
     drag(view, QPoint(100, 100), QPoint(100, 80), QPoint(100, 60))
     assert view.window_level.level < wide.level
-    assert told[-1] == view.window_level
-    assert len(told) == 4
+    assert emitted[-1] == view.window_level
+    assert len(emitted) == 4
 
 
 def test_shift_pressed_during_a_drag_makes_window_and_level_finer(view):

@@ -163,7 +163,7 @@ def test_another_query_updates_the_rankings(panel, jobs):
 def test_a_hidden_page_is_updated_when_shown(panel, jobs):
     panel.hide()
     panel.state.set_query(Query(case=panel.state.columns.ids[7]))
-    assert jobs.held == []
+    assert jobs.pending == []
     panel.show()
     jobs.run_pending()
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]

@@ -108,10 +108,10 @@ def test_an_even_image_is_nobodys(tmp_path):
 
 def test_refining_hides_and_leaves_out_the_same_cases(images, original):
     query = Search("plain", Query(image=original), "clicks")
-    asked = judge(images, query, [likeness_judgement(query, "images/upright/p002.png", True)], k=100)
-    assert not {CASE, SIBLING} & set(ranked(asked))
+    refined = judge(images, query, [likeness_judgement(query, "images/upright/p002.png", True)], k=100)
+    assert not {CASE, SIBLING} & set(ranked(refined))
     session = open_refinement(images, "plain")
-    judged = set(session.judged_rows(asked.entries).tolist())
+    judged = set(session.judged_rows(refined.entries).tolist())
     rows = {session.loaded.cases.row_of(case) for case in (CASE, SIBLING, "images/upright/p002.png")}
     assert judged == rows, "the score of clicks is measured on none of them"
 
