@@ -81,7 +81,7 @@ def extract(
         if context.state.path != path:
             return
         library_operations.renew(context)
-        if any(one.function == function for one in context.jobs.active):
+        if any(one.function == extraction for one in context.jobs.active):
             # Another extraction took its place.
             return
         context.messages.info(
@@ -90,7 +90,7 @@ def extract(
             [(tr("Resume"), partial(_resume, context, path, extractor, settings, name, then))],
         )
 
-    function = job.function
+    extraction = job.function
     # Later, because an extraction that takes the place of this one is not active yet.
     job.cancelled.connect(lambda: QTimer.singleShot(0, context.state, report_cancelled))
     return job
