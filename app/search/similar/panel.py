@@ -39,7 +39,7 @@ from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, M
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
-#: Below this height each case with a different diagnosis takes a single line.
+#: Below this height each case with a different diagnosis and each warning takes a single line.
 TWO_LINES_HEIGHT = 520
 #: Width of the header without its two switches.
 FIXED_HEADER = 310
@@ -61,8 +61,8 @@ class RankingPanel(Panel):
         super().__init__(tr("Similar cases"))
         self._context, self._state = context, context.state
 
-        self.same_patient = CountedSwitch(tr("Hide same patient"))
-        self.near_duplicates = CountedSwitch(tr("Group near-duplicates"))
+        self.same_patient = CountedSwitch(tr("Hide same patient"), tr("Hide patient"))
+        self.near_duplicates = CountedSwitch(tr("Group near-duplicates"), tr("Group duplicates"))
         for box, tip in (
             (self.same_patient, tr("Hide other cases of the query's patient")),
             (self.near_duplicates, tr("Show near-duplicates under one card")),
@@ -280,7 +280,9 @@ class RankingPanel(Panel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.others.set_single_line(self.height() < theme().px(TWO_LINES_HEIGHT))
+        is_low = self.height() < theme().px(TWO_LINES_HEIGHT)
+        self.others.set_single_line(is_low)
+        self.notice.set_single_line(is_low)
         self._place_switches()
 
     def _place_switches(self) -> None:
@@ -368,13 +370,15 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
     if not ranking.marks:
         return {}
     ranks = {case.case_id: str(case.rank) for case in ranking.ranked}
+    liked = ranking.marks.liked
 
     def name(case: str) -> str:
         index = columns.index_of_id(case)
         return columns.labels[index] if index >= 0 else case
 
     def rank(case: str) -> str:
-        return ranks.get(case) or name(case)
+        # A marked case may be grouped or hidden. Its name would be too long for a card.
+        return ranks.get(case) or ("+" if case in liked else "\N{EN DASH}")
 
     return {
         case.row: (_near_text(case, rank), _near_text(case, name))
