@@ -26,7 +26,8 @@ def chest_wall_side(grey: npt.NDArray[np.float32]) -> float:
     if float(small.max() - small.min()) < 1e-3:
         return 0.0
     # Otsu divides dense from fatty tissue where there is much of both: half of it divides tissue from air.
-    labels, n = label(small > 0.5 * float(threshold_otsu(small)))
+    threshold = 0.5 * float(threshold_otsu(small))  # type: ignore[no-untyped-call]
+    labels, n = label(small > threshold)
     if not n:
         return 0.0
     breast = binary_fill_holes(labels == 1 + int(np.bincount(labels.ravel())[1:].argmax()))

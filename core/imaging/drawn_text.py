@@ -50,7 +50,7 @@ def drawn_text(grey: npt.NDArray[np.float32]) -> list[TextLine]:
         if not any(_overlap(line, other) for other in out):
             out.append(line)
     return [
-        TextLine(*(int(factor * side) for side in (left, top, right - left, bottom - top)), characters)
+        TextLine(factor * left, factor * top, factor * (right - left), factor * (bottom - top), characters)
         for top, bottom, left, right, characters in out
     ]
 
@@ -99,7 +99,15 @@ def _bright_lines(values: Grey) -> list[tuple[int, int, int, int, int]]:
     out = []
     for line in np.flatnonzero(np.bincount(line_of) >= MIN_CHARACTERS):
         parts = np.flatnonzero(line_of == line)
-        out.append((top[parts].min(), bottom[parts].max(), left[parts].min(), right[parts].max(), len(parts)))
+        out.append(
+            (
+                int(top[parts].min()),
+                int(bottom[parts].max()),
+                int(left[parts].min()),
+                int(right[parts].max()),
+                len(parts),
+            )
+        )
     return out
 
 

@@ -15,7 +15,12 @@ import numpy.typing as npt
 from semblance.core.engine import Engine, default_workers
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.neighbour_checks import OUTLIER_NEIGHBOUR, VOTERS, nearest_of_other_units
+from semblance.core.evaluation.neighbour_checks import (
+    MIN_CASES,
+    OUTLIER_NEIGHBOUR,
+    VOTERS,
+    nearest_of_other_units,
+)
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.imaging.blank_image import is_blank, missing_share
 from semblance.core.imaging.breast_side import chest_wall_side
@@ -187,8 +192,8 @@ def _neighbour_issues(
     assert data.case_rows is not None
     by_row = {case.row: case for case in cases}
     measured = [by_row[row] for row in data.case_rows.tolist()]
-    if len(measured) < data_issues.MIN_CASES:
-        reason = tr_lazy("Fewer than {n} cases have features.", n=data_issues.MIN_CASES)
+    if len(measured) < MIN_CASES:
+        reason = tr_lazy("Fewer than {n} cases have features.", n=MIN_CASES)
         return [], [(check, reason) for check in _FEATURE_CHECKS]
     steps = chosen_steps("", feature_set.extractor, feature_set.settings, labelled=False)
     _, X = fit_steps(steps, data.X)
