@@ -36,6 +36,7 @@ def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
             "vote": {"counts": {name: 1}, "calibrated": False, "why_not": name},
             "no_good_match": False,
             "warnings": [],
+            "without_patient": False,
         }
     )
     show_fields({"case_ids": [name]})
