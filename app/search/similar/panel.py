@@ -405,11 +405,11 @@ def _near_text(case: RankedCase, name: Callable[[str], str]) -> str:
 def adjustments_text(ranked: RankedSearch | None) -> str:
     """What changes a ranking besides metric and query: examples, concepts, and groups of features left out.
     Empty if there is nothing."""
-    if ranked is None or ranked.refused is not None:
+    if ranked is None:
         return ""
     search = ranked.search
     examples = len(search.like) + len(search.unlike)
-    concepts = sum(1 for _, amount in search.concepts if amount)
+    concepts = sum(1 for _, amount in search.concepts if amount) if ranked.refused is None else 0
     parts = [tr_n("{n} example", "{n} examples", examples)] if examples else []
     parts += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
     adjustments = [tr("by {what}", what=", ".join(parts))] if parts else []

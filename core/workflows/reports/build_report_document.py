@@ -175,8 +175,8 @@ def _order(marks: QueryMarks) -> str:
         "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
         "those of the metric without them.",
         len(marks),
-        liked=len(marks.liked),
-        disliked=len(marks.disliked),
+        liked=marks.n_liked,
+        disliked=marks.n_disliked,
     )
 
 
@@ -195,7 +195,7 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     if ranked_search.refused is not None:
         notes.append(
             tr_lazy(
-                "Judgements, examples and concepts were not followed: {refused}",
+                "Judgements on other queries and concepts were not followed: {refused}",
                 refused=ranked_search.refused,
             )
         )
@@ -274,7 +274,7 @@ def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
 def _shown_parts(
     parts: tuple[tuple[str, float], ...], distance: float, *, moved: bool
 ) -> tuple[tuple[str, float], ...]:
-    """The parts of the shown distance: what examples and concepts made of it stands by itself."""
+    """The parts of the shown distance: what concepts made of it stands by itself."""
     rest = distance - sum(amount for _, amount in parts)
     return (*parts, (MOVED, rest)) if moved and rest else parts
 

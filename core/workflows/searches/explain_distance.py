@@ -28,8 +28,8 @@ from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
-#: The part of a distance that examples and concepts made by moving what is asked.
-MOVED = tr_lazy("examples and concepts")
+#: The part of a distance that concepts made by moving what is asked.
+MOVED = tr_lazy("concepts")
 #: Rows tried for each case that tells what is usual, where subsets of groups are.
 SAMPLE_ROWS = 128
 #: Refined metrics kept ready for one loaded metric.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.retrieval import feedback_scores
 from semblance.core.searches.marks import QueryMarks
@@ -200,3 +201,62 @@ def test_influence_tells_what_each_mark_does(table):
     entries = rank_cases(table, search).entries
     assert [one.entry for one in found] == [entry.id for entry in entries]
     assert all(one.moved for one in found[:2])
+
+
+def cases(*names: str) -> tuple[Query, ...]:
+    return tuple(Query(case=name) for name in names)
+
+
+@pytest.mark.parametrize("metric", ["plain", "bits", "city"])
+def test_examples_of_other_cases_count_as_marks(table, metric):
+    search = search_for(metric, like=cases("t/c20", "t/c0"), unlike=cases("t/c6"))
+    example = rank_cases(table, search, k=100)
+    marked = nearest_cases(table, metric, Query("t/c0"), k=100, marks=QueryMarks(("t/c20",), ("t/c6",)))
+    assert ranked(example) == ids(marked)
+    assert example.result.marks == marked.marks
+    assert ranked(rank_cases(table, replace(search, strength=0.0), k=100)) == ids(
+        nearest_cases(table, metric, Query("t/c0"), k=100)
+    )
+    # A mark made later counts.
+    judged = mark(table, search, ["t/c6"], ["t/c20"])
+    assert judged.result.marks == QueryMarks(("t/c6",), ("t/c20",))
+
+
+def test_examples_with_judgements_that_refine_the_metric(table):
+    mark(table, Search("plain", Query(case="t/c40"), "mine"), ["t/c20"], ["t/c6"])
+    search = search_for(unlike=cases("t/c9"))
+    result = rank_cases(table, search, k=100)
+    assert ranked(result)[-1] == "t/c9"
+    assert ranked(result)[:-1] != [
+        case for case in ranked(rank_cases(table, search_for(), k=100)) if case != "t/c9"
+    ]
+
+
+def test_examples_from_outside_and_regions_order_the_search(images):
+    with Library.open(images) as opened:
+        names = sorted(r.case_id for r in opened.catalogue.all_cases())
+    file = images.parent / "images" / names[7].partition("/")[2]
+    search = Search("plain", Query(case=names[0]), "mine", hide_same_patient=False)
+    plain = ranked(rank_cases(images, search, k=11))
+    for example in (Query(image=file), Query(case=names[7], region=Region(0, 0, 8, 8))):
+        found = rank_cases(images, replace(search, like=(example,)), k=11)
+        assert found.left_out == ()
+        assert found.result.marks == QueryMarks(liked_images=(example,))
+        assert ranked(found) != plain
+    # Under a metric that judgements refine, too.
+    other = Search("plain", Query(case=names[3]), "mine")
+    mark(images, other, [names[5]], [names[9]])
+    refined = ranked(rank_cases(images, search, k=11))
+    assert ranked(rank_cases(images, replace(search, unlike=(Query(image=file),)), k=11)) != refined
+
+
+def test_a_missing_example_is_left_out_and_reported(images, tmp_path):
+    with Library.open(images) as opened:
+        name = min(r.case_id for r in opened.catalogue.all_cases())
+    search = Search("plain", Query(case=name))
+    gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
+    result = rank_cases(images, replace(search, like=gone), k=11)
+    assert ranked(result) == ranked(rank_cases(images, search, k=11))
+    assert len(result.left_out) == 2
+    assert "away.png" in result.left_out[0]
+    assert "no/such.png" in result.left_out[1]
