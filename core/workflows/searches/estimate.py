@@ -36,6 +36,7 @@ OWN_PATIENT = tr_lazy(
 PART_ASKED = tr_lazy("The metric was scored by asking with whole images; this query is a part of one.")
 WHOLE_ASKED = tr_lazy("The metric was scored by asking with regions of images; this query is a whole one.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
+NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ class Vote:
     def calibrated(self) -> bool:
         """Whether there is an estimate, not counts alone."""
         return self.probability is not None
+
+    def without_estimate(self, why_not: str) -> Vote:
+        """The counts alone, and why there is no estimate."""
+        return Vote(self.voters, self.counts, next(iter(self.counts), None), trained=self.trained, why_not=why_not)
 
     def to_json(self) -> dict[str, Any]:
         """The part ``vote`` of ``semblance search --json``."""

@@ -14,7 +14,7 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.neighbourhoods import FEWEST, far_quantile, usual_nearest
+from semblance.core.workflows.searches.neighbourhoods import usual_nearest
 
 #: Cases with another finding that stand beside the ranking, and near-duplicates of one case that are listed by id.
 OTHERS, MAX_LISTED = 6, 100
@@ -27,7 +27,7 @@ class QueryComparison:
     """A search's query beside the cases of the library: by which index, and which cases may answer.
 
     ``ordered``: the order that marks give, where there are any; ``index`` is then what they started from.
-    ``nearest`` (s,): squared distances from some cases to their nearest by the same index. ``allowed`` (n,):
+    ``nearest`` (s, c): squared distances from some cases to some that are near by the same index. ``allowed`` (n,):
     cases that may answer, ``None`` for all. ``changed``: why the ranking is not by the metric as it was
     scored, empty where it is.
     """
@@ -75,11 +75,6 @@ class QueryComparison:
             return query
         embedded: Matrix = self.index.form.embed(query[np.newaxis])[0]
         return embedded
-
-    @property
-    def far_distance(self) -> float | None:
-        """Beyond it the nearest case is no close match; ``None`` where too few cases tell."""
-        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.no_match_rate)
 
 
 @dataclass(frozen=True, eq=False)

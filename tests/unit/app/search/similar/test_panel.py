@@ -37,7 +37,7 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
         RankedCase(i, i, f"c{i:03d}", i / 10, "malignant" if i % 2 else "benign", f"P{i:03d}", "", i % 3)
         for i in range(1, n + 1)
     )
-    usual = {"same_patient": 0, "near_duplicates": 0, "no_good_match": False, "usual_distance": 2.0}
+    usual = {"same_patient": 0, "near_duplicates": 0, "no_good_match": False}
     counts = {"malignant": 5, "benign": 5} if counts is None else counts
     return SearchResult(
         ASKED, "good", ranked, 99, counts=counts, seconds={"ask": 0.0123}, **{**usual, **more}

@@ -211,7 +211,7 @@ def test_a_refined_search_can_have_no_good_match(table):
         rank_cases(table, Search("plain", Query(f"t/c{n}"), "mine", no_match_rate=0.1), k=1).result
         for n in range(200)
     ]
-    assert all(one.usual_distance is not None for one in found)
+    assert all(one.match is not None for one in found)
     assert 0.02 < np.mean([one.no_good_match for one in found]) <= 0.11
 
 

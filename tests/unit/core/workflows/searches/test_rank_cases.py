@@ -220,4 +220,6 @@ def test_something_quite_different_is_no_good_match(tmp_path):
     extract_features(library, "raw")
     result = nearest_cases(library, "plain", Query("t/odd"))
     assert result.no_good_match
-    assert result.ranked[0].distance > result.usual_distance
+    assert (result.match.features, result.match.distance > result.match.limit) == (METRIC, True)
+    assert (result.vote.why_not, result.vote.probability) == (NO_MATCH, None)
+    assert not result.is_unclear
