@@ -83,10 +83,6 @@ def show_cases(document: Mapping[str, Any]) -> None:
         )
         if vote["caution"]:
             echo(f"The estimate is {vote['caution']}.")
-        if vote["query_trained_on"]:
-            echo(
-                "The metric was trained on this query or its patient, so the result is better than for a new case."
-            )
     elif vote["why_not"]:
         echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:

@@ -13,7 +13,7 @@ from semblance.app.shell.measured_on import measured_text
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY, estimate_caution
+from semblance.app.widgets.estimate_caution import estimate_caution
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.nearest_chips import NearestChips, finding_code
 from semblance.app.widgets.warning_line import WarningLine
@@ -30,6 +30,7 @@ from semblance.core.workflows.searches.estimate import (
     PART_ASKED,
     REFINED,
     SCORE_AGAIN,
+    TRAINED,
     WHOLE_ASKED,
     Vote,
 )
@@ -47,6 +48,7 @@ SUPPORT_SHORT = tr("Support only")
 MAX_WIDTH = 16_777_215
 #: Short reasons why there is no estimate.
 _SHORT = {
+    TRAINED: tr("used for training"),
     NOT_CALIBRATED: tr("not calibrated"),
     NOT_SCORED: tr("not tested"),
     SCORE_AGAIN: tr("evaluate the metric again"),
@@ -196,9 +198,6 @@ class SummaryStrip(QFrame):
             widget.setToolTip(plain_tip(f"{text}.\n{_ESTIMATE_TIP}"))
         if stale:
             self.badge.set_kind("stale")
-        elif vote.trained:
-            self.badge.set_kind("training", "" if narrow else tr("query in training data"))
-            self.badge.setToolTip(plain_tip(TRAINED_ON_QUERY))
         else:
             is_held_out = vote.measured_on == HELD_OUT_PATIENTS
             short = (tr("held-out") if is_held_out else tr("unknown")) if narrow else ""

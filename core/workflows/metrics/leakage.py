@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.errors import BadArguments
 from semblance.core.evaluation.splits import Rows, patient_codes, split_units
+from semblance.core.metrics.registry import learner_class
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.metrics.metric import Metric
 
 Ids = npt.NDArray[np.int64]
 
@@ -52,6 +55,21 @@ class IdentityIndex:
         """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient or one image."""
         found: Rows = self._codes[np.searchsorted(self.ids, rows)]
         return found
+
+
+def is_supervised(metric: Metric) -> bool:
+    """Whether ``metric`` was fitted to findings or judgements of its training cases, so that it may remember them.
+
+    A metric whose learner and steps saw numbers alone (the plain distance after PCA) does not know what its
+    training cases turned out to be.
+    """
+    if any(step.uses_findings for step in metric.steps):
+        return True
+    try:
+        return bool(learner_class(metric.card.learner).accepts)
+    except BadArguments:
+        # Refined by judgements, or by a learner that this version does not know.
+        return True
 
 
 def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:

@@ -206,10 +206,6 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     ]
     if moved:
         notes.append(tr_lazy("Moved along: {moved}.", moved=join_texts(moved)))
-    if ranked_search.result.vote.trained:
-        notes.append(
-            tr_lazy("The metric was trained on this query or its patient: it may know it better than others.")
-        )
     return tuple(notes)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Why there is no estimate, in the user's words.
+TRAINED = tr_lazy("Used for training: the order is partly remembered.")
 NOT_CALIBRATED = tr_lazy(
     "The estimate of this metric was not calibrated: too few cases with a finding were held out."
 )
@@ -46,9 +47,9 @@ class Vote:
     ``voters``: the finding of each of the nearest, nearest first, ``None`` where not given; ``counts`` the
     most frequent first. ``finding`` has most votes. ``probability`` of it and the 95 % ``interval`` are
     calibrated on ``measured_on``; both are ``None`` where ``why_not`` says why. ``findings`` are all that the
-    calibration tells apart. ``trained``: the query, or a case of its patient, helped to train the metric,
-    which so may know it better than new ones. ``caution`` is empty unless the estimates err by more than
-    chance allows on the ``measured`` cases: then by how much.
+    calibration tells apart. ``trained``: the metric learnt from the finding of the query or of a case of its
+    patient, so its order is partly remembered and there is no estimate. ``caution`` is empty unless the
+    estimates err by more than chance allows on the ``measured`` cases: then by how much.
     """
 
     voters: tuple[str | None, ...] = ()
@@ -103,9 +104,10 @@ def estimate_from_neighbours(
     given = [finding for finding in findings if finding is not None]
     counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
     top = next(iter(counts), None)
-    vote = Vote(findings, counts, top, trained=trained_on(loaded, query))
+    trained = trained_on(loaded, query)
+    vote = Vote(findings, counts, top, trained=trained)
     calibration = loaded.calibration
-    reason = changed or _why_not(loaded, search, query, voters)
+    reason = TRAINED if trained else changed or _why_not(loaded, search, query, voters)
     if reason or calibration is None:
         return replace(vote, why_not=reason)
     estimate = calibration.estimate(_mapped(loaded, given))
@@ -175,10 +177,15 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
 
 
 def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
-    """Whether the metric was trained on the query, a copy of it or a case of its patient."""
-    known = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
+    """Whether the metric learnt from the finding or judgements of the query, a copy of it or a case of its patient."""
+    trained = loaded.trained_cases
+    if not len(trained):
+        return False
+    places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
+    rows = [loaded.rows[one] for one in places]
     if embedded.row is not None:
-        known.append(np.array([embedded.row]))
-    if any(row in loaded.trained_rows for places in known for row in loaded.rows[places].tolist()):
-        return True
-    return bool(embedded.patient) and embedded.patient in loaded.trained_patients
+        rows.append(loaded.rows[[embedded.row]])
+    elif embedded.patient:
+        # The case itself has no features yet; others of its patient may have been trained on.
+        rows.append(np.array(sorted(loaded.cases.rows_of_patients([str(embedded.patient)])), dtype=np.int64))
+    return bool(np.isin(np.concatenate(rows), trained).any()) if rows else False

@@ -21,7 +21,12 @@ from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import IdentityIndex
+from semblance.core.workflows.metrics.leakage import (
+    IdentityIndex,
+    Ids,
+    contents_elsewhere,
+    is_supervised,
+)
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.case_table import CaseTable
 from semblance.core.workflows.searches.embedding_cache import (
@@ -200,15 +205,14 @@ class LoadedMetric:
         return self._ledgers[name]
 
     @cached_property
-    def trained_rows(self) -> frozenset[int]:
-        """Ids of the cases the metric was trained on."""
-        return frozenset(self.record.training.tolist())
-
-    @cached_property
-    def trained_patients(self) -> frozenset[str]:
-        """Their patients, as far as they are known."""
-        known = (row for row in self.trained_rows if row in self.cases)
-        return frozenset(patient for row in known if (patient := self.cases.patient_of(row)))
+    def trained_cases(self) -> Ids:
+        """(t,) ascending ids of the cases whose findings or judgements the metric learnt from, and of all other
+        cases of their patients and images; none for a metric that learnt from numbers alone."""
+        if not is_supervised(self.metric):
+            return np.empty(0, dtype=np.int64)
+        identities = self.identity_index
+        unseen = identities.unseen(self.record.training, contents_elsewhere(self.record.card))
+        return np.setdiff1d(identities.ids, unseen)
 
     def untrained(self, places: Rows) -> npt.NDArray[np.bool_]:
         """(p,) which of the cases at ``places`` (p,) were not trained on, nor others of their patients."""

@@ -82,6 +82,8 @@ def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library
 def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
     with open_window(library) as window:
         window.activateWindow()
+        if panel == "train":
+            window.parts.layout.show_side("train")
         window.panels.library.step(1)
         settle(window)
         where = {

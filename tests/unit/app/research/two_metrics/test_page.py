@@ -272,7 +272,7 @@ def test_training_data_and_poor_calibration_are_shown(panel):
     assert panel.facts.trained.isVisible()
     assert "other" in panel.facts.trained.toolTip()
     assert "plain" not in panel.facts.trained.toolTip()
-    assert ["query", "not in training data", "in training data"] in panel.facts.texts()
+    assert ["finding of the query", "not used for training", "used for training"] in panel.facts.texts()
     assert not panel.facts.cautions[0].isVisible()
     assert panel.facts.cautions[1].text == f"other: {words}"
     panel._show_comparison(

@@ -18,6 +18,8 @@ from semblance.core.library.library import Library
 from semblance.core.reports.options import MAX_COMMENT, ReportOptions, read_logo
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
 from semblance.core.workflows.searches import refine_metric
@@ -132,15 +134,15 @@ def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified)
 
 
 def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
-    fresh = held_out_cases(table, "plain")
-    trained = next(case for case in all_cases(table) if case not in fresh)
-    for case, known in ((trained, True), (fresh[0], False)):
-        out = write_search_report(
-            table, Search("plain", Query(case=case)), tmp_path / "r.json", ReportOptions()
-        )
-        document = json.loads(out.read_text())
+    train_metric(table, TrainRequest("lda", "trained"))
+    fresh = held_out_cases(table, "trained")
+    remembered = "Used for training: the order is partly remembered."
+    for case in (next(case for case in all_cases(table) if case not in fresh), fresh[0]):
+        search, known = Search("trained", Query(case=case)), case not in fresh
+        document = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
         assert document["vote"]["query_trained_on"] is known
-        assert any("trained on this query" in note for note in document["notes"]) is known
+        assert (document["vote"]["why_not"] == remembered) is known
+        assert (remembered in words(write_search_report(table, search, tmp_path / "r.pdf"))) is known
 
 
 def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path):

@@ -27,6 +27,7 @@ from semblance.core.workflows.searches.estimate import (
     PART_ASKED,
     REFINED,
     SCORE_AGAIN,
+    TRAINED,
 )
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
@@ -75,10 +76,36 @@ def test_the_estimate_is_that_of_the_votes_with_its_interval(table):
     assert result.vote.voters == tuple(case.finding for case in result.ranked[:10])
 
 
-def test_a_query_the_metric_was_trained_on_is_reported(table):
-    fresh = set(held_out(table))
-    seen = next(f"t/c{n}" for n in range(200) if f"t/c{n}" not in fresh)
-    assert nearest_cases(table, "plain", Query(seen)).vote.trained
+@pytest.mark.parametrize(
+    ("request_", "remembers"),
+    [
+        (TrainRequest("lda", "metric"), True),
+        (TrainRequest("euclidean", "metric", steps="standardise,mrmr:3"), True),
+        (TrainRequest("euclidean", "metric", steps="standardise,pca:3"), False),
+    ],
+    ids=["learner", "step", "numbers alone"],
+)
+def test_a_case_whose_finding_the_metric_learnt_from_gets_no_estimate(tmp_path, request_, remembers):
+    library = table_library(tmp_path, n=200, metrics=(request_,))
+    with Library.open(library) as opened:
+        training = set(opened.metric("metric").training.tolist())
+        cases = {row.case_id: row.id in training for row in opened.catalogue.all_cases()}
+    for case, is_training in cases.items():
+        vote = nearest_cases(library, "metric", Query(case)).vote
+        assert vote.trained == (is_training and remembers)
+        assert (vote.why_not, vote.calibrated) == ((TRAINED, False) if vote.trained else ("", True))
+        assert sum(vote.counts.values()) == 10
+
+
+def test_a_case_that_was_not_trained_on_is_remembered_with_its_patient(tmp_path):
+    library = table_library(tmp_path, n=200, metrics=(TrainRequest("lda", "metric", max_cases=150),))
+    with Library.open(library) as opened:
+        training = set(opened.metric("metric").training.tolist())
+        patients: dict[str, list[bool]] = {}
+        for row in opened.catalogue.all_cases():
+            patients.setdefault(row.patient, []).append(row.id in training)
+    half = next(name for name, known in patients.items() if known == [True, False])
+    assert nearest_cases(library, "metric", Query(f"t/c{2 * int(half[1:]) + 1}")).vote.why_not == TRAINED
 
 
 def test_few_held_out_cases_give_counts_only(tmp_path):

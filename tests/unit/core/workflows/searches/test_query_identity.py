@@ -80,9 +80,9 @@ def test_own_cases_are_shown_where_the_user_wants_them_and_make_no_estimate(imag
 
 def test_a_copy_counts_as_trained_on(images, original):
     loaded = open_metric(images, "plain")
-    loaded.__dict__["trained_rows"] = frozenset([loaded.cases.row_of(SIBLING)])
+    loaded.__dict__["trained_cases"] = np.array([loaded.cases.row_of(SIBLING)])
     assert trained_on(loaded, embed_query(loaded, Query(image=original)))
-    loaded.__dict__["trained_rows"] = frozenset([loaded.cases.row_of("images/upright/p006.png")])
+    loaded.__dict__["trained_cases"] = np.array([loaded.cases.row_of("images/upright/p006.png")])
     assert not trained_on(loaded, embed_query(loaded, Query(image=original)))
 
 
