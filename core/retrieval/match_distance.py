@@ -14,8 +14,8 @@ from semblance.core.retrieval.index import Matrix, Rows
 
 #: So many of the nearest cases are averaged.
 NEAREST = 5
-#: Where there are too few distances for a rate, those beyond this quantile say how fast they grow rarer.
-_TAIL = 0.9
+#: Where there are too few distances for a rate, this share of them, the largest, says how fast they grow rarer.
+_TAIL = 0.2
 #: Cases compared with all others at once.
 _BLOCK = 100
 
@@ -37,19 +37,22 @@ def conformal_limit(distances: Matrix, rate: float) -> float:
     """The distance that a new case exceeds with a probability of at most ``rate``.
 
     ``distances`` (s,), at least one, are those of cases like it. It is the ceil((s + 1)(1 - rate))-th smallest.
-    With fewer than 1 / rate - 1 cases there is none. Then the tail is taken to be exponential (J. Pickands,
-    "Statistical inference using extreme order statistics", Annals of Statistics 1975, of shape 0).
+    With fewer than 1 / rate - 1 cases there is none. Then the m largest are taken to exceed the one before them by
+    exponential amounts (J. Pickands, "Statistical inference using extreme order statistics", Annals of Statistics
+    1975, shape 0). With their sum S, a new one does so by more than t with the probability
+    (m + 1) / (s + 1) (1 + t / S)^-m.
     """
     ordered = np.sort(distances)
     place = int(np.ceil((len(ordered) + 1) * (1.0 - rate) - 1e-9))
     if place <= len(ordered):
         return float(ordered[place - 1])
-    start = float(np.quantile(ordered, _TAIL))
-    beyond = ordered[ordered > start] - start
-    if not len(beyond):
+    m = min(len(ordered) - 1, int(np.ceil(_TAIL * len(ordered))))
+    if m < 1:
         return float(ordered[-1])
-    grown = start + float(beyond.mean()) * float(np.log(len(beyond) / len(ordered) / rate))
-    return max(float(ordered[-1]), grown)
+    start = float(ordered[-m - 1])
+    beyond = float((ordered[-m:] - start).sum())
+    ratio = (m + 1) / (len(ordered) + 1) / rate
+    return start + beyond * (float(ratio ** (1 / m)) - 1.0)
 
 
 def leave_one_out_distances(

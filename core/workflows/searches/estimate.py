@@ -71,7 +71,9 @@ class Vote:
 
     def without_estimate(self, why_not: str) -> Vote:
         """The counts alone, and why there is no estimate."""
-        return Vote(self.voters, self.counts, next(iter(self.counts), None), trained=self.trained, why_not=why_not)
+        return Vote(
+            self.voters, self.counts, next(iter(self.counts), None), trained=self.trained, why_not=why_not
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The part ``vote`` of ``semblance search --json``."""

@@ -9,14 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
@@ -213,17 +211,6 @@ class LoadedMetric:
         identities = self.identity_index
         unseen = identities.unseen(self.record.training, contents_elsewhere(self.record.card))
         return np.setdiff1d(identities.ids, unseen)
-
-    def untrained(self, places: Rows) -> npt.NDArray[np.bool_]:
-        """(p,) which of the cases at ``places`` (p,) were not trained on, nor others of their patients."""
-        rows = self.rows[places].tolist()
-        return np.array(
-            [
-                row not in self.trained_rows and self.cases.patient_of(row) not in self.trained_patients
-                for row in rows
-            ],
-            dtype=bool,
-        )
 
     @cached_property
     def identity_index(self) -> IdentityIndex:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.errors import SemblanceError
 from semblance.core.retrieval.index import Matrix
@@ -51,16 +52,20 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
     if not len(nearest.distances):
         return None
     distance = float(mean_of_nearest(nearest.distances[np.newaxis])[0])
-    return MatchCheck(METRIC, distance, _limit_by_metric(loaded, usual, search.no_match_rate))
+    fresh = ~np.isin(loaded.rows[loaded.neighbourhoods.places], loaded.trained_cases)
+    return MatchCheck(METRIC, distance, limit_by_metric(usual, fresh, search.no_match_rate))
 
 
-def _limit_by_metric(loaded: LoadedMetric, usual: Matrix, rate: float) -> float:
-    """A metric has brought the cases it was trained on nearer to each other: others tell where they are enough."""
-    fresh = usual[loaded.untrained(loaded.neighbourhoods.places)]
-    if len(fresh) >= _ENOUGH:
-        return conformal_limit(fresh, rate)
+def limit_by_metric(usual: Matrix, fresh: npt.NDArray[np.bool_], rate: float) -> float:
+    """The limit from the distances ``usual`` (s,) of cases, of which ``fresh`` (s,) were not learnt from.
+
+    A metric brings the cases it learnt from nearer to each other: the others tell where they are enough.
+    """
+    others = usual[fresh]
+    if len(others) >= _ENOUGH:
+        return conformal_limit(others, rate)
     limit = conformal_limit(usual, rate)
-    return limit if len(fresh) < FEWEST else max(limit, conformal_limit(fresh, rate))
+    return limit if len(others) < FEWEST else max(limit, conformal_limit(others, rate))
 
 
 def _by_encoder(

@@ -91,7 +91,7 @@ def test_a_case_whose_finding_the_metric_learnt_from_gets_no_estimate(tmp_path, 
         training = set(opened.metric("metric").training.tolist())
         cases = {row.case_id: row.id in training for row in opened.catalogue.all_cases()}
     for case, is_training in cases.items():
-        vote = nearest_cases(library, "metric", Query(case)).vote
+        vote = nearest_cases(library, "metric", Query(case), no_match_rate=0.0).vote
         assert vote.trained == (is_training and remembers)
         assert (vote.why_not, vote.calibrated) == ((TRAINED, False) if vote.trained else ("", True))
         assert sum(vote.counts.values()) == 10

@@ -18,7 +18,9 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.estimate import NO_MATCH
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from semblance.core.workflows.searches.search_result import METRIC
 from tests.helpers.bad_images import encoded, pattern
 from tests.helpers.images import striped_folder
 from tests.helpers.ranked_searches import ids
