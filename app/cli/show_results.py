@@ -68,6 +68,8 @@ def show_cases(document: Mapping[str, Any]) -> None:
     marks = sum(map(len, document["feedback"].values()))
     if marks:
         echo(f"ordered by {marks} mark{'s' * (marks > 1)}; the counts and the estimate are without them")
+    if document["without_patient"]:
+        echo(f"ranked by {document['metric']} trained again without the query's patient")
     hidden = document["hidden"]
     echo(
         f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates; "

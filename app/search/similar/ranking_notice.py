@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy
 
-from semblance.app.shell.theme import set_look
+from semblance.app.shell.theme import plain_tip, set_look
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -25,6 +25,7 @@ class NoMatchNotice(QFrame):
         super().__init__()
         set_look(self, message="warning")
         self.title, self.detail = WrappedLabel(role="title"), WrappedLabel(role="second")
+        self._is_single_line = self._says_all = False
         self.change = QPushButton(tr("Change…"))
         self.change.setToolTip(tr("Choose how far a query must be to have no close match"))
         set_look(self.change, link=True)
@@ -39,11 +40,24 @@ class NoMatchNotice(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.hide()
 
+    def set_single_line(self, single_line: bool) -> None:
+        """Whether the detail is only the tooltip, where the panel is low."""
+        if single_line != self._is_single_line:
+            self._is_single_line = single_line
+            self._show_detail()
+
+    def _show_detail(self) -> None:
+        # "Check the query" says nothing alone.
+        is_tip = self._is_single_line and self._says_all
+        self.detail.setVisible(not is_tip)
+        self.title.setToolTip(plain_tip(self.detail.text()) if is_tip else "")
+
     def show_ranking(self, ranking: SearchResult | None, no_match_rate: float = NO_MATCH_RATE) -> None:
-        """Show the warnings of ``ranking``, which was made with the no-match rate ``unusual``."""
+        """Show the warnings of ``ranking``, which was made with ``no_match_rate``."""
         messages = [] if ranking is None else [translate(warning) for warning in ranking.warnings]
         title = tr("Check the query")
         no_match = ranking is not None and ranking.no_good_match
+        self._says_all = ranking is not None and (ranking.no_good_match or ranking.is_unclear)
         if ranking is not None and ranking.no_good_match:
             title = tr("No close match in this library")
             messages.insert(0, _far_text(ranking, no_match_rate))
@@ -52,8 +66,9 @@ class NoMatchNotice(QFrame):
             messages.insert(0, _unclear_text(ranking))
         self.title.setText(title)
         self.detail.setText("\n".join(messages))
-        self.setAccessibleName(f"{self.title.text()}: {self.detail.text()}" if messages else "")
         self.change.setVisible(no_match)
+        self._show_detail()
+        self.setAccessibleName(f"{self.title.text()}: {self.detail.text()}" if messages else "")
         self.setVisible(bool(messages))
 
 

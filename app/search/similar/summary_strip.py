@@ -27,11 +27,11 @@ from semblance.core.workflows.searches.estimate import (
     NOT_CALIBRATED,
     NOT_SCORED,
     OWN_PATIENT,
-    PART_ASKED,
     REFINED,
+    REGION_QUERY,
     SCORE_AGAIN,
     TRAINED,
-    WHOLE_ASKED,
+    WHOLE_IMAGE_QUERY,
     Vote,
 )
 from semblance.core.workflows.searches.search_result import SearchResult
@@ -56,8 +56,8 @@ _SHORT = {
     FEWER: tr("without some features"),
     OWN_PATIENT: tr("own patient shown"),
     NO_FINDINGS: tr("other findings"),
-    PART_ASKED: tr("the query is a region"),
-    WHOLE_ASKED: tr("the query is a whole image"),
+    REGION_QUERY: tr("the query is a region"),
+    WHOLE_IMAGE_QUERY: tr("the query is a whole image"),
 }
 _ESTIMATE_TIP = tr(
     "The share of held-out cases with such counts that had this finding, with the 95 % "

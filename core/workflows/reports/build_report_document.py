@@ -30,7 +30,7 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.marks import Marks, is_mark
+from semblance.core.searches.marks import QueryMarks, is_mark
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -155,7 +155,7 @@ def _judgement_row(one: Judgement) -> JudgementRow:
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
-def _order(marks: Marks) -> str:
+def _order(marks: QueryMarks) -> str:
     """How marks changed the order; empty where there are none."""
     if not marks:
         return ""
@@ -165,8 +165,8 @@ def _order(marks: Marks) -> str:
         "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
         "those of the metric without them.",
         len(marks),
-        liked=len(marks.liked),
-        disliked=len(marks.disliked),
+        liked=marks.n_liked,
+        disliked=marks.n_disliked,
     )
 
 
@@ -185,8 +185,16 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     if ranked_search.refused is not None:
         notes.append(
             tr_lazy(
-                "Judgements, examples and concepts were not followed: {refused}",
+                "Judgements on other queries and concepts were not followed: {refused}",
                 refused=ranked_search.refused,
+            )
+        )
+    if ranked_search.result.without_patient:
+        notes.append(
+            tr_lazy(
+                "Ranked by {metric}, trained again without the query's patient. The scores and plots are those of "
+                "the metric trained with it.",
+                metric=search.metric,
             )
         )
     if search.without:
@@ -242,10 +250,10 @@ def _overview(image: Image, region: Region | None) -> bytes | None:
     return None if region is None else region_thumbnail(image, region, QUERY_SIDE)
 
 
-def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
+def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
     """The kept thumbnail, or one made now; none for a row of a table or an image that is gone."""
-    if case.content in kept or case.address is None:
-        return kept.get(case.content)
+    if case.content in stored or case.address is None:
+        return stored.get(case.content)
     try:
         return thumbnail(open_image(case.address, case.region))
     except SemblanceError:
@@ -256,7 +264,7 @@ def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
 def _shown_parts(
     parts: tuple[tuple[str, float], ...], distance: float, *, moved: bool
 ) -> tuple[tuple[str, float], ...]:
-    """The parts of the shown distance: what examples and concepts made of it stands by itself."""
+    """The parts of the shown distance: what concepts made of it stands by itself."""
     rest = distance - sum(amount for _, amount in parts)
     return (*parts, (MOVED, rest)) if moved and rest else parts
 

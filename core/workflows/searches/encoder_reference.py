@@ -56,7 +56,7 @@ class EncoderReference:
         """The mean distance of ``features`` (1280,) to its 5 nearest of another patient and lesion than ``query``."""
         unit = _unit(features[np.newaxis].astype(np.float32))[0]
         squared = np.maximum(2.0 - 2.0 * (self.rows @ unit), 0.0).astype(np.float64)
-        own = query.same_patient_cases(loaded.patients) | query.copies_among(loaded.keys)
+        own = query.same_patient_cases(loaded.patient_codes) | query.copies_among(loaded.keys)
         if query.row is not None:
             own[query.row] = True
         squared[own[self.places]] = np.inf
@@ -83,7 +83,7 @@ def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Row
     if len(places) > CASES:
         places = np.sort(np.random.default_rng(0).choice(places, CASES, replace=False))
     stamp = hashlib.blake2b(digest_size=16)
-    patients = _numbers(loaded.patients[places])
+    patients = loaded.patient_codes[places]
     for numbers in (places, loaded.rows[places], patients, loaded.keys[places]):
         stamp.update(np.ascontiguousarray(numbers).tobytes())
     chunks = loaded.library.features.chunk_sums(feature_set)
@@ -125,13 +125,6 @@ def _measured_by_encoder(loaded: LoadedMetric) -> tuple[FeatureSet, Rows] | None
 def _is_of_encoder(feature_set: FeatureSet) -> bool:
     current = feature_set.extractor == Encoder.name and feature_set.version == Encoder.version
     return current and feature_set.settings.get("weights", TRAINED) == TRAINED
-
-
-def _numbers(names: npt.NDArray[Any]) -> Rows:
-    """A number for each of ``names`` (n,), -1 for ``None`` and ""."""
-    known: dict[Any, int] = {}
-    numbers = [known.setdefault(name, len(known)) if name else -1 for name in names.tolist()]
-    return np.array(numbers, dtype=np.int64)
 
 
 def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -38,7 +38,7 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
     if found is not None:
         distance, usual = found
         return MatchCheck(ENCODER, distance, conformal_limit(usual, search.no_match_rate))
-    if search.unlike or any(amount for _, amount in search.concepts):
+    if search.is_shifted:
         # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
         return None
     usual = mean_of_nearest(compared.nearest)
@@ -46,9 +46,8 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
         return None
     if not (search.hide_same_patient and search.group_duplicates):
         nearest = rank(
-            compared.index, compared.query, NEAREST, patients=loaded.patients, keys=loaded.keys,
-            allowed=compared.allowed,
-        )  # fmt: skip
+            compared.index, compared.query, NEAREST, patients=loaded.patient_codes, keys=loaded.keys
+        )
     if not len(nearest.distances):
         return None
     distance = float(mean_of_nearest(nearest.distances[np.newaxis])[0])

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import EmbeddedQuery, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 from semblance.core.retrieval.scan_index import ScanIndex
 
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
@@ -47,8 +47,9 @@ class Neighbourhoods:
         rng = np.random.default_rng(0)
         sample = np.sort(rng.choice(n, min(SAMPLE_SMALL if n <= SMALL else SAMPLE, n), replace=False))
         places, nearest, distances = [], [], []
-        for place in sample.tolist():
-            found = rank(index, case_query(place), NEIGHBOURS, patients=patients, keys=keys)
+        queries = (case_query(place) for place in sample.tolist())
+        ranked = rank_many(index, queries, NEIGHBOURS, patients=patients, keys=keys)
+        for place, found in zip(sample.tolist(), ranked, strict=True):
             if len(found.rows):
                 places.append(place)
                 nearest.append(np.resize(found.rows, NEIGHBOURS))

@@ -18,8 +18,8 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_identity import identify_image
 
-#: The name a loaded metric keeps images from outside under, and how many.
-_OUTSIDE, _KEPT = "outside images", 64
+#: The names a loaded metric keeps images from outside and regions of cases under, and how many of each.
+_OUTSIDE, _REGIONS, _MAX_CACHED = "outside images", "regions", 64
 
 
 def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
@@ -35,7 +35,7 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     if query.region is None and place is not None:
         return loaded.case_query(place)
     vector, tie = _embed(loaded, query_features(loaded, query))
-    return EmbeddedQuery(vector, tie, place, loaded.cases.patient_of(row), loaded.query_key(row))
+    return EmbeddedQuery(vector, tie, place, loaded.query_patient(row), loaded.cases.lesion_of(row))
 
 
 def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
@@ -46,7 +46,9 @@ def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
     """
     if query.case is None:
         return _outside_image(loaded, query).features
-    if query.region is not None or _is_unmeasured(loaded, query.case):
+    if query.region is not None:
+        return _region_features(loaded, query)
+    if _is_unmeasured(loaded, query.case):
         return _measure(loaded, query, loaded.feature_set)[0]
     return case_features(loaded, query.case, loaded.feature_set)
 
@@ -62,6 +64,17 @@ def features_in(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> 
     if query.case is not None and query.region is None:
         return case_features(loaded, query.case, feature_set)
     return _measure(loaded, query, feature_set)[0]
+
+
+def _region_features(loaded: LoadedMetric, query: Query) -> Matrix:
+    """(d,) features of a region of a case, measured once: every mark asks again."""
+    known: dict[Query, Matrix] = loaded.cache.setdefault(_REGIONS, {})
+    if query not in known:
+        features = _measure(loaded, query, loaded.feature_set)[0]
+        if len(known) == _MAX_CACHED:
+            known.clear()
+        known[query] = features
+    return known[query]
 
 
 def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
@@ -98,7 +111,7 @@ def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
         embedded = EmbeddedQuery(
             vector, tie, same_patient=identity.same_patient, copies=identity.near_duplicates
         )
-        if len(known) == _KEPT:
+        if len(known) == _MAX_CACHED:
             known.clear()
         known[key] = _OutsideImage(features, embedded)
     return known[key]

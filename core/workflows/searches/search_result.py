@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from semblance.core.searches.marks import NO_MARKS, Marks
+from semblance.core.searches.marks import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.estimate import Vote
 
@@ -80,6 +80,7 @@ class SearchResult:
     ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
     them. What a person marks may follow the findings they see, and would then only give their own opinion back.
     ``match``: how far the query is from its nearest, ``None`` where that was not asked or too few cases tell.
+    ``without_patient``: ranked by the metric trained again without the query's patient.
     """
 
     query: Query
@@ -96,7 +97,8 @@ class SearchResult:
     others: tuple[RankedCase, ...] = ()
     warnings: tuple[str, ...] = ()
     cases: int = 0
-    marks: Marks = NO_MARKS
+    marks: QueryMarks = NO_MARKS
+    without_patient: bool = False
 
     @property
     def is_unclear(self) -> bool:
@@ -119,6 +121,7 @@ class SearchResult:
             "other_finding": [_case_json(case) for case in self.others],
             "warnings": list(self.warnings),
             "feedback": self.marks.to_json(),
+            "without_patient": self.without_patient,
             "seconds": self.seconds,
         }
 
