@@ -47,9 +47,9 @@ IMAGES = ("busi_256", "corel1k_a", "medical_mnist_a", "mias_a")
 MEASURED = IMAGES[:3]
 RATES = (0.01, 0.05)
 #: Times that new cases are drawn, and images of noise.
-DRAWS, NOISE = 20, 100
+DRAWS, NOISE = 12, 100
 #: Cases of a table that are used: training of some learners takes long.
-MOST = 1500
+MOST = 1000
 #: Cases of the generated libraries whose first search and later searches are timed.
 TIMED = (10_000, 100_000)
 LONGEST_S, LONGEST_MS = 1.0, 100.0

@@ -83,7 +83,7 @@ def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Row
     if len(places) > CASES:
         places = np.sort(np.random.default_rng(0).choice(places, CASES, replace=False))
     stamp = hashlib.blake2b(digest_size=16)
-    patients = loaded.patient_codes[places]
+    patients = loaded.patient_codes[places].astype(np.int64)
     for numbers in (places, loaded.rows[places], patients, loaded.keys[places]):
         stamp.update(np.ascontiguousarray(numbers).tobytes())
     chunks = loaded.library.features.chunk_sums(feature_set)
