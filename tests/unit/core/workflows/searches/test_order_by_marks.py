@@ -16,6 +16,7 @@ from semblance.core.searches.marks import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.explain_distance import nearest_mark
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
@@ -56,6 +57,23 @@ def test_marks_give_the_order_of_the_scores_and_keep_the_distances(table, metric
     assert ids(result) != ids(before)
     distances = {line.case_id: line.distance for line in before.ranked}
     assert {line.case_id: line.distance for line in result.ranked} == distances
+
+
+def test_a_sentence_names_the_nearest_marked_case_and_none_without_marks(table):
+    marks = QueryMarks(("t/c20",), ("t/c6",))
+    result = nearest_cases(table, "plain", Query("t/c0"), k=100, marks=marks)
+    said = {
+        case.case_id: str(nearest_mark(case, {"t/c20": "rank 1", "t/c6": ""}.__getitem__))
+        for case in result.ranked
+        if case.case_id not in ("t/c20", "t/c6")
+    }
+    liked = {case.case_id for case in result.ranked if case.nearer_to_liked}
+    assert liked & set(said)
+    assert set(said) - liked
+    for case, sentence in said.items():
+        expected = "Of the marked cases, nearest to rank 1, which is marked more like this."
+        assert sentence == (expected if case in liked else "")
+    assert nearest_mark(nearest_cases(table, "plain", Query("t/c0")).ranked[0], str) == ""
 
 
 def test_every_result_names_the_marked_cases_it_is_nearest_to(table):
