@@ -88,7 +88,9 @@ def show_cases(document: Mapping[str, Any]) -> None:
     elif vote["why_not"]:
         echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:
-        echo("No close match in this library: even the nearest case is farther away than usual.")
+        echo("No close match in this library.")
+    elif document["unclear"]:
+        echo("Unclear: similar cases exist, but their findings contradict each other.")
     for warning in document["warnings"]:
         echo(warning)
 

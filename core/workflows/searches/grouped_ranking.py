@@ -13,7 +13,7 @@ from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.retrieval.grouping import group_near_duplicates
 from semblance.core.retrieval.index import Matrix, Rows
-from semblance.core.retrieval.neighbourhoods import FEWEST, far_quantile, usual_nearest
+from semblance.core.retrieval.neighbourhoods import usual_nearest
 from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -30,9 +30,9 @@ class QueryComparison:
     """A search's query beside the cases of the library: by which index, and which cases may answer.
 
     ``ordered``: the order that marks give, where there are any; ``index`` is then what they started from.
-    ``nearest`` (s,): squared distances from some cases to their nearest by the same index. ``vector_of``: what
-    ``query.embedded`` is, of another query. ``changed``: why the ranking is not by the metric as it was scored, empty
-    where it is.
+    ``nearest`` (s, c): squared distances from some cases to some that are near by the same index. ``vector_of``:
+    what ``query.embedded`` is, of another query. ``changed``: why the ranking is not by the metric as it was
+    scored, empty where it is.
     """
 
     loaded: LoadedMetric
@@ -86,11 +86,6 @@ class QueryComparison:
             return vector
         embedded: Matrix = self.index.form.embed(vector[np.newaxis])[0]
         return embedded
-
-    @property
-    def far_distance(self) -> float | None:
-        """Beyond it the nearest case is no close match; ``None`` where too few cases tell."""
-        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.no_match_rate)
 
 
 @dataclass(frozen=True, eq=False)

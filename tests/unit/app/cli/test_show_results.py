@@ -57,6 +57,7 @@ def ranking(**more):
         "feedback": {"liked": [], "disliked": []},
         "vote": {"counts": {}, "calibrated": False, "why_not": "Too few cases."},
         "no_good_match": False,
+        "unclear": False,
         "warnings": ["Draw the region."],
         "without_patient": False,
         **more,
