@@ -271,7 +271,7 @@ def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[
             out.append(_issue(Check.BLANK, Severity.HIGH, cases, tr_lazy("The image has one grey all over.")))
         elif measures.missing_share:
             share = round(100 * measures.missing_share)
-            text = tr_lazy("The last {share} % of the image are one grey: a part is missing.", share=share)
+            text = tr_lazy("At one side {share} % of the image are one grey: a part is missing.", share=share)
             out.append(_issue(Check.CUT, Severity.MEDIUM, cases, text))
         if measures.lines_of_text:
             lines = tr_lazy_n("{n} line of text", "{n} lines of text", measures.lines_of_text)

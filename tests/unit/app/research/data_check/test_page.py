@@ -93,18 +93,18 @@ def test_a_finding_is_given_to_all_cases_and_that_is_undone(page, context, path)
     before = finding_of(path)
     page.finding_buttons[1].click()
     assert not page.keep_button.isEnabled()
-    context.jobs.run_all()
+    context.jobs.run_pending()
     assert finding_of(path) == before | dict.fromkeys(CONFLICT, "malignant")
     assert context.state.columns.finding_name(0) == "malignant"
     assert [kind for kind, *_ in listed(page)] == ["Burnt-in text", "Outlier"]
     assert page.finding_buttons == []
     page.keep_button.click()
-    context.jobs.run_all()
+    context.jobs.run_pending()
     assert [kind for kind, *_ in listed(page)] == ["Outlier"]
     for kinds in (["Burnt-in text", "Outlier"], ["Label conflict", "Burnt-in text", "Outlier"]):
         assert page.undo_button.isVisible()
         page.undo_button.click()
-        context.jobs.run_all()
+        context.jobs.run_pending()
         assert [kind for kind, *_ in listed(page)] == kinds
     assert finding_of(path) == before
     assert not page.undo_button.isVisible()
