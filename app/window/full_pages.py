@@ -54,7 +54,7 @@ class FullPages:
             self._panels.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
-    def asking(self) -> bool:
+    def shows_questions(self) -> bool:
         """Whether questions are asked in full size."""
         return self._is_shown("ask_next")
 
@@ -80,7 +80,7 @@ class FullPages:
 
     def undo_judgement(self) -> None:
         """Undo the last judgement. On the page with questions, show its question again."""
-        if self.asking and self._panels.ask_next.session.can_undo:
+        if self.shows_questions and self._panels.ask_next.session.can_undo:
             self._panels.ask_next.session.undo()
         else:
             from semblance.app.search.feedback.refine_metric import undo
@@ -149,7 +149,12 @@ class FullPages:
         if not self.open:
             self._layout.save()
             self._focus_before = self._window.focusWidget()
-            self._sizes = {name: dock.size() for name, dock in self._layout.docks.items() if dock.isVisible()}
+            # Docks behind another tab have no size of their own.
+            self._sizes = {
+                name: dock.size()
+                for name, dock in self._layout.docks.items()
+                if not dock.visibleRegion().isEmpty()
+            }
         elif page is not self.pages().get("large"):
             self._leave_large()
         for dock in self._layout.docks.values():
@@ -175,5 +180,7 @@ class FullPages:
     def _restore_sizes(self) -> None:
         docks = [self._layout.docks[name] for name in self._sizes]
         sizes = list(self._sizes.values())
+        for dock in docks:
+            dock.raise_()
         self._window.resizeDocks(docks, [size.width() for size in sizes], Qt.Orientation.Horizontal)
         self._window.resizeDocks(docks, [size.height() for size in sizes], Qt.Orientation.Vertical)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 7
+VERSION = 8
 #: The oldest version that can be read as it is; where it can be written to, it is migrated.
 READABLE_FROM = 6
 
@@ -66,6 +66,12 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *(f"ALTER TABLE {table} ADD COLUMN {DROPPED_COLUMN} INTEGER" for table in _DROPPED_FROM),
     ),
     6: tuple(f"ALTER TABLE {table} DROP COLUMN {DROPPED_COLUMN}" for table in _DROPPED_FROM),
+    7: (
+        "CREATE TABLE lesion_groups ("
+        '"case" INTEGER NOT NULL PRIMARY KEY REFERENCES cases (id), '
+        '"group" INTEGER NOT NULL, '
+        "source TEXT NOT NULL)",
+    ),
 }
 
 tables = sa.MetaData()
@@ -135,6 +141,15 @@ slices = sa.Table(
     sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("file", sa.ForeignKey("files.id"), nullable=False, index=True),
     sa.Column("frame", sa.Integer),
+)
+
+#: A case that is not in this table is a group of its own.
+lesion_groups = sa.Table(
+    "lesion_groups",
+    tables,
+    sa.Column("case", sa.ForeignKey("cases.id"), primary_key=True),
+    sa.Column("group", sa.Integer, nullable=False),
+    sa.Column("source", sa.Text, nullable=False, doc="detected | by hand"),
 )
 
 feature_sets = sa.Table(

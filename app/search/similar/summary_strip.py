@@ -23,14 +23,15 @@ from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.estimate import (
     FEWER,
     NO_FINDINGS,
+    NO_MATCH,
     NOT_CALIBRATED,
     NOT_SCORED,
     OWN_PATIENT,
-    PART_ASKED,
     REFINED,
+    REGION_QUERY,
     SCORE_AGAIN,
     TRAINED,
-    WHOLE_ASKED,
+    WHOLE_IMAGE_QUERY,
     Vote,
 )
 from semblance.core.workflows.searches.search_result import SearchResult
@@ -55,8 +56,8 @@ _SHORT = {
     FEWER: tr("without some features"),
     OWN_PATIENT: tr("own patient shown"),
     NO_FINDINGS: tr("other findings"),
-    PART_ASKED: tr("the query is a region"),
-    WHOLE_ASKED: tr("the query is a whole image"),
+    REGION_QUERY: tr("the query is a region"),
+    WHOLE_IMAGE_QUERY: tr("the query is a whole image"),
 }
 _ESTIMATE_TIP = tr(
     "The share of held-out cases with such counts that had this finding, with the 95 % "
@@ -143,9 +144,7 @@ class SummaryStrip(QFrame):
         elif ranking.no_good_match:
             self._note.setText(tr("No close match, no estimate"))
             self._note.set_short_text(tr("No close match in this library"))
-            self._note.set_tip(
-                tr("The nearest case is farther from the query than is usual in this library.")
-            )
+            self._note.set_tip(tr_name(NO_MATCH))
         else:
             why = _SHORT.get(vote.why_not, tr("no calibrated estimate"))
             self._note.setText(tr("Counts only: {why}", why=why))

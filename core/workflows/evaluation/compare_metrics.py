@@ -12,6 +12,8 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.near_duplicates import COMPARED
+from semblance.core.retrieval.neighbourhoods import usual_nearest
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query, check_one_query
@@ -19,8 +21,6 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import Vote, estimate_from_neighbours, trained_on
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.near_duplicates import COMPARED
-from semblance.core.workflows.searches.neighbourhoods import usual_nearest
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
@@ -220,7 +220,11 @@ class _MetricSearch:
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
         return EmbeddedQuery(
-            self.embedding[place], tie, place, self.loaded.cases.patient_of(row), self.loaded.query_key(row)
+            self.embedding[place],
+            tie,
+            place,
+            self.loaded.query_patient(row),
+            self.loaded.cases.lesion_of(row),
         )
 
     def representatives(self, places: Rows) -> Rows:
@@ -236,7 +240,7 @@ class _MetricSearch:
         """(k,) catalogue rows of the nearest, as the ranking has them, and under which of them others are
         grouped."""
         loaded, count = self.loaded, k + k // 5
-        patients, keys = loaded.patients if hide else None, loaded.keys if group_duplicates else None
+        patients, keys = loaded.patient_codes if hide else None, loaded.keys if group_duplicates else None
         while True:
             places = rank(self.index, embedded, count, patients=patients, keys=keys).rows
             representatives = self.representatives(places) if group_duplicates else places
@@ -276,7 +280,7 @@ class _MetricRanking:
     @classmethod
     def of(cls, loaded: LoadedMetric, query: Query, hide: bool, group_duplicates: bool) -> _MetricRanking:
         embedded = embed_query(loaded, query)
-        patients, keys = loaded.patients if hide else None, loaded.keys if group_duplicates else None
+        patients, keys = loaded.patient_codes if hide else None, loaded.keys if group_duplicates else None
         first, order = whole_order(loaded.index, embedded, COMPARED, patients=patients, keys=keys)
         field = _MetricSearch.of_metric(loaded)
         representatives = field.representatives(order) if group_duplicates else order

@@ -16,6 +16,7 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricS
 from semblance.core.evaluation.intervals import wilson
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
+from semblance.core.library.data_reviews import CHANGED_FINDINGS
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -33,7 +34,7 @@ _TRUST = (HELD_OUT, UNKNOWN, TRAINING, STALE)
 class ScoredMetric:
     """A metric and what it scored; ``scores`` is ``None`` where it was never measured.
 
-    ``stale``: the library has cases it was not measured on, or it was never measured.
+    ``stale``: the library has cases it was not measured on, or was given other findings, or it was never measured.
     """
 
     name: str
@@ -194,7 +195,7 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         "learner",
         "features",
         *at,
-        "auc",
+        "mean_auc",
         "calibration_error",
         "n_train",
         "n_held_out",
@@ -207,7 +208,7 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         scores = metric.scores
         measured: tuple[float | None, ...] = (None,) * 5
         if scores is not None:
-            measured = (scores.auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
+            measured = (scores.mean_auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
         measured_on = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
         rows.append(
@@ -239,7 +240,7 @@ def count_held_out(columns: CaseColumns, training: Sequence[int] | np.ndarray[An
 
 
 def is_stale(metric: MetricFacts, snapshot: LibrarySnapshot) -> bool:
-    """Whether the library has cases that ``metric`` was not measured on."""
+    """Whether the library has cases or findings that ``metric`` was not measured on."""
     scores = _scores(metric)
     return scores is None or _outdated(metric, scores, snapshot)
 
@@ -277,7 +278,10 @@ def _at_10(metric: ScoredMetric) -> float:
 
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
-    """Whether the library now holds more to measure on; said only where the columns alone can tell."""
+    """Whether findings were given since, the scores are of version 0.1, which measured among the held-out cases alone,
+    or the library now holds more to measure on; the last is said only where the columns alone can tell."""
+    if scores.gallery is None or (metric.scores or {}).get(CHANGED_FINDINGS):
+        return True
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)
     if having != len(snapshot.columns) or metric.card.get("findings_map"):
         return False

@@ -41,8 +41,8 @@ def card_document(
         BadInput: scores of another form.
     """
     measured = None if not scores else MetricScores.from_json(scores)
-    kept = (scores or {}).get("calibration")
-    calibration = Calibration.from_json(kept) if kept else None
+    stored = (scores or {}).get("calibration")
+    calibration = Calibration.from_json(stored) if stored else None
     sections = [
         _section(tr_lazy("Metric"), _about(name, card, learner_title, paper)),
         _section(tr_lazy("Data"), _data(card)),
@@ -118,11 +118,14 @@ def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
             _spread(scores.knn_accuracy.at(scores.voters)),
         ),
         (
-            tr_lazy("AUC, mean of findings"),
-            "" if scores.auc is None else tr_lazy("{auc:.2f}", auc=scores.auc),
+            tr_lazy("Mean AUC over findings"),
+            "" if scores.mean_auc is None else tr_lazy("{auc:.2f}", auc=scores.mean_auc),
         ),
         *(
-            (tr_lazy("AUC, {finding}", finding=finding), score_text({"value": curve.auc, "ci95": curve.ci95}))
+            (
+                tr_lazy("AUC, {finding} against the rest", finding=finding),
+                score_text({"value": curve.auc, "ci95": curve.ci95}),
+            )
             for finding, curve in scores.roc.items()
         ),
     ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from semblance.core.retrieval.ranking import EmbeddedQuery
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
+    from semblance.core.workflows.metrics.leakage import Ids
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Why there is no estimate, in the user's words.
@@ -34,9 +35,10 @@ FEWER = tr_lazy("The metric was scored with all groups of features; this ranking
 OWN_PATIENT = tr_lazy(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
-PART_ASKED = tr_lazy("The metric was scored by asking with whole images; this query is a part of one.")
-WHOLE_ASKED = tr_lazy("The metric was scored by asking with regions of images; this query is a whole one.")
+REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this query is a region.")
+WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
+NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,12 @@ class Vote:
     def calibrated(self) -> bool:
         """Whether there is an estimate, not counts alone."""
         return self.probability is not None
+
+    def without_estimate(self, why_not: str) -> Vote:
+        """The counts alone, and why there is no estimate."""
+        return Vote(
+            self.voters, self.counts, next(iter(self.counts), None), trained=self.trained, why_not=why_not
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The part ``vote`` of ``semblance search --json``."""
@@ -137,7 +145,7 @@ def _votes_as_calibrated(
     loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: list[int]
 ) -> bool:
     """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not search.hide_same_patient and query.same_patient_cases(loaded.patients)[voters].any():
+    if not search.hide_same_patient and query.same_patient_cases(loaded.patient_codes)[voters].any():
         return False
     if search.group_duplicates:
         return True
@@ -148,9 +156,9 @@ def _votes_as_calibrated(
 def other_kind_of_query(loaded: LoadedMetric, query: Query) -> str:
     """Why ``query`` is of another kind than the cases that estimates are calibrated on; or nothing."""
     if query.region is not None and not loaded.with_regions:
-        return PART_ASKED
+        return REGION_QUERY
     if query.image is not None and query.region is None and loaded.with_regions:
-        return WHOLE_ASKED
+        return WHOLE_IMAGE_QUERY
     return ""
 
 
@@ -171,16 +179,19 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
     return dict(Counter(named))
 
 
+def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
+    """(p,) ids of the query itself and of its copies and its patient's cases, as far as it names them."""
+    places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
+    if embedded.row is not None:
+        places.append(np.array([embedded.row]))
+    rows = [loaded.rows[one] for one in places]
+    if embedded.row is None and embedded.patient is not None:
+        # The case itself has no features yet; others of its patient may have been trained on.
+        rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
+    return np.concatenate([np.empty(0, dtype=np.int64), *rows])
+
+
 def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
     """Whether the metric learnt from the finding or judgements of the query, a copy of it or a case of its patient."""
     trained = loaded.trained_cases
-    if not len(trained):
-        return False
-    places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
-    rows = [loaded.rows[one] for one in places]
-    if embedded.row is not None:
-        rows.append(loaded.rows[[embedded.row]])
-    elif embedded.patient:
-        # The case itself has no features yet; others of its patient may have been trained on.
-        rows.append(np.array(sorted(loaded.cases.rows_of_patients([str(embedded.patient)])), dtype=np.int64))
-    return bool(np.isin(np.concatenate(rows), trained).any()) if rows else False
+    return bool(len(trained)) and bool(np.isin(own_cases(loaded, embedded), trained).any())

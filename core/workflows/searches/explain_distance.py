@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,14 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import case_features, query_features
-from semblance.core.workflows.searches.refinement_session import open_refinement
-from semblance.core.workflows.searches.search_result import SearchResult
+from semblance.core.workflows.searches.refinement_session import open_search_refinement
+from semblance.core.workflows.searches.search_metric import open_search_metric
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
-#: The part of a distance that examples and concepts made by moving what is asked.
-MOVED = tr_lazy("examples and concepts")
+#: The part of a distance that concepts made by moving what is asked.
+MOVED = tr_lazy("concepts")
 #: Rows tried for each case that tells what is usual, where subsets of groups are.
 SAMPLE_ROWS = 128
 #: Refined metrics kept ready for one loaded metric.
@@ -37,7 +37,7 @@ _MAX_CONTEXTS = 3
 #: What a loaded keeps of explanations.
 _CONTEXTS, _SAMPLE = "grounds", "sample"
 #: Columns of a group that are told one by one.
-_FEW_COLUMNS, _TOLD = 40, 2
+_FEW_COLUMNS, _MAX_NAMED = 40, 2
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,18 @@ def explain_distance(
     return Explanation(case, distance + moved, tuple(groups), kind, tuple(shares), text)
 
 
+def nearest_mark(case: RankedCase, name: Callable[[str], str]) -> str:
+    """Which marked case moved ``case``, in a sentence; empty without marks. ``name``: what a case id is called,
+    empty for a case that must not be named."""
+    marked = case.near_liked if case.nearer_to_liked else case.near_disliked
+    called = name(marked) if marked is not None else ""
+    if not called:
+        return ""
+    if case.nearer_to_liked:
+        return tr_lazy("Of the marked cases, nearest to {case}, which is marked more like this.", case=called)
+    return tr_lazy("Of the marked cases, nearest to {case}, which is marked less like this.", case=called)
+
+
 def short_explanations(
     library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
 ) -> list[ShortExplanation]:
@@ -156,7 +168,7 @@ def result_with_reasons(
         BadArguments, BadInput: as :func:`why`.
     """
     document = result.to_json()
-    search = Search(result.metric, result.query, without=without)
+    search = Search(result.metric, result.query, without=without, without_patient=result.without_patient)
     found = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     for line, reason in zip(document["results"], found, strict=True):
         line["reason"] = reason.sentence
@@ -172,7 +184,9 @@ def preload_feature_groups(library: Path, search: Search, *, reporter: Reporter 
         BadInput: not a library, or no case has the metric's features.
         Cancelled: asked for by the reporter.
     """
-    open_metric(library, search.metric, reporter).transformed.prepare(reporter)
+    open_search_metric(library, dataclasses.replace(search, without=()), reporter).transformed.prepare(
+        reporter
+    )
 
 
 class ExplanationContext:
@@ -190,7 +204,7 @@ class ExplanationContext:
     @classmethod
     def of(cls, library: Path, search: Search, reporter: Reporter) -> ExplanationContext:
         """The context of ``search``, kept while the loaded is and the clicks stay the same."""
-        loaded = open_metric(library, search.metric, reporter, without=search.without)
+        loaded = open_search_metric(library, search, reporter)
         metric = _refined(library, loaded, search, reporter)
         contexts: OrderedDict[tuple[str, str], ExplanationContext] = loaded.cache.setdefault(
             _CONTEXTS, OrderedDict()
@@ -222,7 +236,9 @@ class ExplanationContext:
 
     def case_row(self, case: str) -> Matrix:
         """(d',) a case in the columns of the groups."""
-        row: Matrix = self.grouping.head_rows(case_features(self.loaded, case)[np.newaxis])[0]
+        row: Matrix = self.grouping.head_rows(
+            case_features(self.loaded, case, self.loaded.feature_set)[np.newaxis]
+        )[0]
         return row
 
     def usual(self) -> Matrix:
@@ -239,7 +255,7 @@ class ExplanationContext:
         varies = self._deviations[columns] > 0.0
         apart = np.zeros(len(columns))
         apart[varies] = np.abs(x - q)[columns][varies] / self._deviations[columns][varies]
-        order = np.argsort(-apart, kind="stable")[:_TOLD]
+        order = np.argsort(-apart, kind="stable")[:_MAX_NAMED]
         texts = [
             tr_lazy("{name} {apart:.1f}", name=as_lazy(self.feature_names[columns[k]]), apart=apart[k])
             for k in order.tolist()
@@ -274,7 +290,7 @@ def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Repo
     if not entries and not search.is_shifted:
         return loaded.metric
     try:
-        session = open_refinement(library, search.metric, reporter, without=search.without)
+        session = open_search_refinement(library, search, reporter)
     except BadInput:
         # It cannot follow clicks, and was asked without them.
         return loaded.metric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,13 @@ import numpy.typing as npt
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.feedback_index import FeedbackIndex
+from semblance.core.retrieval.grouping import group_near_duplicates
 from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.neighbourhoods import usual_nearest
 from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
+from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.neighbourhoods import FEWEST, far_quantile, usual_nearest
 
 #: Cases with another finding that stand beside the ranking, and near-duplicates of one case that are listed by id.
 OTHERS, MAX_LISTED = 6, 100
@@ -27,8 +30,8 @@ class QueryComparison:
     """A search's query beside the cases of the library: by which index, and which cases may answer.
 
     ``ordered``: the order that marks give, where there are any; ``index`` is then what they started from.
-    ``nearest`` (s,): squared distances from some cases to their nearest by the same index. ``allowed`` (n,):
-    cases that may answer, ``None`` for all. ``changed``: why the ranking is not by the metric as it was
+    ``nearest`` (s, c): squared distances from some cases to some that are near by the same index. ``vector_of``:
+    what ``query.embedded`` is, of another query. ``changed``: why the ranking is not by the metric as it was
     scored, empty where it is.
     """
 
@@ -37,22 +40,19 @@ class QueryComparison:
     query: EmbeddedQuery
     index: AnyIndex
     nearest: Matrix
-    allowed: npt.NDArray[np.bool_] | None = None
+    vector_of: Callable[[Query], Matrix]
     changed: str = ""
     ordered: FeedbackIndex | None = None
 
     def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
         """The ``k`` nearest, of the cases ``among`` (n,) only; near-duplicates of equal content already grouped."""
-        allowed = self.allowed
-        if among is not None:
-            allowed = among if allowed is None else among & allowed
         return rank(
             self.index if self.ordered is None else self.ordered,
             self.query,
             k,
-            patients=self.loaded.patients if self.search.hide_same_patient else None,
+            patients=self.loaded.patient_codes if self.search.hide_same_patient else None,
             keys=self.loaded.keys if self.search.group_duplicates else None,
-            allowed=allowed,
+            allowed=among,
         )
 
     def representatives(self, places: Rows) -> Rows:
@@ -70,16 +70,22 @@ class QueryComparison:
     @property
     def query_coordinates(self) -> Matrix:
         """(m,) the query beside :meth:`coordinates`."""
-        query = np.asarray(self.query.embedded, dtype=np.float64)
-        if not isinstance(self.index, ClickIndex):
-            return query
-        embedded: Matrix = self.index.form.embed(query[np.newaxis])[0]
-        return embedded
+        return self._embedded(self.query.embedded)
 
-    @property
-    def far_distance(self) -> float | None:
-        """Beyond it the nearest case is no close match; ``None`` where too few cases tell."""
-        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.no_match_rate)
+    def coordinates_of(self, query: Query) -> Matrix:
+        """(m,) another query beside :meth:`coordinates`.
+
+        Raises:
+            BadInput: no such case, no features for it, or an image that cannot be read.
+        """
+        return self._embedded(self.vector_of(query))
+
+    def _embedded(self, vector: Matrix) -> Matrix:
+        vector = np.asarray(vector, dtype=np.float64)
+        if not isinstance(self.index, ClickIndex):
+            return vector
+        embedded: Matrix = self.index.form.embed(vector[np.newaxis])[0]
+        return embedded
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +118,8 @@ class GroupedRanking:
 
 def group_ranking(compared: QueryComparison, count: int) -> GroupedRanking:
     """The nearest, so that ``count`` stay where there are as many; more to choose from for a diverse search."""
-    k = count * AMONG if compared.search.diverse > 0.0 else count
-    while True:
-        ranking = compared.rank(k)
-        representatives = compared.representatives(ranking.rows)
-        remaining = np.flatnonzero(representatives == np.arange(len(representatives)))
-        if len(remaining) >= min(count, len(ranking.rows)) or len(ranking.rows) < k:
-            return GroupedRanking(ranking, representatives, remaining)
-        k += len(ranking.rows) - len(remaining)
+    first = count * AMONG if compared.search.diverse > 0.0 else count
+    return GroupedRanking(*group_near_duplicates(compared.rank, compared.representatives, count, first))
 
 
 def shown_order(compared: QueryComparison, found: GroupedRanking, k: int) -> Rows:
@@ -153,20 +153,20 @@ def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int,
     """The near-duplicates that each ranked place stands for."""
     loaded, query, ranking = compared.loaded, compared.query, found.ranking
     out: dict[int, GroupedCases] = {}
-    lines = zip(ranking.rows.tolist(), ranking.distances.tolist(), strict=True)
-    for at, (place, distance) in enumerate(lines):
+    for at, place in enumerate(ranking.rows.tolist()):
         copies: list[int] = []
         if ranking.duplicate_counts[at]:
             equal = loaded.keys == loaded.keys[place]
             if compared.search.hide_same_patient:
-                equal &= ~query.same_patient_cases(loaded.patients)
+                equal &= ~query.same_patient_cases(loaded.patient_codes)
             copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
         representative = int(ranking.rows[found.representatives[at]])
         n, rows, distances = out.get(representative, (0, (), ()))
         if representative != place:
             n, copies = n + 1, [place, *copies]
-        # What has the same content is as far away.
+        copies = copies[:MAX_LISTED]
+        measured = compared.index.distances(query.embedded, np.array(copies, dtype=np.int64)).tolist()
         ids = (rows + tuple(loaded.rows[copies].tolist()))[:MAX_LISTED]
-        away = (distances + (distance,) * len(copies))[:MAX_LISTED]
+        away = (distances + tuple(measured))[:MAX_LISTED]
         out[representative] = (n + int(ranking.duplicate_counts[at]), ids, away)
     return out

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.retrieval.feedback import Feedback
 from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.influence import ranks_of
-from semblance.core.searches.marks import Marks
+from semblance.core.searches.marks import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -27,7 +27,7 @@ class MarkedComparison:
 
     compared: QueryComparison
     feedback_index: FeedbackIndex
-    marks: Marks
+    marks: QueryMarks
     feedback: Feedback
 
     def with_nearest(self, ranked: Sequence[RankedCase]) -> tuple[RankedCase, ...]:
@@ -45,25 +45,63 @@ class MarkedComparison:
         )
 
 
-def order_by_marks(compared: QueryComparison, marks: Marks, strength: float = 1.0) -> MarkedComparison | None:
+def order_by_marks(
+    compared: QueryComparison, marks: QueryMarks, strength: float = 1.0
+) -> MarkedComparison | None:
     """The comparison in the order that ``marks`` give; ``None`` where none of the marked cases has features.
 
     ``strength`` below 1 takes the mean of a case's ranks with and without the marks, so weighted.
     """
     loaded = compared.loaded
-    there = Marks(_with_features(loaded, marks.liked), _with_features(loaded, marks.disliked))
+    there = replace(
+        marks, liked=_with_features(loaded, marks.liked), disliked=_with_features(loaded, marks.disliked)
+    )
     if not there:
         return None
     query_point, distances = compared.query_coordinates, distances_of(compared)
     liked, disliked = _places(loaded, there.liked), _places(loaded, there.disliked)
     feedback = Feedback(
-        compared.coordinates, (len(distances), len(query_point)), query_point, liked, disliked
+        compared.coordinates,
+        (len(distances), len(query_point)),
+        query_point,
+        liked,
+        disliked,
+        [compared.coordinates_of(image) for image in there.liked_images],
+        [compared.coordinates_of(image) for image in there.disliked_images],
     )
     scores = feedback.scores(distances)
     if strength < 1.0:
         scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))
     index = FeedbackIndex(distances, scores)
     return MarkedComparison(replace(compared, ordered=index), index, there, feedback)
+
+
+def examples_as_marks(compared: QueryComparison) -> tuple[QueryMarks, list[str]]:
+    """The examples of a search as marks, and sentences on those that are left out because they cannot be read."""
+    search, loaded = compared.search, compared.loaded
+    left_out: list[str] = []
+    sides: list[tuple[list[str], list[Query]]] = [([], []), ([], [])]
+    for (cases, images), examples in zip(sides, (search.like, search.unlike), strict=True):
+        for example in dict.fromkeys(examples):
+            try:
+                compared.vector_of(example)
+            except SemblanceError as error:
+                left_out.append(tr_lazy("An example is left out: {message}", message=error.message))
+                continue
+            case = example.case
+            if case is not None and example.region is None and _with_features(loaded, [case]):
+                cases.append(case)
+            else:
+                images.append(example)
+    (liked, liked_images), (disliked, disliked_images) = sides
+    query = search.query.case
+    found = QueryMarks(
+        tuple(case for case in liked if case != query and case not in disliked),
+        tuple(case for case in disliked if case != query),
+        tuple(liked_images),
+        tuple(disliked_images),
+    )
+    return found, left_out
 
 
 def distances_of(compared: QueryComparison) -> Matrix:
@@ -74,7 +112,7 @@ def distances_of(compared: QueryComparison) -> Matrix:
     return compared.index.distances(compared.query.embedded, np.arange(len(loaded.rows)))
 
 
-def check_marks(loaded: LoadedMetric, query: Query, marks: Marks) -> None:
+def check_marks(loaded: LoadedMetric, query: Query, marks: QueryMarks) -> None:
     """Raises BadInput naming the marked cases that the library does not have or that have no features, and
     BadArguments for a mark on the query itself or a case marked both ways."""
     cases = [*marks.liked, *marks.disliked]

@@ -3,7 +3,7 @@
 In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and whose it is
 (:mod:`.query_features`, :mod:`.query_identity`), the order that marks give (:mod:`.order_by_marks`), the
 ranking without its patient and with near-duplicates grouped (:mod:`.grouped_ranking`), the estimate
-(:mod:`.estimate`), the result (:mod:`.search_result`).
+(:mod:`.estimate`), the match (:mod:`.match_check`), the result (:mod:`.search_result`).
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.contradictions import Contradiction, contradictions
 from semblance.core.searches.ledger import LedgerEntry
-from semblance.core.searches.marks import NO_MARKS, Marks, is_mark, marks_of
+from semblance.core.searches.marks import NO_MARKS, QueryMarks, is_mark, marks_of
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
     FEWER,
+    NO_MATCH,
     REFINED,
-    WHOLE_ASKED,
+    WHOLE_IMAGE_QUERY,
     estimate_from_neighbours,
     other_kind_of_query,
 )
@@ -46,11 +47,17 @@ from semblance.core.workflows.searches.grouped_ranking import (
     shown_order,
 )
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.match_check import check_match
 from semblance.core.workflows.searches.measured_query import MeasuredQuery
-from semblance.core.workflows.searches.open_metrics import open_metric
-from semblance.core.workflows.searches.order_by_marks import MarkedComparison, check_marks, order_by_marks
+from semblance.core.workflows.searches.order_by_marks import (
+    MarkedComparison,
+    check_marks,
+    examples_as_marks,
+    order_by_marks,
+)
 from semblance.core.workflows.searches.query_features import embed_query
-from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
+from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
+from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
@@ -61,7 +68,7 @@ class RankedSearch:
 
     ``shifts``: by how many ranks each ranked case stands before where it stood under the metric as it was,
     in the order of ``result.ranked``; empty where nothing refines the metric. ``trust``: how far the clicks
-    are followed, 0 to 1, strength apart. ``refused``: why this metric cannot follow clicks, examples and
+    are followed, 0 to 1, strength apart. ``refused``: why this metric cannot follow clicks and
     concepts, and was asked without them. ``left_out``: sentences on examples and concepts that are gone.
     """
 
@@ -76,7 +83,7 @@ class RankedSearch:
 
 
 def rank_cases(
-    library: Path, search: Search, *, k: int = 20, marks: Marks = NO_MARKS, reporter: Reporter = SILENT
+    library: Path, search: Search, *, k: int = 20, marks: QueryMarks = NO_MARKS, reporter: Reporter = SILENT
 ) -> RankedSearch:
     """The ``k`` cases nearest to what ``search`` asks.
 
@@ -84,8 +91,8 @@ def rank_cases(
     (counted with the one that stays). The library's rows under the metric are kept between calls of one
     process.
 
-    ``marks``, and those of the search's ledger for its query, re-order the ranking from the first one on
-    (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
+    The examples of the search, ``marks``, and those of its ledger for its query re-order the ranking from the first
+    one on (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
     order without them: ``replace(search, strength=0.0)`` is the view before. Judgements on other queries and
     comparisons refine the metric instead.
 
@@ -95,26 +102,28 @@ def rank_cases(
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     check_one_query(search.query)
-    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    loaded = open_search_metric(library, search, reporter)
     check_marks(loaded, search.query, marks)
     entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     in_force = [entry for entry in entries if entry.undone is None]
     followed = in_force if search.strength > 0.0 else []
     teaching = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
-    all_marks = marks_of((entry.judgement for entry in followed), search.query, marks)
-    asking = compare_query(library, search, teaching, reporter)
+    comparison = compare_query(library, search, teaching, reporter)
+    examples, left_out = examples_as_marks(comparison.compared) if search.strength > 0.0 else (NO_MARKS, [])
+    judged = marks_of((entry.judgement for entry in followed), search.query)
+    all_marks = examples.followed_by(marks).followed_by(judged)
     begin = time.perf_counter()
-    marked = order_by_marks(asking.compared, all_marks, search.strength)
-    result = _result(asking, marked, k, begin)
+    marked = order_by_marks(comparison.compared, all_marks, search.strength)
+    result = _result(comparison, marked, k, begin)
     return RankedSearch(
         search,
         result,
-        _shifts(asking, search, result) if marked is not None or asking.refined else (),
+        _shifts(comparison, search, result) if marked is not None or comparison.refined else (),
         entries,
         tuple(contradictions(in_force, loaded.patient_of_case)),
         trust(len(in_force)),
-        asking.refused,
-        asking.left_out,
+        comparison.refused,
+        (*comparison.left_out, *left_out),
     )
 
 
@@ -124,7 +133,7 @@ def nearest_cases(
     query: Query,
     *,
     k: int = 20,
-    marks: Marks = NO_MARKS,
+    marks: QueryMarks = NO_MARKS,
     reporter: Reporter = SILENT,
     **options: Any,
 ) -> SearchResult:
@@ -156,16 +165,16 @@ class UnmarkedComparison:
 def compare_query(
     library: Path, search: Search, teaching: Sequence[LedgerEntry], reporter: Reporter = SILENT
 ) -> UnmarkedComparison:
-    """The query of ``search`` beside all cases, with its examples and concepts and what ``teaching`` refines.
+    """The query of ``search`` beside all cases, with its concepts and what ``teaching`` refines.
 
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
     """
-    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    loaded = open_search_metric(library, search, reporter)
     if not teaching and not search.is_shifted:
         return _ask_metric(loaded, search)
     try:
-        session = open_refinement(library, search.metric, reporter, without=search.without)
+        session = open_search_refinement(library, search, reporter)
     except BadInput as refused:
         return replace(_ask_metric(loaded, search), refused=refused)
     return _ask_refined(session, search, teaching)
@@ -178,14 +187,24 @@ def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
     nearest = loaded.neighbourhoods.distances
     changed = FEWER if search.without else ""
     return UnmarkedComparison(
-        QueryComparison(loaded, search, query, loaded.index, nearest, changed=changed), query, seconds
+        QueryComparison(
+            loaded,
+            search,
+            query,
+            loaded.index,
+            nearest,
+            lambda one: embed_query(loaded, one).embedded,
+            changed,
+        ),
+        query,
+        seconds,
     )
 
 
 def _ask_refined(
     session: RefinementSession, search: Search, teaching: Sequence[LedgerEntry]
 ) -> UnmarkedComparison:
-    """With examples and concepts, under the metric that other searches' judgements and comparisons refine."""
+    """With concepts, under the metric that other searches' judgements and comparisons refine."""
     loaded = session.loaded
     shifted = shift_query(session, search)
     index = session.index_for(shifted.vector)
@@ -193,24 +212,24 @@ def _ask_refined(
     plain_query = embed_query(loaded, search.query)
     query = replace(plain_query, embedded=shifted.vector, tie_break=None)
     nearest = session.nearest_under(index.form)
-    compared = QueryComparison(loaded, search, query, index, nearest, shifted.allowed, REFINED)
+    compared = QueryComparison(loaded, search, query, index, nearest, session.query_vector, REFINED)
     return UnmarkedComparison(compared, plain_query, 0.0, refined=True, left_out=shifted.left_out)
 
 
-def _shifts(asking: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
+def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
     if search.diverse:
         # Ranks made various cannot be compared with those by distance alone.
         return ()
-    loaded = asking.compared.loaded
+    loaded = comparison.compared.loaded
     places = [loaded.place_of(line.row) for line in result.ranked]
-    return MeasuredQuery.of(loaded, asking.plain_query).shifts([at for at in places if at is not None])
+    return MeasuredQuery.of(loaded, comparison.plain_query).shifts([at for at in places if at is not None])
 
 
 def _result(
-    asking: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
+    comparison: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
 ) -> SearchResult:
     """Rank, hide and group, estimate, and put the result together."""
-    plain = asking.compared
+    plain = comparison.compared
     compared = plain if marked is None else marked.compared
     loaded, search = compared.loaded, compared.search
     found = group_ranking(compared, max(k, VOTERS))
@@ -227,10 +246,10 @@ def _result(
         ranked = marked.with_nearest(ranked)
     rank_of = {case.row: case.rank for case in ranked}
     beside = _lines(loaded, details, others, other_distances, {})
-    far = compared.far_distance
-    if search.unlike or any(amount for _, amount in search.concepts):
-        # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
-        far = None
+    match = check_match(plain, comparison.plain_query, voting.ranking)
+    is_far = match is not None and match.is_far
+    if is_far and vote.calibrated:
+        vote = vote.without_estimate(NO_MATCH)
     return SearchResult(
         search.query,
         search.metric,
@@ -239,14 +258,15 @@ def _result(
         found.ranking.hidden_same_patient,
         found.near_duplicates,
         vote.counts,
-        bool(far is not None and (voting.ranking.distances[:1] > far).any()),
-        far,
-        {"features": asking.seconds, "search": time.perf_counter() - begin},
+        is_far,
+        match,
+        {"features": comparison.seconds, "search": time.perf_counter() - begin},
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
         _warnings(loaded, search.query),
         len(loaded.cases),
         NO_MARKS if marked is None else marked.marks,
+        loaded.without_patient,
     )
 
 
@@ -279,7 +299,7 @@ def _lines(
 
 def _warnings(loaded: LoadedMetric, query: Query) -> tuple[str, ...]:
     """What about ``query`` makes its ranking doubtful."""
-    if other_kind_of_query(loaded, query) != WHOLE_ASKED:
+    if other_kind_of_query(loaded, query) != WHOLE_IMAGE_QUERY:
         return ()
     return (
         tr_lazy(

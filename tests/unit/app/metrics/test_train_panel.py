@@ -254,10 +254,10 @@ def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, re
     panel.train()
     assert panel.stop_button.isVisible()
     stopped = []
-    for task in jobs.held:
+    for task in jobs.pending:
         task.stop = lambda task=task: stopped.append(task)
     press(qtbot, panel.stop_button)
-    assert stopped == jobs.held
+    assert stopped == jobs.pending
     press(qtbot, panel.cancel_button)
     assert not panel.stop_button.isVisible()
     assert not panel.cancel_button.isVisible()

@@ -163,7 +163,7 @@ def test_another_query_updates_the_rankings(panel, jobs):
 def test_a_hidden_page_is_updated_when_shown(panel, jobs):
     panel.hide()
     panel.state.set_query(Query(case=panel.state.columns.ids[7]))
-    assert jobs.held == []
+    assert jobs.pending == []
     panel.show()
     jobs.run_pending()
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
@@ -227,7 +227,7 @@ def test_the_refined_search_can_be_compared(panel, jobs):
         for column in range(panel.disagreements.model.columnCount())
     ]
     state.set_ranked_search(replace(state.ranked_search, entries=()))
-    state.change_search(like=(Query(case=ranked[3]),))
+    state.change_search(concepts=(("round", 0.5),))
     jobs.run_pending()
     panel._refresh()
     assert "There is nothing to show for other queries" in panel.disagreements._empty.accessibleName()

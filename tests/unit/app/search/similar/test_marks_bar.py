@@ -6,11 +6,13 @@ from PySide6.QtCore import Qt
 from semblance.app.search.similar.marks_bar import MarksBar
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
-from semblance.core.searches.marks import Marks
+from semblance.core.searches.marks import QueryMarks
 from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
 from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
+#: A marked case without a rank.
+MINUS = "\N{EN DASH}"
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def test_undo_takes_back_one_mark_and_start_again_all(qtbot, panel, bar, context
     assert len(context.state.marks) == 1
     qtbot.mouseClick(bar.start_again, LEFT)
     jobs.run_pending()
-    assert context.state.marks == Marks()
+    assert context.state.marks == QueryMarks()
     assert order(context) == before
     assert not bar.isVisible()
 
@@ -99,7 +101,7 @@ def test_cards_say_which_marked_cases_they_are_near_to(panel, context, jobs):
             continue
         near, far = case.near_liked, case.near_disliked
         near, far = (near, far) if case.nearer_to_liked else (far, near)
-        assert note == f"near {ranks[near]}, far from {ranks.get(far, far)}"
+        assert note == f"near {ranks[near]}, far from {ranks.get(far, MINUS)}"
         names = [context.state.columns.labels[context.state.columns.index_of_id(one)] for one in (near, far)]
         assert tip == f"near {names[0]}, far from {names[1]}"
         assert tip in model.describe(place)

@@ -1,4 +1,4 @@
-"""Tables read: what is a number, what is lost, and who is told."""
+"""Tables: which columns are numbers, which values are missing, and what is reported."""
 
 from __future__ import annotations
 

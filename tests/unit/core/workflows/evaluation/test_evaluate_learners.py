@@ -138,9 +138,15 @@ def test_rows_of_a_table_that_cannot_be_used_are_reported(tmp_path):
     ],
 )
 def test_wrong_requests_are_reported_with_the_valid_choices(library, changes, says):
-    wanted = {"learners": LEARNERS, "protocol": "bdm", "library": library, "settings": ROUNDS, "repeats": 2}
+    arguments = {
+        "learners": LEARNERS,
+        "protocol": "bdm",
+        "library": library,
+        "settings": ROUNDS,
+        "repeats": 2,
+    }
     with pytest.raises(BadArguments, match=says):
-        evaluate(EvaluateRequest(**(wanted | changes)))
+        evaluate(EvaluateRequest(**(arguments | changes)))
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
 
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
-    search = search_of(strength=0.7, group_duplicates=False, like=(Query(case="t/c5"),))
+    search = search_of(strength=0.7, group_duplicates=False, like=(Query(case="t/c5"),), without_patient=True)
     judged = refine_metric.judge(
         table,
         search,
@@ -146,7 +146,7 @@ def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
 
 
 def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path):
-    outside = tmp_path / "asked" / "Zebrovich.png"
+    outside = tmp_path / "outside" / "Zebrovich.png"
     outside.parent.mkdir()
     shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
     search = Search("plain", Query(image=outside, region=Region(1, 1, 9, 9)))
@@ -253,15 +253,15 @@ def test_an_archive_of_images_can_keep_it(table, tmp_path, identified):
     out = write_search_report(
         table, search_of(), tmp_path / "r.dcm", ReportOptions(clinic="Ward 7", identified=identified)
     )
-    kept = pydicom.dcmread(out)
-    assert kept.SOPClassUID.name == "Encapsulated PDF Storage"
-    assert kept.InstitutionName == "Ward 7"
-    assert kept.PatientName == ""
+    dataset = pydicom.dcmread(out)
+    assert dataset.SOPClassUID.name == "Encapsulated PDF Storage"
+    assert dataset.InstitutionName == "Ward 7"
+    assert dataset.PatientName == ""
     with Library.open(table) as opened:
         patient = next(row.patient for row in opened.catalogue.all_cases() if row.case_id == "t/c0")
-    assert kept.PatientID == (patient if identified else "")
-    assert kept.PatientIdentityRemoved == ("NO" if identified else "YES")
-    pdf = kept.EncapsulatedDocument[: kept.EncapsulatedDocumentLength]
+    assert dataset.PatientID == (patient if identified else "")
+    assert dataset.PatientIdentityRemoved == ("NO" if identified else "YES")
+    pdf = dataset.EncapsulatedDocument[: dataset.EncapsulatedDocumentLength]
     assert "Retrieval report" in pypdf.PdfReader(io.BytesIO(pdf)).pages[0].extract_text()
 
 
