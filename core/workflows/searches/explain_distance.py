@@ -238,7 +238,9 @@ class ExplanationContext:
 
     def case_row(self, case: str) -> Matrix:
         """(d',) a case in the columns of the groups."""
-        row: Matrix = self.grouping.head_rows(case_features(self.loaded, case)[np.newaxis])[0]
+        row: Matrix = self.grouping.head_rows(
+            case_features(self.loaded, case, self.loaded.feature_set)[np.newaxis]
+        )[0]
         return row
 
     def usual(self) -> Matrix:
