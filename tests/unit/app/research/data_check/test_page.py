@@ -39,7 +39,9 @@ def answers(monkeypatch, path):
         issue(Check.OUTLIER, Severity.LOW, 2),
     )
     missed = ((Check.WRONG_SIDE, "They were mirrored."),)
-    answers = [DataCheck(str(path), 6, "encoder", issues, 0, 2, missed, (("s/5.png", "It is damaged."),), 0.1)]
+    answers = [
+        DataCheck(str(path), 6, "encoder", issues, 0, 2, missed, (("s/5.png", "It is damaged."),), 0.1)
+    ]
 
     def check(_library, **_):
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
