@@ -136,6 +136,11 @@ class DataCheckPage(FullPage):
         if self._result is None and self._job is None:
             self.check()
 
+    def focus_list(self) -> None:
+        """Focus the issues, or the button that goes back while there are none."""
+        target = self.table if self.table.isVisible() else self.back
+        target.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def _fit(self) -> None:
         width = min(theme().px(SIDEBAR_WIDTH), self.width() * 36 // 100)
         self._sidebar.setFixedWidth(max(200, width))
@@ -235,6 +240,8 @@ class DataCheckPage(FullPage):
         self._pages.setCurrentWidget(self._list)
         self.table.set_issues(shown, self._state.columns, row)
         self._update_buttons()
+        if self.back.hasFocus():
+            self.focus_list()
 
     def _summary_text(self, result: DataCheck) -> str:
         n = len(self._issues)
