@@ -106,7 +106,13 @@ class DataCheckPage(FullPage):
         facts.addWidget(self.summary)
         facts.addWidget(self.progress)
         left.addLayout(facts)
-        left.addWidget(self.table, 1)
+        self._none = EmptyState(
+            tr("No doubtful cases"), tr("Nothing is left to decide in this list."), icon="check"
+        )
+        self._tables = QStackedWidget()
+        self._tables.addWidget(self.table)
+        self._tables.addWidget(self._none)
+        left.addWidget(self._tables, 1)
         self._line = HLine(vertical=True)
         self._list = QWidget()
         body: QHBoxLayout = hbox(self._list)
@@ -238,6 +244,7 @@ class DataCheckPage(FullPage):
         shown = [issue for issue in self._issues if not kind or issue.check.value == kind]
         self.summary.setText(self._summary_text(result))
         self._pages.setCurrentWidget(self._list)
+        self._tables.setCurrentWidget(self.table if shown else self._none)
         self.table.set_issues(shown, self._state.columns, row)
         self._update_buttons()
         if self.back.hasFocus():
