@@ -103,7 +103,7 @@ def show_scores(document: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("learner")
     for name in names:
-        table.add_column(name, justify="right")
+        table.add_column(_title(name), justify="right")
     if printed:
         table.add_column("paper (printed)")
     table.add_column("fit s", justify="right")
@@ -162,7 +162,7 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
     for score, test in document["friedman"].items():
         ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
         echo(
-            f"{score}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
+            f"{_title(score)}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
             f"p {test['p_value']:.3g}; average ranks "
             + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
         )
@@ -174,6 +174,14 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
                 )
     for failure in document["failed_tables"]:
         echo(f"failed: {failure['path']}: {failure['reason']}")
+
+
+def _title(score: str) -> str:
+    """A score by its key; "auc" is a mean, and "auc:FINDING" of one finding."""
+    finding = score.removeprefix("auc:")
+    if finding != score:
+        return f"AUC, {finding} against the rest"
+    return "mean AUC over findings" if score == "auc" else score
 
 
 def _score(score: Mapping[str, Any] | None) -> str:

@@ -163,7 +163,7 @@ def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
     def name(marked: str) -> str:
         return tr_lazy("rank {rank}", rank=ranks[marked]) if marked in ranks else ""
 
-    return join_texts([one for one in (sentence, nearest_mark(case, name)) if one], " ")
+    return join_texts([one for one in (sentence, nearest_mark(case, result.marks, name)) if one], " ")
 
 
 def _order(marks: QueryMarks) -> str:

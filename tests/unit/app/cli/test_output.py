@@ -37,6 +37,7 @@ def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
             "no_good_match": False,
             "unclear": False,
             "warnings": [],
+            "without_patient": False,
         }
     )
     show_fields({"case_ids": [name]})
