@@ -123,6 +123,8 @@ def accuracy_curves(
                 current=line is None,
                 line=line,
                 stale=metric.stale,
+                ceiling=metric.scores.ceiling[:max_k],
+                chance=metric.scores.chance,
             )
         )
     return tuple(curves)
