@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 7
+VERSION = 8
 #: The oldest version that can be read as it is; where it can be written to, it is migrated.
 READABLE_FROM = 6
 
@@ -66,6 +66,22 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *(f"ALTER TABLE {table} ADD COLUMN {DROPPED_COLUMN} INTEGER" for table in _DROPPED_FROM),
     ),
     6: tuple(f"ALTER TABLE {table} DROP COLUMN {DROPPED_COLUMN}" for table in _DROPPED_FROM),
+    7: (
+        "CREATE TABLE reader_studies ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "name TEXT NOT NULL UNIQUE, "
+        "design JSON NOT NULL, "
+        "created TEXT NOT NULL)",
+        "CREATE TABLE reader_answers ("
+        "study INTEGER NOT NULL REFERENCES reader_studies (id), "
+        "reader TEXT NOT NULL, "
+        "number INTEGER NOT NULL, "
+        "finding TEXT NOT NULL, "
+        "confidence INTEGER NOT NULL, "
+        "seconds FLOAT NOT NULL, "
+        "time TEXT NOT NULL, "
+        "PRIMARY KEY (study, reader, number))",
+    ),
 }
 
 tables = sa.MetaData()
@@ -228,4 +244,25 @@ concept_marks = sa.Table(
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
     sa.UniqueConstraint("concept", "case"),
+)
+
+reader_studies = sa.Table(
+    "reader_studies",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("design", sa.JSON, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
+reader_answers = sa.Table(
+    "reader_answers",
+    tables,
+    sa.Column("study", sa.ForeignKey("reader_studies.id"), primary_key=True),
+    sa.Column("reader", sa.Text, primary_key=True, doc="a code, not a name"),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False, doc="place among all readings"),
+    sa.Column("finding", sa.Text, nullable=False),
+    sa.Column("confidence", sa.Integer, nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
 )
