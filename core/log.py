@@ -173,18 +173,18 @@ class PhaseLog:
 
     def __init__(self) -> None:
         self._what: str | None = None
-        self._begun = 0.0
+        self._started_at = 0.0
 
     def enter(self, what: str) -> None:
         """The phase ``what`` has begun, or goes on."""
         if what != self._what:
             self.end()
-            self._what, self._begun = what, time.monotonic()
+            self._what, self._started_at = what, time.monotonic()
 
     def end(self) -> None:
         """The last phase is over."""
         if self._what is not None:
-            seconds = time.monotonic() - self._begun
+            seconds = time.monotonic() - self._started_at
             level = logging.INFO if seconds > SLOW_PHASE_S else logging.DEBUG
             logger.log(level, "phase %s took %.2f s", self._what, seconds)
             self._what = None

@@ -88,7 +88,7 @@ class Parameter:
     def _refusal(self, value: object, expected: str) -> BadArguments:
         return BadArguments(
             tr_lazy("'{name}' cannot be {value}.", name=self.name, value=repr(value)),
-            tr_lazy("It must be {wanted}.", wanted=expected),
+            tr_lazy("It must be {expected}.", expected=expected),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -70,12 +70,12 @@ def private_home(
     """The user's home during the test: an empty folder, Qt's settings included."""
     home = tmp_path_factory.mktemp("home")
     redirect_user_folders(monkeypatch, home)
-    kept = None if request.config.cache is None else request.config.cache.mkdir("encoder")
-    if kept is not None:
-        link_cached_encoder(kept)
+    model_folder = None if request.config.cache is None else request.config.cache.mkdir("encoder")
+    if model_folder is not None:
+        link_cached_encoder(model_folder)
     yield home
-    if kept is not None:
-        cache_encoder(kept)
+    if model_folder is not None:
+        cache_encoder(model_folder)
 
 
 @pytest.fixture

@@ -145,17 +145,17 @@ def translated_texts(language: str) -> dict[str, str]:
     return {entry.id: entry.string for entry in read(language) if entry.id and not entry.pluralizable}
 
 
-def problems(catalogue: Catalog, wanted: Iterable[Text]) -> dict[str, list[Text]]:
+def problems(catalogue: Catalog, source_texts: Iterable[Text]) -> dict[str, list[Text]]:
     """What is wrong with a catalogue -> the texts."""
-    wanted = set(wanted)
+    source_texts = set(source_texts)
     have: dict[Text, Message] = {}
     for entry in catalogue:
         if entry.id:
             have[tuple(entry.id) if isinstance(entry.id, list | tuple) else entry.id] = entry
-    shared = [have[text] for text in have if text in wanted]
+    shared = [have[text] for text in have if text in source_texts]
     found = {
-        "missing": [text for text in wanted if text not in have],
-        "no longer used": [text for text in have if text not in wanted],
+        "missing": [text for text in source_texts if text not in have],
+        "no longer used": [text for text in have if text not in source_texts],
         "obsolete": [entry.id for entry in catalogue.obsolete.values()],
         "not translated": [entry.id for entry in shared if not all(one.strip() for one in forms(entry))],
         "fuzzy": [entry.id for entry in shared if entry.fuzzy],
@@ -178,11 +178,11 @@ def _places_agree(entry: Message) -> bool:
     return first in (one, many) and all(form == many for form in rest)
 
 
-def update(language: str, wanted: Iterable[Text]) -> Catalog:
+def update(language: str, source_texts: Iterable[Text]) -> Catalog:
     """Bring the catalogue of a language up to date and write it."""
     catalogue, template = read(language), Catalog()
     made = catalogue.creation_date
-    for text in wanted:
+    for text in source_texts:
         template.add(text)
     catalogue.update(template)
     catalogue.obsolete.clear()
@@ -202,17 +202,17 @@ def write(catalogue: Catalog, file: Path) -> None:
 
 
 def main() -> int:
-    wanted, status = texts(), 0
+    source_texts, status = texts(), 0
     for language in LANGUAGES:
         if language == ENGLISH:
             continue
-        found = problems(update(language, wanted), wanted)
-        print(f"{source_of(language).relative_to(TOP)}: {len(wanted):,} texts")
+        found = problems(update(language, source_texts), source_texts)
+        print(f"{source_of(language).relative_to(TOP)}: {len(source_texts):,} texts")
         for what, those in found.items():
             status = 1
             print(f"{what}: {len(those)}")
             for text in those:
-                print(f"  {text!r}  ({wanted.get(text, '')})")
+                print(f"  {text!r}  ({source_texts.get(text, '')})")
     runpy.run_path(str(TOP / "packaging" / "compile_translations.py"), run_name="__main__")
     return status
 

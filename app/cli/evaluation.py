@@ -96,7 +96,8 @@ def evaluate(
         typer.Option(
             "--set",
             metavar="NAME.KEY=VALUE",
-            help="A parameter of a learner, or of the protocol, such as protocol.train_on=one.",
+            help="A parameter of a learner, or of the protocol, such as protocol.train_on=one; or how the table is "
+            "written, such as delimiter=; or decimal=, or header=no.",
         ),
     ] = None,
     repeats: Repeats = None,

@@ -54,6 +54,15 @@ def import_(
             "--prepare", help="Then extract the default features and make the best metric on them current."
         ),
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="How a table is written, where this is not recognised: delimiter=; (or , or tab), decimal=, (or .), "
+            "header=no (or yes). The option can be repeated.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Import the cases of SOURCE into a library. Importing again adds only new ones."""
@@ -62,11 +71,14 @@ def import_(
 
     with ConsoleReporter() as reporter:
         if prepare:
-            done = import_and_prepare(source, library, kind=kind, identified=identified, reporter=reporter)
-        else:
-            done = PreparedImport(
-                import_source(source, library, kind=kind, identified=identified, reporter=reporter)
+            done = import_and_prepare(
+                source, library, kind=kind, settings=settings or (), identified=identified, reporter=reporter
             )
+        else:
+            imported = import_source(
+                source, library, kind=kind, settings=settings or (), identified=identified, reporter=reporter
+            )
+            done = PreparedImport(imported)
     result = done.imported
     document = result.to_json()
     if done.prepared is not None:

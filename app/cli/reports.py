@@ -47,6 +47,13 @@ def report(
     kind: Annotated[
         str, typer.Option(metavar="KIND", help="Format for many queries: pdf, html, csv, json or dcm.")
     ] = "pdf",
+    without_patient: Annotated[
+        bool,
+        typer.Option(
+            "--without-patient",
+            help="If the metric was trained on a query or its patient, train it again without them first.",
+        ),
+    ] = False,
     page: Annotated[str, typer.Option(metavar="A4|letter", help="Paper size.")] = "A4",
     clinic: Annotated[
         str, typer.Option(metavar="NAME", help="Name of the clinic, for the head of the report.")
@@ -76,13 +83,13 @@ def report(
     metric = metric or current_metric(library)
     with ConsoleReporter() as reporter:
         if cases is None:
-            search = Search(metric, Query(case, image, part))
+            search = Search(metric, Query(case, image, part), without_patient=without_patient)
             write_search_report(library, search, out, options, reporter=reporter)
             print_document({"report": str(out)}, as_json, lambda _document: echo(str(out)))
             return
         if part is not None:
             raise BadArguments("A region belongs to one query.", "Leave out --region, or --cases.")
-        search = Search(metric, Query())
+        search = Search(metric, Query(), without_patient=without_patient)
         chosen = _query_ids(library, metric, cases)
         result = write_reports(library, search, chosen, out, kind, options, reporter=reporter)
     print_document(result.to_json(), as_json, show_reports)

@@ -31,9 +31,10 @@ def search(
             min=0.0, max=1.0, help="From 0, order by distance alone, to 1, prefer cases unlike those before."
         ),
     ] = 0.0,
-    unusual: Annotated[
+    no_match_rate: Annotated[
         float,
         typer.Option(
+            "--unusual",
             min=0.0,
             max=1.0,
             help="Share of the library's own cases for which 'no close match' would be shown. 0: never.",
@@ -50,10 +51,17 @@ def search(
         str | None,
         typer.Option(metavar="ID,...", help="Cases marked as less like it. They come last."),
     ] = None,
+    without_patient: Annotated[
+        bool,
+        typer.Option(
+            "--without-patient",
+            help="If the metric was trained on the query or its patient, train it again without them first.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
-    from semblance.core.searches.marks import Marks
+    from semblance.core.searches.marks import QueryMarks
     from semblance.core.searches.query import Query, check_one_query
     from semblance.core.workflows.metrics.current_metric import current_metric
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
@@ -69,9 +77,10 @@ def search(
             query,
             k=k,
             diverse=diverse,
-            no_match_rate=unusual,
+            no_match_rate=no_match_rate,
             without=left_out,
-            marks=Marks(_ids(like), _ids(unlike)),
+            without_patient=without_patient,
+            marks=QueryMarks(_ids(like), _ids(unlike)),
             reporter=reporter,
         )
         shown = (

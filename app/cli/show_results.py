@@ -68,6 +68,8 @@ def show_cases(document: Mapping[str, Any]) -> None:
     marks = sum(map(len, document["feedback"].values()))
     if marks:
         echo(f"ordered by {marks} mark{'s' * (marks > 1)}; the counts and the estimate are without them")
+    if document["without_patient"]:
+        echo(f"ranked by {document['metric']} trained again without the query's patient")
     hidden = document["hidden"]
     echo(
         f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates; "
@@ -83,10 +85,6 @@ def show_cases(document: Mapping[str, Any]) -> None:
         )
         if vote["caution"]:
             echo(f"The estimate is {vote['caution']}.")
-        if vote["query_trained_on"]:
-            echo(
-                "The metric was trained on this query or its patient, so the result is better than for a new case."
-            )
     elif vote["why_not"]:
         echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:

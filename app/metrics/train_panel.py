@@ -92,6 +92,8 @@ class TrainPanel(Panel):
         self._forms: dict[str, ParameterForm] = {}
         #: The library and the metric's name of each running training.
         self._running: dict[Job, tuple[Path | None, str]] = {}
+        #: The learner that was ticked for the open library, until others are ticked.
+        self._default_learner = DEFAULT_LEARNER
         self._make_data_fields()
         self._make_buttons()
         self._make_layout()
@@ -99,6 +101,7 @@ class TrainPanel(Panel):
             learner_row.box.toggled.connect(self._update_learners)
         self._learner_rows[DEFAULT_LEARNER].box.setChecked(True)
         self._state.changed.connect(self._follow_state)
+        self._choose_default_learner()
         self._update_learners()
         self._update_features()
 
@@ -311,13 +314,11 @@ class TrainPanel(Panel):
         self._forms_layout.insertWidget(index, form)
 
     def _choose_default_learner(self) -> None:
-        """Tick the learner that fits the open library, unless others were ticked."""
-        if self._state.library is not None and self.chosen_learners() in (
-            [DEFAULT_LEARNER],
-            [UNSUPERVISED_LEARNER],
-        ):
+        """Tick the learner that fits the findings of the open library, unless others were ticked."""
+        if self._state.library is not None and self.chosen_learners() == [self._default_learner]:
             counts = self._state.columns.finding_counts[:-1]
-            self.set_learners([DEFAULT_LEARNER if (counts > 1).sum() > 1 else UNSUPERVISED_LEARNER])
+            self._default_learner = DEFAULT_LEARNER if (counts > 1).sum() > 1 else UNSUPERVISED_LEARNER
+            self.set_learners([self._default_learner])
 
     def _follow_features(self) -> None:
         self._offer_further_sets()
@@ -347,7 +348,8 @@ class TrainPanel(Panel):
         return next((one.extractor for one in sets if one.name == chosen), "")
 
     def _follow_state(self, change: Change) -> None:
-        if change & Change.LIBRARY:
+        if change & (Change.LIBRARY | Change.CASES):
+            # The cases of an import come with the changes after that of the library.
             self._choose_default_learner()
         if change & (Change.CASES | Change.METRIC):
             self._update_features()
@@ -390,19 +392,31 @@ class TrainPanel(Panel):
         held_out = self._split_value("held_out") / 100
         self.sources.update_counts(self._learner_classes(), settings, held_out)
         chosen_learners, running = self.chosen_learners(), bool(self._running)
-        library = self._state.library
-        ready = library is not None and library.writable and bool(library.feature_sets)
-        self.train_button.setEnabled(self._check() and bool(chosen_learners) and ready)
+        missing = self._missing_condition()
+        can_train = self._check() and bool(chosen_learners)
+        self.train_button.setEnabled(can_train and not missing)
+        self.train_button.setToolTip(plain_tip(missing or self._problem.text()))
         self.train_button.setText(
             tr("Train") if len(chosen_learners) < 2 else tr("Train {n} metrics", n=len(chosen_learners))
         )
         self.slider_button.setVisible(not running and DEFAULT_LEARNER in chosen_learners)
-        self.slider_button.setEnabled(ready)
+        self.slider_button.setEnabled(not missing)
         self.stop_button.setVisible(running)
         self.cancel_button.setVisible(running)
         training = self._state.training is not None
         if training or TrainPanel.curve.built(self) is not None:
             self.curve.setVisible(training)
+
+    def _missing_condition(self) -> str:
+        """Why nothing can be trained in the open library, whatever is chosen here, or an empty text."""
+        library = self._state.library
+        if library is None:
+            return tr("Open a library first.")
+        if not library.writable:
+            return tr("The library is open read-only.")
+        if not library.feature_sets:
+            return tr("The cases have no features yet. Choose Metric > Extract features….")
+        return ""
 
     def _check_steps(self, text: str) -> None:
         extractor = self._extractor()

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Lane
+from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
-from semblance.core.workflows.searches import explain_distance, rank_cases, saved_searches
+from semblance.core.workflows.searches import explain_distance, rank_cases, saved_searches, search_metric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 
 #: Channel of the preparation in the search process while it is idle. It continues where it was cancelled.
 PRELOAD = "preload"
 _RANKING = "ask"
+_TRAINING_WITHOUT = "training without a patient"
 #: Number of cases ranked for the window.
 MAX_RESULTS = 200
 #: Suffixes of query images. DICOM files often have none and are under "All files".
@@ -33,6 +34,7 @@ FILE_FILTER = ";;".join(
 
 def submit_query(context: Context, query: Query) -> None:
     """Make ``query`` the query and rank the library by it."""
+    context.jobs.cancel_channel(_TRAINING_WITHOUT)
     context.state.set_query(query)
     rank(context)
 
@@ -74,6 +76,37 @@ def rank(context: Context) -> None:
     job.done.connect(show)
     job.failed.connect(fail)
     state.request_ranking()
+
+
+def rank_without_patient(context: Context, *, on: bool) -> Job | None:
+    """Rank by the metric trained again without the query's patient, or by the metric itself.
+
+    It is trained by the job that is returned. Until then the ranking stays as it is.
+    """
+    state = context.state
+    search, library = state.search, state.library
+    if search is None or library is None:
+        return None
+    asked = (library.path, search.metric, search.query)
+
+    def rank_so() -> None:
+        if state.search is not None and (state.path, state.search.metric, state.search.query) == asked:
+            state.change_search(without_patient=on)
+            rank(context)
+
+    context.jobs.cancel_channel(_TRAINING_WITHOUT)
+    if not on or not library.writable:
+        # In a library that cannot be written to, the process that searches trains it for itself.
+        rank_so()
+        return None
+    job = context.jobs.run(
+        tr("Training without this patient"),
+        search_metric.train_without_patient,
+        library.path,
+        search,
+        channel=_TRAINING_WITHOUT,
+    )
+    return context.follow(job, lambda _none: rank_so())
 
 
 def cancel_ranking(context: Context) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
-    from semblance.core.searches.marks import Marks
+    from semblance.core.searches.marks import QueryMarks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
     from semblance.core.workflows.metrics.training_curve import CurvePoint
@@ -241,7 +241,7 @@ class State(QObject):
             known = {m.name: m.features for m in self.library.metrics} if self.library else {}
             same = known.get(name) == known.get(self._search.metric)
             without = self._search.without if same else ()
-            self._search = replace(self._search, metric=name, without=without)
+            self._search = replace(self._search, metric=name, without=without, without_patient=False)
 
     def set_metric(self, name: str) -> None:
         if self.library is None or (self.metric is not None and self.metric.name == name):
@@ -258,11 +258,12 @@ class State(QObject):
             self._notify(Change.METRIC)
 
     def set_query(self, query: Query | None) -> None:
-        """Set the query, or none. Examples are removed, unless only the region changes. Judgements stay."""
+        """Set the query, or none. Examples are removed, and its patient is left out of the training no longer, unless
+        only the region changes. Judgements stay."""
         before, target = self._search.query, query or _NO_QUERY
         changes: dict[str, Any] = {"query": target}
         if (before.case, before.image) != (target.case, target.image):
-            changes |= {"like": (), "unlike": ()}
+            changes |= {"like": (), "unlike": (), "without_patient": False}
         self._search = replace(self._search, **changes)
         self._notify(Change.QUERY | Change.SEARCH)
 
@@ -336,7 +337,7 @@ class State(QObject):
         return writable and self.ranking is not None
 
     @property
-    def marks(self) -> Marks:
+    def marks(self) -> QueryMarks:
         """The cases marked as more and as less like the query."""
         from semblance.core.searches.marks import NO_MARKS, marks_of
 

@@ -78,6 +78,8 @@ class ImageView(QWidget):
         self.inverted = False
         self.editable = True
         self.scrolls = False
+        #: Whether the left and right arrow keys are the page's, which shows another case.
+        self.leaves_arrows = False
         self.slice_text = ""
         self.problem = ""
         #: Letters of the patient's sides at left, top, right and bottom of the image as stored.
@@ -274,7 +276,7 @@ class ImageView(QWidget):
         self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self.pointer.move(event.position())
+        self.pointer.move(event.position(), fine=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
         self._update_pixel_under_mouse(event.position())
         if self.pointer.busy or self.tool in (tools.BRUSH, tools.RULER):
             self.update()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Widget pixels around a line of the cross in which it can be dragged.
 _GRAB_RADIUS = 5
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+#: The share of a drag that counts for window and level while Shift is held.
+FINE = 0.2
 
 
 class Pointer:
@@ -34,7 +36,10 @@ class Pointer:
         self.ruler = Ruler()
         self.keyboard_pointer = KeyboardPointer()
         self.tool = tools.SELECT
-        self._windowing: tuple[QPointF, Window] | None = None
+        #: The window that a drag began with.
+        self._windowing: Window | None = None
+        #: The position of the mouse last seen in that drag, and how far it went, px.
+        self._windowing_at, self._windowed = QPointF(), QPointF()
         self._panning: QPointF | None = None
         self._clicking: QPointF | None = None
         self._dragging_cross = False
@@ -64,8 +69,8 @@ class Pointer:
         elif button == Qt.MouseButton.LeftButton and not self._press_tool(at, event.modifiers()):
             self._dragging_cross = self._near_cross(at)
             if not self._dragging_cross:
-                window = self._view.window_level
-                self._windowing = None if window is None else (at, window)
+                self._windowing = self._view.window_level
+                self._windowing_at, self._windowed = at, QPointF()
                 self._clicking = at
 
     def _press_tool(self, at: QPointF, modifiers: Qt.KeyboardModifier) -> bool:
@@ -97,7 +102,8 @@ class Pointer:
         draw = self.tool in tools.BOXES
         return self.region.press(at, view, draw=draw, ellipse=self.tool == tools.ELLIPSE)
 
-    def move(self, at: QPointF) -> None:
+    def move(self, at: QPointF, *, fine: bool = False) -> None:
+        """The mouse moved. ``fine``: window and level follow it in small steps."""
         view, image = self._view.viewport, self._view.image
         if self._panning is not None:
             step = at - self._panning
@@ -108,9 +114,9 @@ class Pointer:
         elif self.region.dragging:
             self.region.drag(at, view)
         elif self._windowing is not None and image is not None:
-            begin, window = self._windowing
-            offset = at - begin
-            self._view.set_window(dragged(window, image, offset.x(), offset.y()))
+            self._windowed += (at - self._windowing_at) * (FINE if fine else 1.0)
+            self._windowing_at = at
+            self._view.set_window(dragged(self._windowing, image, self._windowed.x(), self._windowed.y()))
         elif self.tool == tools.RULER and self.ruler.active:
             self.ruler.move(at, view)
         elif self.tool == tools.BRUSH:

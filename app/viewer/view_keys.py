@@ -60,8 +60,11 @@ class ViewKeys:
             return True
         if modifiers & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
             return False
+        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+        if view.leaves_arrows and key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and not shift:
+            return False
         if key in ARROWS:
-            step = _PAN * (10 if modifiers & Qt.KeyboardModifier.ShiftModifier else 1)
+            step = _PAN * (10 if shift and not view.leaves_arrows else 1)
             view.pan_by(-ARROWS[key][0] * step, -ARROWS[key][1] * step)
             return True
         preset = next((p for p in view.presets if event.text() == p.key), None)

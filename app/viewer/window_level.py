@@ -77,15 +77,17 @@ def same_values(window: Window, before: DisplayImage, after: DisplayImage) -> Wi
     return Window(low, high)
 
 
-def dragged(window: Window, image: DisplayImage, right: float, down: float, *, across: float = 400) -> Window:
+def dragged(window: Window, image: DisplayImage, right: float, down: float) -> Window:
     """``window`` after a drag of so many widget pixels: to the right widens it, up makes it brighter.
 
-    A drag of ``across`` pixels goes through the whole range of the image's numbers.
+    A pixel is 1/500 of the window that the drag began with, as at a workstation. A narrow window counts as a
+    twentieth of the image's range, because otherwise it could hardly be left.
     """
     span = image.high - image.low
     narrowest = 1.0 if image.slope == 1 else span / 1000
-    level = window.level + down * span / across
-    width = min(max(window.width + right * span / across, narrowest), 2 * span)
+    step = max(window.width, span / 20) / 500
+    level = window.level + down * step
+    width = min(max(window.width + right * step, narrowest), 2 * span)
     return Window.around(min(max(level, image.low - span / 2), image.high + span / 2), width)
 
 

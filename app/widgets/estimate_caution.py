@@ -7,7 +7,10 @@ from semblance.core.language import tr, translate
 from semblance.core.workflows.searches.estimate import Vote
 
 #: The query was among the training cases.
-TRAINED_ON_QUERY = tr("The metric was trained on this query or its patient. The estimate can be too good.")
+TRAINED_ON_QUERY = tr(
+    "The metric learned from the finding of this query or of its patient. Its order is partly remembered, so there "
+    "is no estimate."
+)
 
 
 def estimate_caution(vote: Vote) -> tuple[str, str]:

@@ -54,7 +54,7 @@ class FullPages:
             self._panels.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
-    def asking(self) -> bool:
+    def shows_questions(self) -> bool:
         """Whether questions are asked in full size."""
         return self._is_shown("ask_next")
 
@@ -80,7 +80,7 @@ class FullPages:
 
     def undo_judgement(self) -> None:
         """Undo the last judgement. On the page with questions, show its question again."""
-        if self.asking and self._panels.ask_next.session.can_undo:
+        if self.shows_questions and self._panels.ask_next.session.can_undo:
             self._panels.ask_next.session.undo()
         else:
             from semblance.app.search.feedback.refine_metric import undo

@@ -47,7 +47,7 @@ class SidePanel(QWidget):
         self._pages = QStackedWidget()
         vbox(self).addWidget(self._pages)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.show_tab("train")
+        self.show_tab("why")
 
     @lazy_part
     def why(self) -> WhyPanel:

@@ -91,8 +91,8 @@ class Film:
         if box is None:
             return
         rise = np.clip(inside / max(rounding * self.where.scale, 1.0), 0.0, 1.0)
-        kept = 1.0 - share * cover * (1.0 - (1.0 - rise) ** 2)
-        self.soft_tissue[box] *= kept
+        transmitted = 1.0 - share * cover * (1.0 - (1.0 - rise) ** 2)
+        self.soft_tissue[box] *= transmitted
 
     def bone(
         self,

@@ -22,9 +22,10 @@ class EvaluationData:
 
     ``X`` is float64, or float32 as feature sets are stored: half the memory, and exact.
     ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``units`` (n,) are the groups that
-    stay on one side of a split and are never retrieved for themselves: patients, and cases of the same image. The
-    default is the patients. ``feature_names`` (d,) and ``feature_groups`` (d,) name the columns. ``source`` is the
-    path or name shown with the scores.
+    stay on one side of a split and are never retrieved for themselves: patients, and cases of the same lesion or
+    image. The default is the patients. ``lesions`` (n,) are equal numbers for cases of one lesion, which count
+    once where they are retrieved; ``None``: every case is a lesion of its own. ``feature_names`` (d,) and
+    ``feature_groups`` (d,) name the columns. ``source`` is the path or name shown with the scores.
     ``masses``: a library of masses, for which the paper uses 300 + 300 training cases.
     ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids`` (n,) names
     of the cases, ``None`` if they have none. ``attributes`` by name, (n,) each, "" where
@@ -45,14 +46,19 @@ class EvaluationData:
     case_ids: npt.NDArray[np.str_] | None = None
     attributes: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict)
     units: npt.NDArray[np.str_] | None = None
+    lesions: npt.NDArray[np.int64] | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X)
         if X.dtype != np.float32:
             X = np.asarray(X, dtype=np.float64)
-        columns = [*self.attributes.values(), *(one for one in (self.groups, self.units) if one is not None)]
-        if X.ndim != 2 or len(X) != len(self.y) or any(len(one) != len(X) for one in columns):
+        columns = [self.groups, self.units, self.lesions, *self.attributes.values()]
+        if (
+            X.ndim != 2
+            or len(X) != len(self.y)
+            or any(one is not None and len(one) != len(X) for one in columns)
+        ):
             raise BadInput(
                 tr_lazy("The features, findings and patients of {name} differ in number.", name=self.name),
                 "Give one row of features and one finding for every case.",
@@ -81,6 +87,8 @@ class EvaluationData:
         object.__setattr__(self, "groups", None if texts is None else np.array(texts, dtype=np.str_))
         if self.units is None:
             object.__setattr__(self, "units", self.groups)
+        if self.lesions is not None and len(np.unique(self.lesions)) == len(self.lesions):
+            object.__setattr__(self, "lesions", None)
         object.__setattr__(self, "feature_names", names)
         object.__setattr__(self, "feature_groups", groups)
 
@@ -110,12 +118,17 @@ class EvaluationData:
         """True when some patient is known, so that splits keep patients apart."""
         return self.groups is not None and bool((self.groups != "").any())
 
+    def lesions_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | None:
+        """:attr:`lesions` of the rows (k,); ``None`` where every case is a lesion of its own."""
+        return None if self.lesions is None else self.lesions[rows].astype(np.intp)
+
     def rows(self, rows: npt.NDArray[np.intp]) -> EvaluationData:
         """The data of these rows (k,) in this order; itself if that changes nothing."""
         if len(rows) == self.n_cases and (rows == np.arange(self.n_cases)).all():
             return self
         groups = None if self.groups is None else self.groups[rows]
         units = None if self.units is None else self.units[rows]
+        lesions = None if self.lesions is None else self.lesions[rows]
         ids = None if self.case_rows is None else self.case_rows[rows]
         names = None if self.case_ids is None else self.case_ids[rows]
         attributes = {name: values[rows] for name, values in self.attributes.items()}
@@ -128,6 +141,7 @@ class EvaluationData:
             case_ids=names,
             attributes=attributes,
             units=units,
+            lesions=lesions,
         )
 
     def source_json(self) -> dict[str, Any]:

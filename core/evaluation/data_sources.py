@@ -14,10 +14,13 @@ from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import split_units
 from semblance.core.features.registry import extractor_class
-from semblance.core.library.importers.read_table import Table, read_table
+from semblance.core.library.importers.read_table import Table, TableFormat, read_table
+from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
+    from sqlalchemy import Row
+
     from semblance.core.library.library import Library
     from semblance.core.library.records import FeatureSet
 
@@ -26,12 +29,14 @@ if TYPE_CHECKING:
 class Source:
     """Where cases come from: a ``library``, or a ``table`` (a CSV file or ``builtin:NAME``).
 
-    ``features`` names the feature set, if the library has several.
+    ``features`` names the feature set, if the library has several; ``table_format`` says how the CSV file is written,
+    where this is not recognised.
     """
 
     library: Path | None = None
     table: str | None = None
     features: str | None = None
+    table_format: TableFormat | None = None
 
 
 def read_source(
@@ -54,7 +59,7 @@ def read_source(
     table = source.table or ""
     if table.startswith(PREFIX):
         return builtin_table(table), "raw", []
-    read = read_table(Path(table))
+    read = read_table(Path(table), form=source.table_format)
     return (
         table_data(read, table, attributes),
         "raw",
@@ -65,7 +70,8 @@ def read_source(
 def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence[str] = ()) -> EvaluationData:
     """Numbers as stored, findings, patients and ``attributes`` of the cases that have the features.
 
-    Copies of an image, and regions of one image, are one unit, so that they are on the same side of a split.
+    Cases of one lesion, copies of an image, and regions of one image are one unit, so that they are on the same
+    side of a split.
     """
     rows, numbers = library.features.read(feature_set)
     made_by = {"version": feature_set.version, **feature_set.settings}
@@ -82,32 +88,42 @@ def case_data(
 ) -> EvaluationData:
     """The cases ``rows`` (n,) with the numbers ``X`` (n, d), whose ``columns`` are (name, group); else as
     :func:`library_data`."""
-    facts = {
-        int(r.id): (r.finding or "", r.patient or "", r.case_id, r.content)
-        for r in library.catalogue.all_cases()
-    }
-    patients = [facts[int(row)][1] for row in rows]
-    images = library.catalogue.shown_images()
-    # Equal rows of a table are two measurements; equal images are one.
-    contents = [facts[int(row)][3] if int(row) in images else None for row in rows]
+    by_row = {int(r.id): r for r in library.catalogue.all_cases()}
+    cases = [by_row[row] for row in rows.tolist()]
+    patients = [r.patient or "" for r in cases]
+    codes = lesion_codes(library.catalogue, cases)
+    lesions = np.array([codes[row] for row in rows.tolist()], dtype=np.int64)
     kinds = {source.kind for source in library.catalogue.sources()}
     attribute_values = library.catalogue.attributes(attributes) if attributes else {}
     return EvaluationData(
         X,
-        np.array([facts[int(row)][0] for row in rows], dtype=np.str_),
+        np.array([r.finding or "" for r in cases], dtype=np.str_),
         np.array(patients, dtype=np.str_) if any(patients) else None,
         tuple(name for name, _ in columns),
         tuple(group for _, group in columns),
         str(library.path),
         masses=bool(kinds & {"mammograms", "ultrasound"}),
         case_rows=rows,
-        case_ids=np.array([facts[int(row)][2] for row in rows], dtype=np.str_),
-        units=split_units(patients, contents, [images.get(int(row)) for row in rows]),
+        case_ids=np.array([r.case_id for r in cases], dtype=np.str_),
+        units=unit_names(library, cases),
+        lesions=lesions,
         attributes={
             name: np.array([attribute_values[int(row)].get(name, "") for row in rows], dtype=np.str_)
             for name in attributes
         },
         made_by=made_by or {},
+    )
+
+
+def unit_names(library: Library, cases: Sequence[Row[Any]]) -> npt.NDArray[np.str_] | None:
+    """See :func:`semblance.core.evaluation.splits.split_units`: the units of ``cases`` (n,), as
+    ``Catalogue.all_cases`` gives them: of one patient, one same-lesion group, or one image."""
+    images, groups = library.catalogue.shown_images(), read_groups(library.catalogue)
+    return split_units(
+        [r.patient for r in cases],
+        [groups[r.id].group if r.id in groups else None for r in cases],
+        [r.content if r.id in images else None for r in cases],
+        [images.get(r.id) for r in cases],
     )
 
 

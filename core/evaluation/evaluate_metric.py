@@ -244,14 +244,14 @@ def evaluate_metric(
     query_patients = None if test_patients is None else test_patients[queries]
     reporter.progress(0, 3, "Retrieval accuracy")
     rows = metric.transform(data.X[test])
-    test_distances = distances_after_steps(metric.distance, rows[queries], rows)
+    test_distances = distances_after_steps(metric.distance, rows[queries], rows, data.lesions_of(test))
     retrieval = retrieval_accuracy(
         test_distances, test_findings, test_patients, max_k, reporter, queries=queries
     )
     reporter.progress(1, 3, "Votes")
     training = metric.transform(data.X[train])
     vote = votes(
-        distances_after_steps(metric.distance, rows[queries], training),
+        distances_after_steps(metric.distance, rows[queries], training, data.lesions_of(train)),
         findings[train],
         query_findings,
         len(names),
@@ -294,7 +294,7 @@ def accuracy_of_queries(
     rows = metric.transform(data.X[test])
     findings = np.unique(data.y, return_inverse=True)[1][test]
     queries = sampled_queries(findings, data.n_cases, seed)
-    distances = distances_after_steps(metric.distance, rows[queries], rows)
+    distances = distances_after_steps(metric.distance, rows[queries], rows, data.lesions_of(test))
     test_patients = None if patients is None else patients[test]
     accuracy = np.full(len(test), np.nan)
     accuracy[queries] = retrieval_accuracy(distances, findings, test_patients, k, reporter, queries=queries)[
@@ -304,10 +304,15 @@ def accuracy_of_queries(
 
 
 def accuracy_after_steps(
-    distance: Distance, rows: Matrix, findings: Rows, patients: Rows | None, k: int = 10
+    distance: Distance,
+    rows: Matrix,
+    findings: Rows,
+    patients: Rows | None,
+    lesions: Rows | None,
+    k: int = 10,
 ) -> float | None:
     """Retrieval accuracy @ ``k`` inside rows (n, m) after the steps: a point of the training curve."""
-    distances = distances_after_steps(distance, rows, rows)
+    distances = distances_after_steps(distance, rows, rows, lesions)
     curve = mean_over_queries(retrieval_accuracy(distances, findings, patients, k))
     return number_or_none(float(curve[-1]))
 

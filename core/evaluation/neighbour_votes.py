@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.evaluation.calibration import NeighbourVotes
 from semblance.core.evaluation.query_sample import query_limit
 from semblance.core.retrieval.index import Index, Rows
-from semblance.core.retrieval.ranking import EmbeddedQuery, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.tasks import SILENT, Reporter
 
@@ -54,19 +54,22 @@ def neighbour_votes(
     patient_numbers = np.array([numbers.setdefault(name, len(numbers)) for name in patients.tolist()])
     finding = names[-1] if len(names) == 2 else None
     votes, voters, truth = (np.zeros(len(queries), dtype=np.int64) for _ in range(3))
-    for position, place in enumerate(queries.tolist()):
-        if position % 64 == 0:
-            reporter.check_cancelled()
-            reporter.progress(position, len(queries), "Calibrating the estimate")
-        query = EmbeddedQuery(
+    asked = (
+        EmbeddedQuery(
             np.asarray(coordinates[place], dtype=np.float64),
             None if ties is None else np.asarray(ties[place], dtype=np.float64),
             place,
             int(patient_numbers[place]) if patients[place] else None,
             int(keys[place]),
         )
-        nearest = rank(index, query, VOTERS, patients=patient_numbers, keys=keys).rows.tolist()
-        counts = Counter(name for neighbour in nearest if (name := findings[neighbour]))
+        for place in queries.tolist()
+    )
+    ranked = rank_many(index, asked, VOTERS, patients=patient_numbers, keys=keys)
+    for position, (place, nearest) in enumerate(zip(queries.tolist(), ranked, strict=True)):
+        if position % 64 == 0:
+            reporter.check_cancelled()
+            reporter.progress(position, len(queries), "Calibrating the estimate")
+        counts = Counter(name for neighbour in nearest.rows.tolist() if (name := findings[neighbour]))
         voted_finding = (
             finding if finding is not None else max(counts, key=lambda name: counts[name], default=names[0])
         )

@@ -43,6 +43,10 @@ class PairDistances(Protocol):
     def width(self) -> int:
         """Number of values in memory to compare one pair."""
 
+    @property
+    def lesions(self) -> Rows | None:
+        """(n,) numbers, equal for the cases of the gallery that are of one lesion; ``None``: each is of another."""
+
     def rough(self, queries: Rows) -> tuple[Matrix, float]:
         """(b, n) distances of some queries to the whole gallery, and their largest possible error."""
 
@@ -57,10 +61,13 @@ class PairDistances(Protocol):
 
 
 class GivenDistances:
-    """Distances that are given: ``first`` (q, n), and ``second`` of the same shape to break ties."""
+    """Distances that are given: ``first`` (q, n), and ``second`` of the same shape to break ties.
 
-    def __init__(self, first: Matrix, second: Matrix | None = None) -> None:
-        self._first, self._second = first, second
+    ``lesions`` (n,) as :attr:`PairDistances.lesions`.
+    """
+
+    def __init__(self, first: Matrix, second: Matrix | None = None, lesions: Rows | None = None) -> None:
+        self._first, self._second, self.lesions = first, second, lesions
         self.n_queries, self.n_gallery = first.shape
         self.width = 1
 
@@ -78,17 +85,24 @@ class GivenDistances:
 
     def among(self, gallery: Rows) -> GivenDistances:
         """The distances to the rows ``gallery`` (g,), without a second distance."""
-        return GivenDistances(self._first[:, gallery])
+        return GivenDistances(self._first[:, gallery], None, _some(self.lesions, gallery))
 
 
 class EmbeddedDistances:
     """Squared Euclidean distances between embeddings, ties broken by those between ``second`` rows.
 
-    ``queries`` (q, m) and ``gallery`` (n, m); ``second`` is the pair of (q, d) and (n, d) rows.
+    ``queries`` (q, m) and ``gallery`` (n, m); ``second`` is the pair of (q, d) and (n, d) rows; ``lesions`` (n,)
+    as :attr:`PairDistances.lesions`.
     """
 
-    def __init__(self, queries: Matrix, gallery: Matrix, second: tuple[Matrix, Matrix] | None = None) -> None:
-        self._q, self._x, self._second = queries, gallery, second
+    def __init__(
+        self,
+        queries: Matrix,
+        gallery: Matrix,
+        second: tuple[Matrix, Matrix] | None = None,
+        lesions: Rows | None = None,
+    ) -> None:
+        self._q, self._x, self._second, self.lesions = queries, gallery, second, lesions
         self.n_queries, self.n_gallery = len(queries), len(gallery)
         self.width = max(queries.shape[1], second[0].shape[1] if second else 1, 1)
         self._norms = np.einsum("ij,ij->i", gallery, gallery)
@@ -114,13 +128,14 @@ class EmbeddedDistances:
 
     def among(self, gallery: Rows) -> EmbeddedDistances:
         """The distances to the rows ``gallery`` (g,), without a second distance."""
-        return EmbeddedDistances(self._q, self._x[gallery])
+        return EmbeddedDistances(self._q, self._x[gallery], None, _some(self.lesions, gallery))
 
 
 class ScannedDistances:
     """Distances without embeddings: of ``queries`` (q, d) to ``gallery`` (n, d), by the ``distance`` itself.
 
-    ``second`` is the pair of (q, m) and (n, m) rows whose Euclidean distance breaks ties.
+    ``second`` is the pair of (q, m) and (n, m) rows whose Euclidean distance breaks ties; ``lesions`` (n,) as
+    :attr:`PairDistances.lesions`.
     """
 
     def __init__(
@@ -129,8 +144,10 @@ class ScannedDistances:
         queries: Matrix,
         gallery: Matrix,
         second: tuple[Matrix, Matrix] | None = None,
+        lesions: Rows | None = None,
     ) -> None:
         self._distance, self._q, self._x, self._second = distance, queries, gallery, second
+        self.lesions = lesions
         self.n_queries, self.n_gallery = len(queries), len(gallery)
         self.width = max(1, queries.shape[1])
 
@@ -150,7 +167,12 @@ class ScannedDistances:
 
     def among(self, gallery: Rows) -> ScannedDistances:
         """The distances to the rows ``gallery`` (g,), without a second distance."""
-        return ScannedDistances(self._distance, self._q, self._x[gallery])
+        lesions = _some(self.lesions, gallery)
+        return ScannedDistances(self._distance, self._q, self._x[gallery], None, lesions)
+
+
+def _some(lesions: Rows | None, gallery: Rows) -> Rows | None:
+    return None if lesions is None else lesions[gallery]
 
 
 def _between(q: Matrix, x: Matrix, queries: Rows, gallery: Rows) -> Matrix:
@@ -191,8 +213,10 @@ def ranked_blocks(
     """The ``k`` nearest of every query, a block of queries at a time.
 
     ``findings`` (n,) number the findings of the gallery. Cases of the query's own patient are left
-    out. To leave out only the query itself, if patients are unknown, give every row its own number.
+    out. To leave out only the query itself, if patients are unknown, give every row its own number. Of each
+    of the lesions of ``distances`` only the nearest case to a query is in its gallery.
     """
+    repeated = None if distances.lesions is None else _RepeatedLesions(distances.lesions)
     k = min(k, distances.n_gallery)
     step = max(1, BLOCK // max(1, distances.n_gallery))
     for start in range(0, distances.n_queries, step):
@@ -201,6 +225,8 @@ def ranked_blocks(
         rough, slack = distances.rough(queries)
         if query_patients is not None and gallery_patients is not None:
             rough[query_patients[queries][:, None] == gallery_patients] = np.inf
+        if repeated is not None:
+            repeated.leave_nearest(rough)
         size = np.isfinite(rough).sum(axis=1)
         kth = np.partition(rough, k - 1, axis=1)[:, k - 1]
         reach = kth + 2.0 * slack + 4.0 * TIE * np.abs(kth)
@@ -209,6 +235,30 @@ def ranked_blocks(
         for rows in _similar_runs(near, max(distances.width, n_findings)):
             width = max(1, int(near[rows].max()))
             yield _rank(distances, queries[rows], rough[rows], size[rows], width, findings, n_findings, k)
+
+
+class _RepeatedLesions:
+    """The cases of a gallery, by their ``lesions`` (n,), whose lesion has other cases too."""
+
+    def __init__(self, lesions: Rows) -> None:
+        _, codes, counts = np.unique(lesions, return_inverse=True, return_counts=True)
+        several = np.flatnonzero(counts[codes] > 1)
+        #: (m,) these cases, those of one lesion side by side, and where each lesion begins.
+        self.cases = several[np.argsort(codes[several], kind="stable")]
+        self.starts = np.flatnonzero(np.diff(codes[self.cases], prepend=-1))
+
+    def leave_nearest(self, distances: Matrix) -> None:
+        """Set all but the smallest distance (b, n) to each lesion to infinity."""
+        if not len(self.cases):
+            return
+        there = distances[:, self.cases]
+        sizes = np.diff(self.starts, append=len(self.cases))
+        nearest = np.repeat(np.minimum.reduceat(there, self.starts, axis=1), sizes, axis=1)
+        is_nearest = there <= nearest
+        # Of equally near copies the first counts.
+        before = np.cumsum(is_nearest, axis=1)
+        first: Rows = np.repeat(before[:, self.starts] - is_nearest[:, self.starts], sizes, axis=1)
+        distances[:, self.cases] = np.where(is_nearest & (before - first == 1), there, np.inf)
 
 
 def _similar_runs(near: Rows, width: int) -> Iterator[Rows]:
@@ -283,20 +333,25 @@ def tie_numbers(ascending: Matrix) -> Rows:
     return tie
 
 
-def metric_distances(metric: Metric, Q: Matrix, X: Matrix) -> EmbeddedDistances | ScannedDistances:
-    """Distances of ``metric`` from rows (q, d) to rows (n, d), as extracted.
+def metric_distances(
+    metric: Metric, Q: Matrix, X: Matrix, lesions: Rows | None = None
+) -> EmbeddedDistances | ScannedDistances:
+    """Distances of ``metric`` from rows (q, d) to rows (n, d), as extracted, of which the ``lesions`` (n,) are.
 
     If distances of this kind tie, the Euclidean distance after the steps breaks the ties.
 
     Raises:
         BadInput: rows the metric cannot take.
     """
-    return distances_after_steps(metric.distance, metric.transform(Q), metric.transform(X))
+    return distances_after_steps(metric.distance, metric.transform(Q), metric.transform(X), lesions)
 
 
-def distances_after_steps(distance: Distance, Q: Matrix, X: Matrix) -> EmbeddedDistances | ScannedDistances:
-    """The distances of rows (q, m) and (n, m) after the steps."""
+def distances_after_steps(
+    distance: Distance, Q: Matrix, X: Matrix, lesions: Rows | None = None
+) -> EmbeddedDistances | ScannedDistances:
+    """The distances of rows (q, m) and (n, m) after the steps; ``lesions`` (n,) as
+    :attr:`PairDistances.lesions`."""
     second = (Q, X) if distance.ties else None
     if not distance.embeds:
-        return ScannedDistances(distance, Q, X, second)
-    return EmbeddedDistances(distance.embed(Q), distance.embed(X), second)
+        return ScannedDistances(distance, Q, X, second, lesions)
+    return EmbeddedDistances(distance.embed(Q), distance.embed(X), second, lesions)

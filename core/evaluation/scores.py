@@ -1,6 +1,7 @@
 """Scores of retrieval and votes: one number per query, to be averaged or resampled.
 
-All but those of triplets are functions of :class:`semblance.core.evaluation.neighbours.Ranked` blocks.
+All but those of triplets are functions of :class:`semblance.core.evaluation.neighbours.Ranked` blocks, in which
+the cases of one lesion count once.
 """
 
 from __future__ import annotations

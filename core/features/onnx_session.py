@@ -152,8 +152,8 @@ class Session:
         sides = (settings.height, settings.width)
         expected = [settings.channels, *sides] if settings.layout == "NCHW" else [*sides, settings.channels]
         agrees = len(declared) == 4 and all(
-            not isinstance(side, int) or side in (want, -1)
-            for side, want in zip(declared[1:], expected, strict=True)
+            not isinstance(side, int) or side in (expected_side, -1)
+            for side, expected_side in zip(declared[1:], expected, strict=True)
         )
         if not agrees:
             shape = " x ".join(str(side) if isinstance(side, int) else "any" for side in declared)

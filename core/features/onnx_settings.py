@@ -155,8 +155,10 @@ class _Reader:
             raise self._refused("window", tr_lazy("wider than 0"))
         return level, width
 
-    def _refused(self, name: str, wanted: str) -> BadInput:
+    def _refused(self, name: str, expected: str) -> BadInput:
         return BadInput(
-            tr_lazy("'{name}' in '{path}' must be {wanted}.", name=name, path=self._path, wanted=wanted),
+            tr_lazy(
+                "'{name}' in '{path}' must be {expected}.", name=name, path=self._path, expected=expected
+            ),
             _HELP,
         )

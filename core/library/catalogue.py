@@ -16,6 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.case_details import case_details
 from semblance.core.library.clear_features import clear_failures, clear_features
 from semblance.core.library.database import check_version, connect, in_batches, plain_errors, transaction
+from semblance.core.library.lesion_groups import DETECTED, remove_from_groups
 from semblance.core.library.records import (
     NOT_THERE,
     CaseDetails,
@@ -163,6 +164,7 @@ class Catalogue:
                 return []
             changed = _changed_cases(connection, case_records)
             clear_features(connection, [row for row, _, _ in changed])
+            remove_from_groups(connection, [row for row, _, _ in changed], DETECTED)
             paths = sorted({path for record in case_records for path in _paths(record)})
             ids: dict[str, int] = {}
             for part in in_batches(paths):
@@ -185,6 +187,7 @@ class Catalogue:
                 rows += connection.execute(sa.select(cases.c.id).where(cases.c.case_id.in_(part))).scalars()
             clear_features(connection, rows)
             clear_failures(connection, rows)
+            remove_from_groups(connection, rows)
             for part in in_batches(rows):
                 connection.execute(slices.delete().where(slices.c.case.in_(part)))
                 connection.execute(cases.delete().where(cases.c.id.in_(part)))

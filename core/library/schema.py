@@ -81,6 +81,10 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "seconds FLOAT NOT NULL, "
         "time TEXT NOT NULL, "
         "PRIMARY KEY (study, reader, number))",
+        "CREATE TABLE lesion_groups ("
+        '"case" INTEGER NOT NULL PRIMARY KEY REFERENCES cases (id), '
+        '"group" INTEGER NOT NULL, '
+        "source TEXT NOT NULL)",
     ),
 }
 
@@ -151,6 +155,15 @@ slices = sa.Table(
     sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("file", sa.ForeignKey("files.id"), nullable=False, index=True),
     sa.Column("frame", sa.Integer),
+)
+
+#: A case that is not in this table is a group of its own.
+lesion_groups = sa.Table(
+    "lesion_groups",
+    tables,
+    sa.Column("case", sa.ForeignKey("cases.id"), primary_key=True),
+    sa.Column("group", sa.Integer, nullable=False),
+    sa.Column("source", sa.Text, nullable=False, doc="detected | by hand"),
 )
 
 feature_sets = sa.Table(

@@ -45,6 +45,8 @@ class ExperimentCases:
             _update_digest(digest, array)
         if _units_differ(data):
             _update_digest(digest, data.units)
+        if data.lesions is not None:
+            _update_digest(digest, data.lesions)
         _update_digest(digest, self.train)
         names = [list(data.feature_names), sorted(data.attributes), data.masses, self.extractor]
         digest.update(json.dumps(names).encode())
@@ -59,6 +61,8 @@ class ExperimentCases:
                 arrays[name] = getattr(data, name)
         if _units_differ(data):
             arrays["units"] = data.units
+        if data.lesions is not None:
+            arrays["lesions"] = data.lesions
         if self.train is not None:
             arrays |= {"train": self.train, "test": self.test}
         arrays |= {f"attribute {name}": values for name, values in data.attributes.items()}
@@ -86,7 +90,7 @@ class ExperimentCases:
                 for name in arrays.files
                 if name.startswith("attribute ")
             }
-            names = ("groups", "units", "case_rows", "case_ids")
+            names = ("groups", "units", "lesions", "case_rows", "case_ids")
             arrays_given = {name: arrays[name] for name in names if name in arrays.files}
             side_rows = {name: arrays[name] for name in ("train", "test") if name in arrays.files}
             data = EvaluationData(

@@ -39,7 +39,7 @@ _CACHED = 2
 
 
 @dataclass(frozen=True)
-class Cell:
+class ExperimentCell:
     """``cases``, ``steps``, ``learner`` and ``protocol`` are indices into the experiment's lists.
 
     ``id`` is a hash of everything that determines the numbers, including the cases: equal ids mean equal numbers.
@@ -58,7 +58,7 @@ class Cell:
         return self.protocol, self.cases, self.steps, self.learner
 
 
-def experiment_cells(spec: ExperimentSpec, fingerprints: Mapping[int, str]) -> list[Cell]:
+def experiment_cells(spec: ExperimentSpec, fingerprints: Mapping[int, str]) -> list[ExperimentCell]:
     """All cells of the cases in ``fingerprints`` (by index), ordered by repeat."""
     variants = spec.variants()
     found = []
@@ -70,7 +70,9 @@ def experiment_cells(spec: ExperimentSpec, fingerprints: Mapping[int, str]) -> l
                     for learner, variant in enumerate(variants):
                         if repeat < chosen.n_repeats:
                             decisive = (fingerprint, text, variant, chosen, spec, repeat)
-                            found.append(Cell(_cell_id(*decisive), place, steps, learner, protocol, repeat))
+                            found.append(
+                                ExperimentCell(_cell_id(*decisive), place, steps, learner, protocol, repeat)
+                            )
     return found
 
 
@@ -97,7 +99,7 @@ def _cell_id(
 
 
 def run_cell(
-    cell: Cell, spec: ExperimentSpec, content: bytes | Path, *, reporter: Reporter = SILENT
+    cell: ExperimentCell, spec: ExperimentSpec, content: bytes | Path, *, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
     """Measure one cell on the cases in ``content`` (:meth:`Cases.to_bytes`, or a file of that).
 
@@ -161,7 +163,7 @@ def _plan(protocol: Protocol, cases: ExperimentCases, seed: int, learner: str, r
 
 
 def _measure_split(
-    cell: Cell,
+    cell: ExperimentCell,
     spec: ExperimentSpec,
     protocol: Protocol,
     plan: Plan,

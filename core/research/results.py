@@ -16,7 +16,7 @@ from semblance.core.evaluation.result import LearnerResult, Measured, summarise
 from semblance.core.evaluation.significance import corrected_t_test, wilcoxon_test
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.training import versions
-from semblance.core.research.cells import Cell, measured_splits
+from semblance.core.research.cells import ExperimentCell, measured_splits
 from semblance.core.research.run_cells import ExperimentState
 
 #: The label of steps that are not named.
@@ -27,18 +27,18 @@ MAX_QUERIES, MAX_QUERIES_OF_FINDING = 50, 10
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One learner on one kind of cases by one protocol: the indices of a :class:`Cell`, without the repeat."""
+    """One learner on one set of cases by one protocol: the indices of an :class:`ExperimentCell` without its repeat."""
 
     protocol: int
     cases: int
     steps: int
     learner: int
-    cells: tuple[Cell, ...]
+    cells: tuple[ExperimentCell, ...]
 
 
 def result_rows(state: ExperimentState) -> list[ResultRow]:
     """The rows in the order of the experiment: protocols, cases, steps, learners."""
-    groups: dict[tuple[int, int, int, int], list[Cell]] = {}
+    groups: dict[tuple[int, int, int, int], list[ExperimentCell]] = {}
     for cell in state.cells:
         groups.setdefault(cell.row, []).append(cell)
     return [

@@ -14,7 +14,7 @@ from semblance.core.engine import WorkerEnded
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_lazy
-from semblance.core.research.cells import Cell, experiment_cells, run_cell
+from semblance.core.research.cells import ExperimentCell, experiment_cells, run_cell
 from semblance.core.research.read_cases import read_cases
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
@@ -61,7 +61,7 @@ class ExperimentState:
     """The cells and the answers so far; ``cases`` as in :meth:`ExperimentStore.save_cases`."""
 
     spec: ExperimentSpec
-    cells: list[Cell]
+    cells: list[ExperimentCell]
     answers: dict[str, dict[str, Any]]
     cases: list[dict[str, Any]]
     ran: int = 0
@@ -205,7 +205,7 @@ def _measure(
 ) -> None:
     pending = _CellQueue([cell for cell in state.cells if cell.id not in state.answers])
     total, attempts = len(state.cells), dict.fromkeys((cell.id for cell in state.cells), 0)
-    running: dict[int, tuple[Cell, CellTask]] = {}
+    running: dict[int, tuple[ExperimentCell, CellTask]] = {}
     finished: queue.SimpleQueue[int] = queue.SimpleQueue()
     number, next_update = 0, 0.0
     on_results(state)
@@ -254,21 +254,21 @@ def _notify(finished: queue.SimpleQueue[int], number: int) -> Callable[[Any], No
 class _CellQueue:
     """The cells that have not started, ordered by repeat, and inside a repeat the slowest learners first."""
 
-    def __init__(self, cells: list[Cell]) -> None:
+    def __init__(self, cells: list[ExperimentCell]) -> None:
         self._cells = cells
         self._seconds: dict[tuple[int, int, int, int], float] = {}
 
     def __bool__(self) -> bool:
         return bool(self._cells)
 
-    def pop(self) -> Cell:
+    def pop(self) -> ExperimentCell:
         # If a slow cell started last, the other workers would be idle.
         first = min(self._cells, key=lambda cell: (cell.repeat, -self._seconds.get(cell.row, 0.0)))
         self._cells.remove(first)
         return first
 
-    def return_cell(self, cell: Cell) -> None:
+    def return_cell(self, cell: ExperimentCell) -> None:
         self._cells.insert(0, cell)
 
-    def record_seconds(self, cell: Cell, seconds: float) -> None:
+    def record_seconds(self, cell: ExperimentCell, seconds: float) -> None:
         self._seconds[cell.row] = seconds

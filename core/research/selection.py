@@ -100,13 +100,15 @@ def _score(trial: Trial, criterion: str) -> Measured:
     query_rows = data.X[split.test]
     if name == "retrieval_accuracy":
         patients = patient_codes(data.units, data.n_cases)
-        test_distances = metric_distances(trial.metric, query_rows, query_rows)
+        test_distances = metric_distances(trial.metric, query_rows, query_rows, data.lesions_of(split.test))
         test_patients = None if patients is None else patients[split.test]
         curve = mean_over_queries(
             retrieval_accuracy(test_distances, findings[split.test], test_patients, k, trial.reporter)
         )
     else:
-        training_distances = metric_distances(trial.metric, query_rows, data.X[split.train])
+        training_distances = metric_distances(
+            trial.metric, query_rows, data.X[split.train], data.lesions_of(split.train)
+        )
         n_findings = int(findings.max()) + 1
         found = votes(
             training_distances, findings[split.train], findings[split.test], n_findings, k=k, max_k=k

@@ -225,6 +225,7 @@ def _joined(train: EvaluationData, test: EvaluationData, *, unrelated: bool) -> 
         y=np.concatenate([train.y, test.y]),
         groups=_joined_patients(train.groups, test.groups, sizes, unrelated=unrelated),
         units=_joined_patients(train.units, test.units, sizes, unrelated=unrelated),
+        lesions=_joined_lesions(train, test),
         # Rows are of one catalogue only, that of the test cases, so that their images can be shown.
         case_rows=None
         if test.case_rows is None
@@ -241,6 +242,15 @@ def _joined(train: EvaluationData, test: EvaluationData, *, unrelated: bool) -> 
 
 def _case_names(data: EvaluationData) -> list[str]:
     return [str(row) for row in range(data.n_cases)] if data.case_ids is None else data.case_ids.tolist()
+
+
+def _joined_lesions(train: EvaluationData, test: EvaluationData) -> npt.NDArray[np.int64]:
+    """Lesions of both sides, none on both."""
+    sides = [
+        np.arange(side.n_cases) if side.lesions is None else np.unique(side.lesions, return_inverse=True)[1]
+        for side in (train, test)
+    ]
+    return np.concatenate([sides[0], sides[1] + train.n_cases]).astype(np.int64)
 
 
 def _joined_patients(

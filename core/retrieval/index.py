@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -81,13 +82,35 @@ class Index:
         Raises:
             BadInput: a query that does not fit the index or is not finite.
         """
-        q = checked_query(query, self.n_features)
-        if allowed is not None and allowed.shape != (len(self),):
+        return self.search_many([query], k, [allowed], tie_queries=[tie_query])[0]
+
+    def search_many(
+        self,
+        queries: Sequence[npt.ArrayLike],
+        k: int,
+        allowed: Sequence[npt.NDArray[np.bool_] | None],
+        *,
+        tie_queries: Sequence[npt.ArrayLike | None],
+    ) -> list[NearestRows]:
+        """What :meth:`search` gives for each of a few queries, which are compared with every row at once.
+
+        Raises:
+            BadInput: a query that does not fit the index or is not finite.
+        """
+        checked = [checked_query(query, self.n_features) for query in queries]
+        if any(mask is not None and mask.shape != (len(self),) for mask in allowed):
             raise BadInput("The filter does not fit the index.")
         k = min(k, len(self))
         if k < 1:
-            return NearestRows(np.empty(0, dtype=np.int64), np.empty(0))
-        rows = self._candidates(q, k, allowed)
+            return [NearestRows(np.empty(0, dtype=np.int64), np.empty(0)) for _ in checked]
+        candidates = self._candidates(checked, k, allowed)
+        return [
+            self._nearest(rows, q, k, tie_query)
+            for rows, q, tie_query in zip(candidates, checked, tie_queries, strict=True)
+        ]
+
+    def _nearest(self, rows: Rows, q: Matrix, k: int, tie_query: npt.ArrayLike | None) -> NearestRows:
+        """The ``k`` nearest of ``rows``."""
         distances = self._measure(rows, q)
         if len(rows) > 1:
             order = np.argsort(distances, kind="stable")
@@ -147,43 +170,34 @@ class Index:
     def _parts(self) -> list[slice]:
         return [slice(start, start + self._step) for start in range(0, len(self._rows), self._step)]
 
-    def _candidates(self, q: Matrix, k: int, allowed: npt.NDArray[np.bool_] | None) -> Rows:
-        """Ascending rows among which the ``k`` nearest and all that tie with the last of them surely are."""
-        shifted = (q - self._centre) * self._scale
-        length = float(np.sqrt(shifted @ shifted))
-        if not length < 1e12:
-            return np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)
+    def _candidates(
+        self, queries: Sequence[Matrix], k: int, allowed: Sequence[npt.NDArray[np.bool_] | None]
+    ) -> list[Rows]:
+        """For each query ascending rows among which the ``k`` nearest and all that tie with the last of them surely
+        are."""
+        shifted = np.array([(q - self._centre) * self._scale for q in queries]).reshape(-1, self.n_features)
+        candidates = [
+            _Candidates(float(np.sqrt(q @ q)), k, mask) for q, mask in zip(shifted, allowed, strict=True)
+        ]
+        if not all(one.length < 1e12 for one in candidates):
+            everything = np.arange(len(self))
+            return [everything if mask is None else everything[mask] for mask in allowed]
         single = shifted.astype(np.float32)
         m = self.n_features
-        values = np.empty(min(self._step, len(self)), dtype=np.float32)
-        best = np.full(k, np.inf)
-        bound = np.inf
-        found: list[tuple[Rows, npt.NDArray[np.float32], float]] = []
+        memory = np.empty(len(single) * min(self._step, len(self)), dtype=np.float32)
         for number, part in enumerate(self._parts()):
-            block = self._single[part]
-            value = values[: len(block)]
+            block, half = self._single[part], self._half[part]
+            values = memory[: len(single) * len(block)].reshape(len(single), len(block))
             # BLAS multiplies what stands there by 0, which an infinity does not survive.
-            value.fill(0.0)
-            np.dot(block, single, out=value)
-            np.subtract(self._half[part], value, out=value)
-            if allowed is not None:
-                np.putmask(value, ~allowed[part], np.inf)
+            values.fill(0.0)
+            np.dot(single, block.T, out=values)
             radius = float(self._radius[number])
-            # Rounding of x, of q, of the m products and their sum, of |x|^2/2 and of the last difference.
-            error = _UNIT * (1.02 * (m + 6) * radius * length + 2.0 * radius * radius) + _TINY
-            reach = np.nextafter(np.float32(min(bound + error, 3e38)), np.float32(np.inf))
-            near = np.flatnonzero(value <= reach)
-            if not len(near):
-                continue
-            close = value[near]
-            found.append((near + part.start, close, error))
-            upper = close.astype(np.float64) + error
-            if len(upper) > k:
-                upper = np.partition(upper, k - 1)[:k]
-            best = np.partition(np.concatenate([best, upper]), k - 1)[:k]
-            bound = float(best.max())
-        remaining = [rows[close.astype(np.float64) - error <= bound] for rows, close, error in found]
-        return np.concatenate(remaining) if remaining else np.empty(0, dtype=np.int64)
+            for one, value in zip(candidates, values, strict=True):
+                np.subtract(half, value, out=value)
+                # Rounding of x, of q, of the m products and their sum, of |x|^2/2 and of the last difference.
+                error = _UNIT * (1.02 * (m + 6) * radius * one.length + 2.0 * radius * radius) + _TINY
+                one.add(value, part, error)
+        return [one.rows() for one in candidates]
 
     def _measure(self, rows: Rows, q: Matrix) -> Matrix:
         distances = np.empty(len(rows))
@@ -206,6 +220,39 @@ class Index:
         rows, distances = rows[:k], distances[:k]
         order = np.lexsort((rows, self._ties.distances(tie_query, rows), distances))
         return NearestRows(rows[order], distances[order])
+
+
+class _Candidates:
+    """The rows that may be among the ``k`` nearest to a query whose centred norm is ``length``."""
+
+    def __init__(self, length: float, k: int, allowed: npt.NDArray[np.bool_] | None) -> None:
+        self.length, self._k, self._allowed = length, k, allowed
+        self._best = np.full(k, np.inf)
+        self._bound = np.inf
+        self._found: list[tuple[Rows, npt.NDArray[np.float32], float]] = []
+
+    def add(self, value: npt.NDArray[np.float32], part: slice, error: float) -> None:
+        """Take those of a ``part`` of the rows whose ``value``, which may be off by ``error``, is small enough."""
+        if self._allowed is not None:
+            np.putmask(value, ~self._allowed[part], np.inf)
+        reach = np.nextafter(np.float32(min(self._bound + error, 3e38)), np.float32(np.inf))
+        near = np.flatnonzero(value <= reach)
+        if not len(near):
+            return
+        close = value[near]
+        self._found.append((near + part.start, close, error))
+        upper = close.astype(np.float64) + error
+        if len(upper) > self._k:
+            upper = np.partition(upper, self._k - 1)[: self._k]
+        self._best = np.partition(np.concatenate([self._best, upper]), self._k - 1)[: self._k]
+        self._bound = float(self._best.max())
+
+    def rows(self) -> Rows:
+        """Ascending rows that may be among the nearest."""
+        remaining = [
+            rows[close.astype(np.float64) - error <= self._bound] for rows, close, error in self._found
+        ]
+        return np.concatenate(remaining) if remaining else np.empty(0, dtype=np.int64)
 
 
 def checked_query(query: npt.ArrayLike, n_features: int) -> Matrix:

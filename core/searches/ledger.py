@@ -123,13 +123,13 @@ class Ledger:
     def undo_last(self) -> list[int]:
         """Undo the newest judgement in force, if any, with those made together with it."""
         newest = self.in_force
-        return self.undo(_made_together(newest, newest[-1]) if newest else [])
+        return self.undo(_same_action(newest, newest[-1]) if newest else [])
 
     def redo_last(self) -> list[int]:
         """Redo the judgement undone last, if any, with those made together with it."""
         undone = [entry for entry in self._entries.values() if entry.undone is not None]
         return self.redo(
-            _made_together(undone, max(undone, key=lambda entry: entry.undone or 0)) if undone else []
+            _same_action(undone, max(undone, key=lambda entry: entry.undone or 0)) if undone else []
         )
 
     def _check_ids(self, ids: Iterable[int]) -> list[int]:
@@ -148,7 +148,7 @@ class Ledger:
             self._entries[key] = LedgerEntry(key, self._entries[key].judgement, place)
 
 
-def _made_together(entries: Iterable[LedgerEntry], one: LedgerEntry) -> list[int]:
+def _same_action(entries: Iterable[LedgerEntry], one: LedgerEntry) -> list[int]:
     """Ids of the judgements made together with ``one``, such as several cases judged with one key."""
     new = (one.judgement.time, one.judgement.author)
     if not one.judgement.time:

@@ -11,7 +11,7 @@ from semblance.core.searches.query import Query
 
 
 @dataclass(frozen=True)
-class Marks:
+class QueryMarks:
     """Ids of the ``liked`` and of the ``disliked`` cases, in the order they were marked; none is in both."""
 
     liked: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Marks:
         return {"liked": list(self.liked), "disliked": list(self.disliked)}
 
 
-NO_MARKS = Marks()
+NO_MARKS = QueryMarks()
 
 
 def key_of_query(query: Query) -> str:
@@ -39,14 +39,14 @@ def is_mark(judgement: Judgement, query: Query) -> bool:
     return judgement.kind != JudgementKind.CLOSER and judgement.query_key == key_of_query(query)
 
 
-def marks_of(judgements: Iterable[Judgement], query: Query, given: Marks = NO_MARKS) -> Marks:
+def marks_of(judgements: Iterable[Judgement], query: Query, given: QueryMarks = NO_MARKS) -> QueryMarks:
     """The marks for ``query`` among the ``judgements``, after those ``given``; of two of one case the later counts."""
     liked_by_case = dict.fromkeys(given.liked, True) | dict.fromkeys(given.disliked, False)
     for one in judgements:
         if is_mark(one, query):
             liked_by_case.pop(one.case, None)
             liked_by_case[one.case] = one.kind == JudgementKind.ALIKE
-    return Marks(_cases_with(liked_by_case, True), _cases_with(liked_by_case, False))
+    return QueryMarks(_cases_with(liked_by_case, True), _cases_with(liked_by_case, False))
 
 
 def _cases_with(liked_by_case: dict[str, bool], liked: bool) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 #: Each anchor is compared with so many cases like it and so many of the nearest cases unlike it.
-MAX_ALIKE, MAX_UNLIKE = 10, 10
+MAX_POSITIVE, MAX_NEGATIVE = 10, 10
 #: Number of judgements at which the triplets have the weight of the initial metric.
 HALF_TRUST = 20
 #: Fewer judgements have the weight of so many, so that one judgement has a visible effect: it moves its own
@@ -255,10 +255,10 @@ def _mark_triplets(anchors: list[int], negative: list[int], points: _Points) -> 
     out = []
     for number, anchor in enumerate(anchors):
         squared = ((unlike_points - points.points[anchor]) ** 2).sum(axis=1)
-        far = all_negative[np.argsort(squared, kind="stable")[:MAX_UNLIKE]]
+        far = all_negative[np.argsort(squared, kind="stable")[:MAX_NEGATIVE]]
         near = all_positive[all_positive != anchor]
-        if len(near) > MAX_ALIKE:
-            near = np.sort(np.random.default_rng(len(near) * 1000 + number).choice(near, MAX_ALIKE, False))
+        if len(near) > MAX_POSITIVE:
+            near = np.sort(np.random.default_rng(len(near) * 1000 + number).choice(near, MAX_POSITIVE, False))
         pairs = np.column_stack([np.repeat(near, len(far)), np.tile(far, len(near))])
         pairs = pairs[(pairs[:, 0] != pairs[:, 1]) & (pairs[:, 1] != anchor)]
         out.append(np.column_stack([np.full(len(pairs), anchor), pairs]))

@@ -21,7 +21,8 @@ class Search:
     the metric without judgements, 1 uses them as much as their number allows. ``without``: feature groups left
     out. ``like`` and ``unlike``: positive and negative examples. ``concepts``: (name, amount from -1 to 1).
     ``diverse``: 0 ranks by distance alone, 1 prefers cases unlike those ranked before. ``no_match_rate``: the
-    share of the library's own cases that would have no close match.
+    share of the library's own cases that would have no close match. ``without_patient``: where the metric was trained
+    on the query or its patient, rank by the same metric trained again without them.
     """
 
     metric: str
@@ -36,6 +37,7 @@ class Search:
     group_duplicates: bool = True
     diverse: float = 0.0
     no_match_rate: float = NO_MATCH_RATE
+    without_patient: bool = False
 
     @property
     def is_shifted(self) -> bool:
@@ -57,6 +59,7 @@ class Search:
             "fold_duplicates": self.group_duplicates,
             "diverse": self.diverse,
             "unusual": self.no_match_rate,
+            "without_patient": self.without_patient,
         }
 
     @classmethod
@@ -79,6 +82,7 @@ class Search:
             bool(data.get("fold_duplicates", data.get("fold_alike", True))),
             float(data.get("diverse", 0.0)),
             float(data.get("unusual", NO_MATCH_RATE)),
+            bool(data.get("without_patient", False)),
         )
 
 

@@ -96,7 +96,7 @@ def rates() -> list[dict[str, Any]]:
 
 
 def one_pair() -> list[dict[str, Any]]:
-    """``partial_fit`` of a learner that has seen some hundred pairs of 64 features."""
+    """``partial_fit`` of a learner fitted on some hundred pairs of 64 features."""
     X = np.random.default_rng(0).normal(size=(200, 64))
     rows = []
     for psd in ("end", "always"):

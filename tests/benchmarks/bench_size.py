@@ -117,7 +117,7 @@ def growth(folder: Path) -> list[dict[str, Any]]:
 
 
 def everything(folder: Path) -> list[dict[str, Any]]:
-    """BDM on all of 30,000 cases, as asked for by ``training_cases=0``."""
+    """BDM on all of 30,000 cases, with ``training_cases=0``."""
     path = folder / "all"
     make_library(path, correlated(*SIZES[0], 2)[0])
     took, _, peak, _ = trained(path, "bdm", "standardise", training_cases=0)

@@ -92,7 +92,7 @@ def _opened(app: Any, jobs: Any, pane: Any, address: Any) -> list[dict[str, Any]
     _until(app, lambda: len(pane.slices.loaded) == SLICES)
     loaded, worked = time.perf_counter() - begin, _processor_s() - worked
     return [
-        _row("series of 500 uncompressed slices: first one seen", first, "ms", FIRST_MS),
+        _row("series of 500 uncompressed slices: first one shown", first, "ms", FIRST_MS),
         _row("series of 500 uncompressed slices: all there", loaded, "s", ALL_S),
         _row("series of 500 uncompressed slices: processor time of all processes", worked, "s", None),
     ]
@@ -154,7 +154,7 @@ def _planes(app: Any, jobs: Any, pane: Any) -> list[dict[str, Any]]:
     views.close()
     views.deleteLater()
     return [
-        _row("three planes of 500 slices: seen", opened, "s", None),
+        _row("three planes of 500 slices: shown", opened, "s", None),
         _row(
             "three planes of 500 slices: the cross moves both others, median",
             float(np.median(times)),

@@ -33,7 +33,7 @@ def make(name, settings):
 
 
 def as_rows(X):
-    """Rows of a problem spread over images, its own scale kept."""
+    """Rows of a problem spread over images, its own scale unchanged."""
     spread = np.random.default_rng(0).normal(size=(X.shape[1], SIDE * SIDE))
     return (X.astype(np.float64) @ spread).astype(X.dtype)
 

@@ -18,11 +18,11 @@ def closure(name: str, extra: str) -> set[str]:
     found: set[str] = set()
     waiting = [(name, extra)]
     while waiting:
-        owner, wanted = waiting.pop()
+        owner, owner_extra = waiting.pop()
         for text in importlib.metadata.requires(owner) or []:
             need = Requirement(text)
             key = canonicalize_name(need.name)
-            if key in found or (need.marker and not need.marker.evaluate({"extra": wanted})):
+            if key in found or (need.marker and not need.marker.evaluate({"extra": owner_extra})):
                 continue
             found.add(key)
             waiting += [(need.name, one) for one in need.extras or [""]]

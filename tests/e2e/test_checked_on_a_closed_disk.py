@@ -44,8 +44,8 @@ def test_it_is_not_called_damaged(tmp_path, disk):
     if ended.returncode == NOT_ALLOWED:
         pytest.skip("this user may not mount a file system of their own")
     assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
-    # A library that cannot be written to notes nothing; that there is no room for a note is told.
-    told = json.loads(log.read_text()).get("message", "")
-    assert told.startswith("The file was exported, but" if disk == "full" else "")
-    assert bool(told) is (disk == "full")
+    # A library that cannot be written to records nothing; a disk without space for the record is reported.
+    message = json.loads(log.read_text()).get("message", "")
+    assert message.startswith("The file was exported, but" if disk == "full" else "")
+    assert bool(message) is (disk == "full")
     assert (tmp_path / "b.zip").is_file()

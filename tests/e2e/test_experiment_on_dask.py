@@ -55,12 +55,14 @@ def is_json(file) -> bool:
 def address(tmp_path):
     """A scheduler with two workers, each with one thread, that share no folder with the program."""
     (tmp_path / "cluster").mkdir()
-    told = tmp_path / "cluster" / "scheduler.json"
+    scheduler_file = tmp_path / "cluster" / "scheduler.json"
     where = {"folder": tmp_path / "cluster"}
     loopback = ("--host", "127.0.0.1")
-    with dask("scheduler", *loopback, "--port", 0, "--no-dashboard", "--scheduler-file", told, **where):
-        wait_until(lambda: is_json(told), "the scheduler tells its address")
-        found = json.loads(told.read_text())["address"]
+    with dask(
+        "scheduler", *loopback, "--port", 0, "--no-dashboard", "--scheduler-file", scheduler_file, **where
+    ):
+        wait_until(lambda: is_json(scheduler_file), "the scheduler tells its address")
+        found = json.loads(scheduler_file.read_text())["address"]
         one = (found, *loopback, "--nthreads", 1, "--no-nanny", "--no-dashboard")
         with dask("worker", *one, **where), dask("worker", *one, **where):
             yield found

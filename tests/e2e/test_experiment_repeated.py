@@ -31,11 +31,11 @@ def repeat(exported, data, out):
 
 def test_repeated_elsewhere(tmp_path):
     data = tmp_path / "data"
-    table_library(data / "kept", n=60)
+    table_library(data / "library", n=60)
     table = write_table(data / "t.csv", n=60, seed=4, missing=True)
     status, _, err = run_program(
         "experiment", "run", "--table", table, "--table", "builtin:iris",
-        "--library", f"{data / 'kept' / 'lib.semblance'}:raw",
+        "--library", f"{data / 'library' / 'lib.semblance'}:raw",
         "--learner", "euclidean,bdm", "--set", "bdm.rounds=2|5", "--set", "protocol.draws=20",
         "--protocol", "full", "--repeats", 2, "--max-cases", 50, "--seed", 7,
         "--out", tmp_path / "e", "--workers", 1,

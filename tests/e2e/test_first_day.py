@@ -58,16 +58,16 @@ def test_first_start_offers_the_demo_and_opens_it(
 
 
 def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) -> None:
-    asked = demo_query(demo_library)
+    query = demo_query(demo_library)
     with open_window(demo_library) as window:
-        choose(window, asked, qtbot)
+        choose(window, query, qtbot)
         ranking = window.state.ranking
         assert ranking is not None
         assert window.state.query is not None
-        assert window.state.query.case == asked
-        assert asked not in [case.case_id for case in ranking.ranked]
+        assert window.state.query.case == query
+        assert query not in [case.case_id for case in ranking.ranked]
         patients = {case.patient for case in ranking.ranked}
-        assert window.state.columns.patient_name(window.state.columns.index_of_id(asked)) not in patients
+        assert window.state.columns.patient_name(window.state.columns.index_of_id(query)) not in patients
         assert ranking.ranked[0].finding == "malignant"
 
         before = len(window.state.library.metrics) if window.state.library else 0
@@ -87,8 +87,8 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
         assert objective == sorted(objective, reverse=True)
         assert window.state.metric.scores is not None
         assert window.state.metric.scores["measured_on"] == "held-out patients"
-        told = [message for message in window.context.messages.history if message.level == "error"]
-        assert told == []
+        errors = [message for message in window.context.messages.history if message.level == "error"]
+        assert errors == []
         left = (
             window.state.query,
             window.state.metric.name,

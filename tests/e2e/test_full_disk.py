@@ -1,4 +1,4 @@
-"""A disk that is full or write-protected at any point is told in words, and nothing is lost."""
+"""A disk that is full or write-protected at any point is reported, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def test_it_is_reported_and_nothing_is_lost(harness, phase, disk):
     outcome = made.try_disk(child, phase, disk)
     if outcome is None:
         pytest.skip("this user may not mount a file system of their own")
-    assert outcome["ended"] == "told", outcome
+    assert outcome["ended"] == "reported", outcome
     assert (PROTECTED if disk == READ_ONLY else FULL).search(outcome["message"]), outcome
     assert outcome["hint"]

@@ -64,16 +64,16 @@ menus = {
     name: [action.text() for action in menu.actions() if action.text()]
     for name, menu in window.top.menu.items()
 }
-told = {
+texts = {
     "menus": {name: menu.title().replace("&", "") for name, menu in window.top.menu.items()},
     "actions": menus,
-    "room": window.top.menus.width() - window.top.menus.sizeHint().width(),
+    "free_width": window.top.menus.width() - window.top.menus.sizeHint().width(),
     "docks": {name: dock.windowTitle() for name, dock in window.parts.layout.docks.items()},
     "texts": sorted(texts - {""}),
     "cut": sorted(cut),
     "errors": [m.what for m in window.context.messages.history if m.level == "error"],
 }
-print(json.dumps(told))
+print(json.dumps(texts))
 window.close()
 """
 
@@ -110,7 +110,7 @@ def test_the_window_speaks_german_and_cuts_no_text(
     assert shown_texts["errors"] == []
     assert shown_texts["menus"] == {name: german[name] for name in shown_texts["menus"]}
     assert "Metrik" in shown_texts["menus"].values()
-    assert shown_texts["room"] >= 0
+    assert shown_texts["free_width"] >= 0
     assert shown_texts["docks"]["library"] == "Bibliothek"
     names = [text for actions in shown_texts["actions"].values() for text in actions]
     assert "Bibliothek öffnen…" in names

@@ -65,19 +65,19 @@ def test_features_keep_the_finished_chunks(images, tmp_path):
         lambda: count(library, "feature_chunks") > 0,
     )
     with Library.open(library) as opened:
-        kept = len(opened.features.cases_of(opened.features.get(None)))
-    assert 0 < kept < 1000
+        n_stored = len(opened.features.cases_of(opened.features.get(None)))
+    assert 0 < n_stored < 1000
     status, out, err = run_program("features", library, "--extractor", "gabor", "--json")
     assert (status, err) == (0, "")
     document = json.loads(out)
-    assert (document["extracted"], document["cases"]) == (1000 - kept, 1000)
+    assert (document["extracted"], document["cases"]) == (1000 - n_stored, 1000)
 
 
 def test_an_import_keeps_the_finished_batches(images, tmp_path):
     library = tmp_path / "lib"
     interrupted(start_program("import", images, "--library", library), lambda: count(library, "cases") > 0)
     with Library.open(library) as opened:
-        kept = opened.summary()["cases"]
-    assert 0 < kept < 1000
+        n_stored = opened.summary()["cases"]
+    assert 0 < n_stored < 1000
     result = import_source(images, library)
-    assert (result.added, result.unchanged) == (1000 - kept, kept)
+    assert (result.added, result.unchanged) == (1000 - n_stored, n_stored)

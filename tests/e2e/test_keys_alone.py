@@ -170,6 +170,6 @@ def test_tab_goes_once_round_the_window_and_back(qtbot: QtBot, library: Path) ->
 
 def spoken(widget: QWidget) -> str:
     """What a screen reader calls it."""
-    told = QAccessible.queryAccessibleInterface(widget)
-    assert told is not None
-    return told.text(QAccessible.Text.Name)
+    accessible = QAccessible.queryAccessibleInterface(widget)
+    assert accessible is not None
+    return accessible.text(QAccessible.Text.Name)

@@ -16,35 +16,35 @@ GUARD = """
 import os, sys
 def watch(event, arguments):
     if event == "socket.__new__" and arguments[1] not in (1, -1):
-        told = f"socket of family {arguments[1]}"
+        line = f"socket of family {arguments[1]}"
     elif event in (
         "socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto",
     ):
         address = arguments[1] if event.startswith(("socket.c", "socket.b", "socket.s")) else arguments[0]
         if isinstance(address, (str, bytes)) and event in ("socket.connect", "socket.bind"):
             return
-        told = f"{event} {address}"
+        line = f"{event} {address}"
     elif event in ("urllib.Request", "http.client.connect", "webbrowser.open"):
-        told = event
+        line = event
     else:
         return
-    with open(os.environ["TELL_SOCKETS"], "a") as file:
-        file.write(told + "\\n")
+    with open(os.environ["SOCKET_LOG"], "a") as file:
+        file.write(line + "\\n")
 sys.addaudithook(watch)
 """
 
 
 @pytest.fixture
 def guarded(tmp_path):
-    """Run Python code under the guard; what it told of sockets."""
+    """Run Python code under the guard; return the sockets it reports."""
     folder = tmp_path / "guard"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(GUARD)
-    told = tmp_path / "told"
-    told.touch()
+    log = tmp_path / "sockets"
+    log.touch()
 
     def run(*arguments: str) -> list[str]:
-        environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{TOP}", "TELL_SOCKETS": str(told)}
+        environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{TOP}", "SOCKET_LOG": str(log)}
         ended = subprocess.run(
             [sys.executable, *arguments],
             cwd=TOP,
@@ -54,7 +54,7 @@ def guarded(tmp_path):
             check=False,
         )
         assert ended.returncode == 0, ended.stdout + ended.stderr
-        return sorted(set(told.read_text().splitlines()))
+        return sorted(set(log.read_text().splitlines()))
 
     return run
 

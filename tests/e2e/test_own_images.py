@@ -41,6 +41,8 @@ def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None
         assert [line[1] for line in window.state.library.unusable_files] == ["upright/broken.png"]
         assert [facts.cases for facts in window.state.library.feature_sets] == [40]
         assert window.state.query == Query(case=window.state.columns.ids[0])
+        assert window.panels.side.why.isVisible()
+        assert not window.panels.side.why.is_empty
 
         drop(window.panels.query, outside)
         wait_for(window, lambda: window.state.ranking is not None and window.state.query.image == outside)

@@ -69,8 +69,10 @@ def test_a_metric_is_learnt_saved_and_read(plain, tmp_path):
 
 def test_learners_are_evaluated_on_a_table(plain, tmp_path):
     table = write_table(tmp_path / "wine.csv")
-    asked = command("evaluate", "--table", table, "--learner", "euclidean,bdm_v", "--protocol", "metricboost")
-    status, out, err = plain(asked)
+    arguments = command(
+        "evaluate", "--table", table, "--learner", "euclidean,bdm_v", "--protocol", "metricboost"
+    )
+    status, out, err = plain(arguments)
     assert status == 0, err
     assert "triplet_accuracy" in out
     for name in ("learners", "extractors", "kinds", "protocols"):
@@ -82,8 +84,8 @@ def test_learners_are_evaluated_on_a_table(plain, tmp_path):
 )
 def test_what_needs_the_program_says_the_line_to_run(plain, tmp_path, arguments):
     names = {"T": write_table(tmp_path / "t.csv"), "L": tmp_path / "lib"}
-    asked = command(*(names.get(one, one) for one in arguments))
-    status, out, err = plain(asked, QT_QPA_PLATFORM="offscreen")
+    line = command(*(names.get(one, one) for one in arguments))
+    status, out, err = plain(line, QT_QPA_PLATFORM="offscreen")
     assert (status, out) == (1, "")
     assert err.count("\n") == 1
     assert err.endswith("python -m pip install 'semblance[app]'\n")

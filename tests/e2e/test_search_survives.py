@@ -20,7 +20,7 @@ from semblance.core.workflows.searches.open_metrics import close_loaded_metrics,
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
-#: The real window with its processes; it says when everything a person did is kept, and then hangs.
+#: The real window with its processes; it says when everything a person did is saved, and then hangs.
 PROGRAM = """
 import sys, time
 from pathlib import Path
@@ -54,7 +54,7 @@ def main():
         return state.get("strength") == 0.3 and (state.get("view") or {}).get("zoom", [0])[0] == zoom
 
     wait_for(window, is_stored)
-    print("kept", flush=True)
+    print("saved", flush=True)
     time.sleep(600)
 
 
@@ -86,7 +86,7 @@ def test_a_killed_program_shows_its_search_again(library: Path, tmp_path: Path, 
     )
     try:
         assert child.stdout is not None
-        assert child.stdout.readline() == "kept\n"
+        assert child.stdout.readline() == "saved\n"
     finally:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()

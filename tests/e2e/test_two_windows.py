@@ -1,4 +1,4 @@
-"""Two programs on one library: each is told of the other, and nothing that either does is lost."""
+"""Two programs on one library: each reports the other, and nothing that either does is lost."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def test_a_library_one_closed_is_let_go_of_and_goes_on_in_the_other(library, sta
 
 
 def test_a_library_removed_under_a_window_is_reported_as_a_sentence(made, library, tmp_path, start):
-    kept = tmp_path / "Kept.semblance"
-    shutil.copytree(library, kept)
+    copy = tmp_path / "Copy.semblance"
+    shutil.copytree(library, copy)
     window = start()
     window.run_command("open", library)
     state = window.run_command("ask", 0)
@@ -147,7 +147,7 @@ def test_a_library_removed_under_a_window_is_reported_as_a_sentence(made, librar
         assert {message[1] for message in new} == {f"{library} does not exist."}
     assert state["library"] is None
     assert not library.exists()
-    state = window.run_command("open", kept)
+    state = window.run_command("open", copy)
     assert state["cases"] == 24
     assert window.run_command("ask", 3)["ranked"] > 10
     assert window.quit() == 0

@@ -15,7 +15,7 @@ from PySide6.QtCore import QCoreApplication, QEventLoop
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QWidget
 
-from tests.walks.__main__ import says_nothing
+from tests.walks.__main__ import is_stalled_by_host
 from tests.walks.walker import Walker
 from tests.walks.walking import make_library
 from tests.walks.watching import Watch
@@ -122,7 +122,7 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
 
     watch = Watch(200)
     with watch:
-        # Other programs have the processor meanwhile: told apart by the system, here not at all.
+        # Other programs have the processor meanwhile: the system distinguishes these, here not at all.
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited)
         monkeypatch.setattr(watching.time, "perf_counter", lambda: watch._last + 0.35)
         monkeypatch.setattr(watching.time, "thread_time", lambda: watch._busy + 0.25)
@@ -135,8 +135,8 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
         monkeypatch.undo()
     (stall,) = watch.stalls
     assert stall.doing == "thinking"
-    told = (stall.ms, stall.wall_ms, stall.busy_ms, stall.others_ms)
-    assert [round(ms) for ms in told] == [345, 345, 250, 70]
+    times = (stall.ms, stall.wall_ms, stall.busy_ms, stall.others_ms)
+    assert [round(ms) for ms in times] == [345, 345, 250, 70]
     assert round(watch.longest_busy_ms) == 250
     assert "30 ms computing, waited 70 ms for a processor\nin its place" in stall.threads
 
@@ -156,13 +156,13 @@ def test_a_stall_tells_what_the_other_threads_were_at(qtbot):
         qtbot.waitUntil(lambda: any("holds everything up" in stall.threads for stall in watch.stalls))
     done.set()
     busy.join()
-    told = next(stall.threads for stall in watch.stalls if "holds everything up" in stall.threads)
-    assert "ms computing" in told
+    threads = next(stall.threads for stall in watch.stalls if "holds everything up" in stall.threads)
+    assert "ms computing" in threads
 
 
 def test_a_walk_is_walked_again_only_for_stalls_of_the_host():
     host, own = {"wall_ms": 500.0, "stolen_most_ms": 100.0}, {"wall_ms": 500.0, "stolen_most_ms": 99.0}
-    assert says_nothing({"problems": [], "stalls": [host, host]})
-    assert not says_nothing({"problems": [], "stalls": [host, own]})
-    assert not says_nothing({"problems": ["an exception"], "stalls": [host]})
-    assert not says_nothing({"problems": [], "stalls": []})
+    assert is_stalled_by_host({"problems": [], "stalls": [host, host]})
+    assert not is_stalled_by_host({"problems": [], "stalls": [host, own]})
+    assert not is_stalled_by_host({"problems": ["an exception"], "stalls": [host]})
+    assert not is_stalled_by_host({"problems": [], "stalls": []})

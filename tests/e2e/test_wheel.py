@@ -81,10 +81,8 @@ def test_it_runs_away_from_its_sources_beside_modules_of_the_same_names(site, ho
         (["--help"], "import"),
         (["evaluate", "--table", "builtin:iris", "--learner", "lda", "--protocol", "metricboost"], "lda"),
     ):
-        asked = [sys.executable, *program, *arguments]
-        done = subprocess.run(
-            asked, cwd=hostile, env=environment, capture_output=True, text=True, check=False
-        )
+        line = [sys.executable, *program, *arguments]
+        done = subprocess.run(line, cwd=hostile, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert says in done.stdout
 

@@ -36,7 +36,7 @@ class Outcome:
 
 
 def run(kind: str, numbers: Sequence[int], seed: int) -> Outcome:
-    """Read the copies ``numbers`` in child processes; one that dies or hangs is told and replaced."""
+    """Read the copies ``numbers`` in child processes; one that dies or hangs is reported and replaced."""
     outcome, waiting = Outcome(), list(numbers)
     while waiting:
         child = subprocess.Popen(
@@ -54,8 +54,8 @@ def run(kind: str, numbers: Sequence[int], seed: int) -> Outcome:
                 raise RuntimeError(f"python -m tests.fuzz --child {kind} does not start")
             while waiting:
                 number = waiting.pop(0)
-                told = _told(child, number)
-                what, _, cost = told.partition(" | ")
+                answer = _answer(child, number)
+                what, _, cost = answer.partition(" | ")
                 if what in (READ, REFUSED):
                     outcome.counts[what] += 1
                     seconds, peak = cost.split()
@@ -70,7 +70,7 @@ def run(kind: str, numbers: Sequence[int], seed: int) -> Outcome:
     return outcome
 
 
-def _told(child: subprocess.Popen[str], number: int) -> str:
+def _answer(child: subprocess.Popen[str], number: int) -> str:
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -85,7 +85,7 @@ def _told(child: subprocess.Popen[str], number: int) -> str:
 
 
 def serve(name: str, seed: int) -> None:
-    """The child: reads the copies whose numbers it is told, under a limit of memory."""
+    """The child: reads the copies whose numbers it receives, under a limit of memory."""
     kind = KINDS[name]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

@@ -22,7 +22,7 @@ Numbers = npt.NDArray[np.float64]
 
 SIDE = 48
 VIEWS = ("prone", "supine")
-#: The paper's false positives a volume, and its sensitivity: some polyps are seen in one view only.
+#: The paper's false positives a volume, and its sensitivity: some polyps are visible in one view only.
 FALSE_POSITIVES, SENSITIVITY = 7.6, 0.95
 #: Deviation of the place along the colon; where the colon is collapsed between, it errs by far.
 PLACE_NOISE, COLLAPSE, COLLAPSED_NOISE = 0.02, 0.2, 0.12

@@ -35,12 +35,12 @@ def counting(until: int, *, reporter: Reporter) -> int:
 
 
 def endless(marker: Path, *, reporter: Reporter) -> str:
-    """Says that it runs by making ``marker`` (with its process id), then waits to be told to end."""
+    """Says that it runs by making ``marker`` (with its process id), then waits for the request to end."""
     _say(marker)
     while not reporter.stop_requested:
         reporter.check_cancelled()
         time.sleep(0.005)
-    return "kept"
+    return "stopped"
 
 
 def deaf(marker: Path, *, reporter: Reporter) -> None:
@@ -101,7 +101,7 @@ _noted: list[str] = []
 
 
 def note(word: str, *, reporter: Reporter = SILENT) -> list[str]:
-    """What this process was told since it last forgot."""
+    """What this process received since it was last cleared."""
     _noted.append(word)
     return list(_noted)
 

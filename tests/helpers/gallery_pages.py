@@ -65,7 +65,7 @@ def states() -> QWidget:
     column.addLayout(_controls())
     column.addWidget(SectionHeader("Icons"))
     column.addLayout(_icons())
-    column.addWidget(SectionHeader("Provenance badges, told by shape and words, never by hue"))
+    column.addWidget(SectionHeader("Provenance badges, by shape and text, never by hue"))
     badges = hbox(spacing=12)
     for kind in KINDS:
         badges.addWidget(Badge(kind))

@@ -48,8 +48,8 @@ class PartialResultReporter(Reporter):
 class ManualEngine:
     """Replaces :class:`semblance.core.engine.Engine`."""
 
-    def __init__(self, held: list[ManualTask]) -> None:
-        self._tasks = held
+    def __init__(self, pending: list[ManualTask]) -> None:
+        self._tasks = pending
 
     def submit(
         self, function: Callable[..., Any], *args: Any, listener: object = None, **kwargs: Any
@@ -69,12 +69,12 @@ class ManualJobs(Jobs):
 
     def __init__(self) -> None:
         super().__init__()
-        self.held: list[ManualTask] = []
+        self.pending: list[ManualTask] = []
 
     def run_pending(self) -> None:
-        while self.held:
-            self.held.pop(0).run()
+        while self.pending:
+            self.pending.pop(0).run()
             QCoreApplication.processEvents()
 
     def _engine(self, lane: Lane) -> Any:
-        return ManualEngine(self.held)
+        return ManualEngine(self.pending)

@@ -40,16 +40,16 @@ class Logging(Reporter):
         self._file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._phase = phase
 
-    def tell(self, **facts: object) -> None:
+    def write(self, **facts: object) -> None:
         os.write(self._file, (json.dumps({"phase": self._phase, **facts}) + "\n").encode())
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         if self._phase in ("import", "again"):
-            self.tell(done=done)
+            self.write(done=done)
 
     def partial(self, result: object) -> None:
         if self._phase == "features":
-            self.tell(done=result)
+            self.write(done=result)
 
 
 def work(phase: str, library: Path, source: Path, log: Path) -> None:
@@ -69,7 +69,7 @@ def work(phase: str, library: Path, source: Path, log: Path) -> None:
         train_metric(library, TrainRequest("bdm_v", METRIC, settings={"rounds": ROUNDS}), reporter=reporter)
     else:
         {"click": click, "save": save, "migrate": migrate, "backup": back_up}[phase](library, reporter)
-    reporter.tell(finished=True)
+    reporter.write(finished=True)
 
 
 def click(library: Path, reporter: Logging) -> None:
@@ -87,7 +87,7 @@ def click(library: Path, reporter: Logging) -> None:
         refine_metric.judge(
             library, search, [refine_metric.likeness_judgement(search, names[1 + number], number % 3 > 0)]
         )
-        reporter.tell(done=number + 1)
+        reporter.write(done=number + 1)
 
 
 def searched(number: int) -> dict[str, object]:
@@ -102,14 +102,14 @@ def save(library: Path, reporter: Logging) -> None:
     with Library.open(library, writable=True) as opened:
         for number in range(SEARCHES):
             opened.save_search(f"search {number // 3}", searched(number))
-            reporter.tell(done=number + 1)
+            reporter.write(done=number + 1)
 
 
 def migrate(library: Path, reporter: Logging) -> None:
     from semblance.core.library.library import Library
 
     with Library.open(library, writable=True) as opened:
-        reporter.tell(done=len(opened.catalogue.all_cases()))
+        reporter.write(done=len(opened.catalogue.all_cases()))
 
 
 def backup_of(library: Path) -> Path:
@@ -140,15 +140,15 @@ def main() -> None:
     PIL.Image.init()
     del sqlalchemy, zarr
     for line in sys.stdin:
-        phase, *told = shlex.split(line)
-        library, source, log = map(Path, told[:3])
+        phase, *arguments = shlex.split(line)
+        library, source, log = map(Path, arguments[:3])
         pid = os.fork()
         if pid == 0:
             os.setsid()
             status = 1
             try:
-                if told[3:]:
-                    status = on_disk(phase, library, source, log, told[3])
+                if arguments[3:]:
+                    status = on_disk(phase, library, source, log, arguments[3])
                 else:
                     work(phase, library, source, log)
                     status = 0

@@ -43,7 +43,7 @@ def on_small_disk(
     try:
         work(here)
     except SemblanceError as error:
-        outcome = {"ended": "told", "message": error.message, "hint": error.hint}
+        outcome = {"ended": "reported", "message": error.message, "hint": error.hint}
     except Exception as error:  # noqa: BLE001 - whatever else comes is what is looked for
         outcome = {"ended": "defect", "message": f"{type(error).__name__}: {error}"}
     with log.open("a") as file:

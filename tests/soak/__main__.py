@@ -20,7 +20,7 @@ WARM_UP = 0.1
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--hours", type=float, default=2.0)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         # Settings of whoever runs this are left alone.
@@ -28,7 +28,7 @@ def main() -> None:
             os.environ[variable] = str(place / "home")
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
         (place / "home").mkdir()
-        sys.exit(soak(place, 3600 * wanted.hours))
+        sys.exit(soak(place, 3600 * options.hours))
 
 
 def soak(place: Path, seconds: float) -> int:
@@ -73,7 +73,7 @@ def soak(place: Path, seconds: float) -> int:
         for name in ("memory", "threads", "handles", "processes")
     )
     print(f"{len(samples)} rounds after warm-up: {shares}")
-    for line in (*found, *(f"told: {error.what} {error.details}" for error in errors[:5])):
+    for line in (*found, *(f"error: {error.what} {error.details}" for error in errors[:5])):
         print(line)
     return 1 if found or errors else 0
 

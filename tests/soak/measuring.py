@@ -40,10 +40,10 @@ def family(pid: int) -> list[int]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
-                told = (folder / "stat").read_text(encoding="latin-1").rpartition(")")[2].split()
+                fields = (folder / "stat").read_text(encoding="latin-1").rpartition(")")[2].split()
             except OSError:
                 continue
-            parents.setdefault(int(told[1]), []).append(int(folder.name))
+            parents.setdefault(int(fields[1]), []).append(int(folder.name))
     found = [pid]
     for one in found:
         found += parents.get(one, [])
@@ -71,9 +71,9 @@ def growth(values: Sequence[float]) -> float:
 
 def grown(samples: Sequence[Sample], allowed: float = ALLOWED) -> list[str]:
     """A line for each of memory, threads, handles and processes that grew by more than ``allowed``."""
-    told = []
+    lines = []
     for name in ("memory", "threads", "handles", "processes"):
         share = growth([getattr(sample, name) for sample in samples])
         if share > allowed:
-            told.append(f"{name} grew by {share:.1%}")
-    return told
+            lines.append(f"{name} grew by {share:.1%}")
+    return lines

@@ -60,11 +60,11 @@ def _round(window: MainWindow, library: Path, made: Path, out: Path, number: int
     _train(window, number)
     _judge(window, ids[number % len(ids)])
     _answer(window)
-    _ask_why(window)
+    _explain(window)
     _mark(window)
     _compare_metrics(window)
     _map(window)
-    _keep(window, ids)
+    _save_search(window, ids)
     search_operations.submit_query(context, Query(image=made / "files" / "image.png"))
     settle(window)
     import_and_prepare(context, made / "images", library, "auto")
@@ -98,11 +98,11 @@ def _judge(window: MainWindow, case: str) -> None:
     settle(window)
     grid.setFocus()
     for command in ("judge_alike", "judge_not_alike", "judge_alike"):
-        ranked, said = (
+        ranked, marks = (
             state.ranking.ranked if state.ranking else (),
             window.panels.ranking.card_feedback.marks(),
         )
-        grid.set_current(next(case.row for case in ranked if case.row not in said))
+        grid.set_current(next(case.row for case in ranked if case.row not in marks))
         window.context.actions[command].trigger()
         settle(window)
     _expect(state.judgement_count == 3, "three marks are stored")
@@ -140,12 +140,12 @@ def _answer(window: MainWindow) -> None:
     settle(window)
 
 
-def _ask_why(window: MainWindow) -> None:
+def _explain(window: MainWindow) -> None:
     """Untick what counts most, and tick it again."""
     window.parts.layout.show_side("why")
     settle(window)
     why = window.panels.side.why
-    _expect(why.shown is not None, "it is told why")
+    _expect(why.shown is not None, "the explanation is shown")
     key = next(line.key for line in why.waterfall.contributions if line.key)
     why.waterfall.toggled(key, False)
     settle(window)
@@ -188,11 +188,11 @@ def _map(window: MainWindow) -> None:
     window.panels.evaluation.header.tabs.setCurrentIndex(OVERVIEW)
 
 
-def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
-    """A search under a name, another query, the kept one opened from the list, and deleted."""
+def _save_search(window: MainWindow, ids: tuple[str, ...]) -> None:
+    """A search under a name, another query, the saved one opened from the list, and deleted."""
     context, state = window.context, window.state
     window.parts.search_view.autosave.capture_view()
-    saved_searches.save(context, "kept")
+    saved_searches.save(context, "saved")
     settle(window)
     query = state.query
     search_operations.submit_query(
@@ -203,11 +203,11 @@ def _keep(window: MainWindow, ids: tuple[str, ...]) -> None:
     settle(window)
     dialog = window.parts.commands.searches.dialog
     assert dialog is not None
-    dialog.select("kept")
+    dialog.select("saved")
     dialog.open_selected()
     settle(window)
-    _expect(state.query == query and state.search_name == "kept", "the kept search is open again")
-    saved_searches.delete(context, "kept", lambda _token: None)
+    _expect(state.query == query and state.search_name == "saved", "the saved search is open again")
+    saved_searches.delete(context, "saved", lambda _token: None)
     settle(window)
 
 

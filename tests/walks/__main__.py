@@ -1,12 +1,12 @@
 """``python -m tests.walks --walks 100 --actions 500 --seed 1``: users who do anything to the real window.
 
 Each walk is a process of its own on a small library. It must end without an exception, a warning of Qt or
-Python, a defect told in the window, or a stall of the event loop over 200 ms (without the time in which
+Python, a defect reported in the window, or a stall of the event loop over 200 ms (without the time in which
 others had the processor: other programs or, where it is a virtual machine that tells, its host). Beside a
 stall stands how long the window's thread itself computed; in the end, where the walks were, and which
 commands none of them ran. Exit status 1 if any failed.
 
-A walk whose only stalls are ones of which the host had a processor for a fifth or more is told and walked
+A walk whose only stalls are ones of which the host had a processor for a fifth or more is reported and walked
 again, three times at most: what a processor computes that is taken away again and again takes longer as well,
 and so does what waits for another thread on it.
 """
@@ -22,7 +22,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.walks.walking import make_library, said_in, walk
+from tests.walks.walking import make_library, trace_file, walk
 
 STALL_MS = 200.0
 TOP = Path(__file__).resolve().parents[2]
@@ -40,10 +40,12 @@ def main() -> None:
     parser.add_argument("--stall-ms", type=float, default=STALL_MS, help="0: do not look")
     parser.add_argument("--trace", action="store_true", help="tell each action on stderr")
     parser.add_argument("--child", help="internal: walk once, here, on the library in this folder")
-    wanted = parser.parse_args()
-    if wanted.child:
+    options = parser.parse_args()
+    if options.child:
         print(
-            json.dumps(walk(Path(wanted.child), wanted.seed, wanted.actions, wanted.stall_ms, wanted.trace))
+            json.dumps(
+                walk(Path(options.child), options.seed, options.actions, options.stall_ms, options.trace)
+            )
         )
         return
     wrong, again, longest, busy = 0, 0, 0.0, 0.0
@@ -51,15 +53,15 @@ def main() -> None:
     ran: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         made = make_library(Path(folder))
-        for number in range(wanted.walks):
-            seed = wanted.seed + number
-            outcome = one(made, seed, wanted)
+        for number in range(options.walks):
+            seed = options.seed + number
+            outcome = one(made, seed, options)
             for _ in range(AGAIN):
-                if not says_nothing(outcome):
+                if not is_stalled_by_host(outcome):
                     break
-                _tell(seed, "AGAIN, for the host had the processor", outcome)
+                _print_walk(seed, "AGAIN, for the host had the processor", outcome)
                 again += 1
-                outcome = one(made, seed, wanted)
+                outcome = one(made, seed, options)
             longest, busy = max(
                 (longest, busy), (outcome.get("longest_ms", 0.0), outcome.get("longest_busy_ms", 0.0))
             )
@@ -67,34 +69,34 @@ def main() -> None:
             ran.update(outcome.get("commands", {}))
             bad = bool(outcome["problems"] or outcome["stalls"])
             wrong += bad
-            _tell(seed, "WRONG" if bad else "fine", outcome)
-    _tell_where(reached, ran)
+            _print_walk(seed, "WRONG" if bad else "fine", outcome)
+    _print_coverage(reached, ran)
     print(
-        f"{wanted.walks} walks of {wanted.actions} actions, {wrong} wrong, "
+        f"{options.walks} walks of {options.actions} actions, {wrong} wrong, "
         f"{again} walked again, longest stall {longest:.0f} ms ({busy:.0f} ms computing)"
     )
     sys.exit(1 if wrong else 0)
 
 
-def says_nothing(outcome: dict) -> bool:
+def is_stalled_by_host(outcome: dict) -> bool:
     """Whether nothing was wrong but stalls that may be those of the machine's host."""
     stalls = outcome["stalls"]
     hosts = all(stall["stolen_most_ms"] >= HOSTS_SHARE * stall["wall_ms"] for stall in stalls)
     return bool(stalls) and hosts and not outcome["problems"]
 
 
-def _tell(seed: int, verdict: str, outcome: dict) -> None:
+def _print_walk(seed: int, verdict: str, outcome: dict) -> None:
     errors = sum(outcome.get("errors", {}).values())
     print(
         f"walk {seed}: {verdict}, {sum(outcome.get('done', {}).values())} actions, longest stall "
         f"{outcome.get('longest_ms', 0):.0f} ms ({outcome.get('longest_busy_ms', 0):.0f} ms computing), "
-        f"{errors} errors told to the user, closed in {outcome.get('closing_s', 0):.1f} s",
+        f"{errors} errors shown to the user, closed in {outcome.get('closing_s', 0):.1f} s",
         flush=True,
     )
     for problem in outcome["problems"]:
         print(f"  {problem.strip()}".replace("\n", "\n    "), flush=True)
-    for told, count in sorted(outcome.get("errors", {}).items()):
-        print(f"  told {count} times: {told[:160]}", flush=True)
+    for message, count in sorted(outcome.get("errors", {}).items()):
+        print(f"  shown {count} times: {message[:160]}", flush=True)
     for stall in outcome["stalls"]:
         print(
             f"  stall {stall['ms']:.0f} ms ({stall['wall_ms']:.0f} ms by the clock, of which the machine's "
@@ -106,7 +108,7 @@ def _tell(seed: int, verdict: str, outcome: dict) -> None:
         )
 
 
-def _tell_where(reached: Counter[str], ran: Counter[str]) -> None:
+def _print_coverage(reached: Counter[str], ran: Counter[str]) -> None:
     """In which panels something was done, and what was left out."""
     from semblance.app.shell.actions import COMMANDS
     from tests.walks.walker import LEFT_OUT
@@ -118,8 +120,8 @@ def _tell_where(reached: Counter[str], ran: Counter[str]) -> None:
     )
 
 
-def one(made: Path, seed: int, wanted: argparse.Namespace) -> dict:
-    """What a walk in a process of its own told."""
+def one(made: Path, seed: int, options: argparse.Namespace) -> dict:
+    """The outcome of a walk in a process of its own."""
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {
             "HOME": home,
@@ -130,15 +132,15 @@ def one(made: Path, seed: int, wanted: argparse.Namespace) -> dict:
             "PYTHONPATH": str(TOP),
             "OMP_NUM_THREADS": "1",
         }
-        arguments = ["--child", str(made), "--seed", str(seed), "--actions", str(wanted.actions)]
-        arguments += ["--stall-ms", str(wanted.stall_ms), *(["--trace"] if wanted.trace else [])]
+        arguments = ["--child", str(made), "--seed", str(seed), "--actions", str(options.actions)]
+        arguments += ["--stall-ms", str(options.stall_ms), *(["--trace"] if options.trace else [])]
         try:
             ended = subprocess.run(
                 [sys.executable, "-X", "faulthandler", "-m", "tests.walks", *arguments],
                 cwd=TOP,
                 env=environment,
                 stdout=subprocess.PIPE,
-                stderr=None if wanted.trace else subprocess.PIPE,
+                stderr=None if options.trace else subprocess.PIPE,
                 text=True,
                 timeout=PATIENCE_S,
                 check=False,
@@ -148,12 +150,12 @@ def one(made: Path, seed: int, wanted: argparse.Namespace) -> dict:
         try:
             return json.loads(ended.stdout.splitlines()[-1])
         except (IndexError, ValueError):
-            said = said_in(Path(home))
-            last = "\n".join(said.read_text(encoding="utf-8").splitlines()[-10:]) if said.exists() else ""
-            told = (
+            trace = trace_file(Path(home))
+            last = "\n".join(trace.read_text(encoding="utf-8").splitlines()[-10:]) if trace.exists() else ""
+            problem = (
                 f"it ended with {ended.returncode}: {(ended.stderr or '')[-12000:]}\nAt last it did:\n{last}"
             )
-            return {"problems": [told], "stalls": []}
+            return {"problems": [problem], "stalls": []}
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
 STAY, THERE = 15, 0.7
 #: So often a command of the panel that is visited is run.
 OWN = 0.3
-#: What to run where a panel cannot be opened yet: another case is asked with.
+#: What to run where a panel cannot be opened yet: another case becomes the query.
 BEFORE = "next_case"
 
 
@@ -177,7 +177,7 @@ class Walker:
         return found
 
     def _visited(self) -> QWidget | None:
-        """The panel that is visited, while it is seen."""
+        """The panel that is visited, while it is visible."""
         self._stay -= 1
         if self._stay < 0:
             return None
@@ -351,8 +351,8 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
     endings = (".pdf", ".html", ".csv", ".json", ".png", ".svg", ".zip", ".md", "", ".metric", ".dcm")
 
     def to_save(*args: Any, **_kwargs: Any) -> tuple[str, str]:
-        wanted = Path(str(args[2])).suffix if len(args) > 2 and rng.random() < 0.7 else rng.choice(endings)
-        return (str(out / f"saved {rng.randrange(5)}{wanted}") if rng.random() < 0.8 else "", "")
+        ending = Path(str(args[2])).suffix if len(args) > 2 and rng.random() < 0.7 else rng.choice(endings)
+        return (str(out / f"saved {rng.randrange(5)}{ending}") if rng.random() < 0.8 else "", "")
 
     def folder(*_args: Any, **_kwargs: Any) -> str:
         return str(rng.choice(folders)) if rng.random() < 0.7 else ""
@@ -396,5 +396,5 @@ def _may_be_dragged_in(widget: QWidget) -> bool:
 def _name(widget: QWidget) -> str:
     if not isValid(widget):
         return "something gone"
-    told = widget.objectName() or widget.accessibleName() or str(widget.property("text") or "")
-    return f"{type(widget).__name__} {told[:30]!r}"
+    label = widget.objectName() or widget.accessibleName() or str(widget.property("text") or "")
+    return f"{type(widget).__name__} {label[:30]!r}"

@@ -47,7 +47,7 @@ def make_library(folder: Path) -> Path:
 
 
 def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = False) -> dict[str, Any]:
-    """Walk once in this process; what was done, told, stalled and went wrong."""
+    """Walk once in this process; what was done, shown, stalled and went wrong."""
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
     from semblance.app.library import demo_library
@@ -61,7 +61,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     application.setQuitOnLastWindowClosed(False)
     from semblance.app.window.main_window import MainWindow
 
-    with tempfile.TemporaryDirectory() as place, said_in(Path.home()).open("w", buffering=1) as said:
+    with tempfile.TemporaryDirectory() as place, trace_file(Path.home()).open("w", buffering=1) as trace_log:
         folder = Path(place)
         for name in ("Walk.semblance", "files", "more", "images"):
             shutil.copytree(made / name, folder / name)
@@ -83,7 +83,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
 
         def say(what: str) -> None:
             watch.doing = what
-            said.write(f"{what}\n")
+            trace_log.write(f"{what}\n")
             if trace:
                 print(what, file=sys.stderr, flush=True)
 
@@ -101,7 +101,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
                 # The program's own event loop does this; one that is turned by hand does not.
                 QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
             say("closing")
-            # Closing waits for what must be kept.
+            # Closing waits for what must be saved.
             watch.limit_ms, longest, busy = 0, watch.longest_ms, watch.longest_busy_ms
             began = time.perf_counter()
             for other in application.topLevelWidgets():
@@ -117,7 +117,7 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     problems = watch.problems + [
         f"{m.what} {m.hint} {m.details}" for m in history if "defect in Semblance" in m.what
     ]
-    told = Counter(m.what for m in history if m.level == "error")
+    errors = Counter(m.what for m in history if m.level == "error")
     return {
         "problems": problems,
         "stalls": [dataclasses.asdict(stall) for stall in watch.stalls],
@@ -127,12 +127,12 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
         "done": walker.done,
         "reached": dict(walker.reached),
         "commands": dict(walker.commands),
-        "errors": dict(told),
+        "errors": dict(errors),
         "pid": os.getpid(),
     }
 
 
-def said_in(home: Path) -> Path:
+def trace_file(home: Path) -> Path:
     """The file that keeps what a walk did, for the case that its process crashes."""
     return home / "walk.txt"
 

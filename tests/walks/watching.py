@@ -22,7 +22,7 @@ PERIOD_MS = 5
 CALM_MS = 20
 #: The watcher looks at the other threads so often: it must not hold anybody up itself.
 AFRESH_S = 0.25
-#: A thread that worked and waited less than this during a stall is not told of.
+#: A thread that worked and waited less than this during a stall is not reported.
 WORTH_MS = 5
 _C = ctypes.CDLL(None) if sys.platform == "linux" else None
 #: Qt's messages that say nothing about Semblance, as in pyproject.toml.
@@ -35,7 +35,7 @@ class Stall:
     this machine, or, where it is a virtual one, its host.
 
     ``wall_ms`` with that time, of which the host had ``stolen_ms``, and ``stolen_most_ms`` the processor it
-    had most, on which another thread may have kept the interpreter; ``busy_ms`` is what the window's thread
+    had most, on which another thread may have held the interpreter; ``busy_ms`` is what the window's thread
     itself computed meanwhile. Far less of it than ``ms`` tells of waiting: for a disk, a lock, or the
     interpreter, which a thread may have that waits for a processor itself. ``others_ms`` is what all other
     threads of the program so waited, since a quarter of a second before at most, and ``threads`` tells of
@@ -134,7 +134,7 @@ class Watch:
                 if task != self._task
             }
             others = sum(delay for _, delay in spent.values())
-            told = "\n".join(
+            text = "\n".join(
                 f"{_name_of(task)}: {worked:.0f} ms computing, waited {delay:.0f} ms for a processor\n"
                 f"{self._stacks.get(task, '')}"
                 for task, (worked, delay) in sorted(spent.items(), key=lambda one: -sum(one[1]))
@@ -148,7 +148,7 @@ class Watch:
                     wall,
                     computed,
                     others,
-                    told,
+                    text,
                     taken,
                     most,
                     fetched - self._fetched,
@@ -186,7 +186,7 @@ NONE = _Time(0.0, 0.0)
 
 
 def _stacks() -> dict[int, str]:
-    """Where each thread is. Its frame is let go: one that is kept keeps what it paints with alive."""
+    """Where each thread is. Its frame is released: a stored one would hold what it paints with."""
     tasks = {thread.ident: thread.native_id for thread in threading.enumerate()}
     return {
         tasks[ident] or 0: "".join(traceback.format_stack(frame)[-8:])
@@ -221,7 +221,7 @@ def _time_of(task: int) -> _Time:
 
 
 def _stolen() -> tuple[float, ...]:
-    """Milliseconds the host had each processor of a virtual machine while something wanted to run on it;
+    """Milliseconds the host had each processor of a virtual machine while something was ready to run on it;
     nothing where nobody tells."""
     try:
         file = os.open("/proc/stat", os.O_RDONLY)

@@ -148,7 +148,7 @@ class DisagreementModel(QAbstractTableModel):
             tr("query"),
             tr("shared of {n}", n=VOTERS),
             tr("Kendall τ, first 50"),
-            tr("in training data"),
+            tr("trained on it"),
             tr("same finding, {metric}", metric=names[0]),
             tr("same finding, {metric}", metric=names[1]),
         )
@@ -173,7 +173,7 @@ class DisagreementModel(QAbstractTableModel):
         return [name, str(disagreement.shared), tau, self._trained_metric(disagreement), *same_findings]
 
     def _trained_metric(self, disagreement: Disagreement) -> str:
-        """Which of the metrics were trained on the query."""
+        """Which of the metrics learnt from the finding of the query."""
         if all(disagreement.trained):
             return tr("both")
         return next(
@@ -195,7 +195,7 @@ class DisagreementModel(QAbstractTableModel):
         tips = {
             1: tr("How many of the ten nearest are the same under both metrics"),
             2: tr("How similar the orders of the left metric's first 50 cases are, with the 95 % interval"),
-            3: tr("Metrics that were trained on this query or its patient"),
+            3: tr("Metrics that learned from the finding of this query or of its patient"),
             4: tr("How many of the ten nearest have the query's finding"),
             5: tr("How many of the ten nearest have the query's finding"),
         }

@@ -37,7 +37,7 @@ class TwoMetricsFacts(QWidget):
         self._metric_table = FactTable(3)
         self._difference_table = FactTable(2)
         self._badge = Badge("held-out")
-        self._trained_badge = Badge("training", tr("query in training data"))
+        self._trained_badge = Badge("training", tr("query used for training"))
         self.cautions = (WarningLine("small"), WarningLine("small"))
         self._legend = LineLegend()
         title = QLabel(tr("Differences"))
@@ -97,10 +97,10 @@ class TwoMetricsFacts(QWidget):
             rows.append(("", *((estimate or ("", ""))[1] for estimate in estimates)))
         if any(vote.trained for vote in comparison.votes):
             texts = [
-                tr("in training data") if vote.trained else tr("not in training data")
+                tr("used for training") if vote.trained else tr("not used for training")
                 for vote in comparison.votes
             ]
-            rows.append((tr("query"), *texts))
+            rows.append((tr("finding of the query"), *texts))
         if any(metric is not None for metric in scored):
             accuracies = [
                 (None, None, None) if metric is None else metric.accuracy(NEAREST) for metric in scored

@@ -61,8 +61,8 @@ class ComparePage(FullPage):
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
         self._synchronising = False
-        self.previous = header_button("chevron-left", tr("Previous case (,)"))
-        self.next = header_button("chevron-right", tr("Next case (.)"))
+        self.previous = header_button("chevron-left", tr("Previous case (Left)"))
+        self.next = header_button("chevron-right", tr("Next case (Right)"))
         self.linked = QPushButton(LINKED)
         self.linked.setAccessibleName(LINKED)
         self.linked.setIcon(icon("compare"))
@@ -96,6 +96,7 @@ class ComparePage(FullPage):
     def _lay_out(self) -> None:
         for pane in self.panes:
             pane.view.editable = False
+            pane.view.leaves_arrows = True
         sides = side_by_side(self.headers, self.panes)
         self._facts_area = QScrollArea()
         self._facts_area.setWidgetResizable(True)
@@ -176,7 +177,14 @@ class ComparePage(FullPage):
         self._ranked = [case for case in ranked if columns.index_of_row(case.row) >= 0]
         order = np.array([columns.index_of_row(case.row) for case in self._ranked], dtype=np.intp)
         distances = np.array([case.distance for case in self._ranked], dtype=np.float64)
-        self.strip.set_model(CaseModel(columns, order, distances))
+        marks = self._state.marks
+        judgements = {
+            int(columns.case_row[index]): mark
+            for mark, cases in ((1, marks.liked), (-1, marks.disliked))
+            for case in cases
+            if (index := columns.index_of_id(case)) >= 0
+        }
+        self.strip.set_model(CaseModel(columns, order, distances, judgements=judgements))
         if not self._ranked and self.isVisible():
             self.closed.emit()
         elif shown is not None and self.isVisible():
@@ -378,6 +386,8 @@ class ComparePage(FullPage):
         actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
             Qt.Key.Key_R: self.draw.click,
+            Qt.Key.Key_Left: lambda: self.step(-1),
+            Qt.Key.Key_Right: lambda: self.step(1),
             Qt.Key.Key_Comma: lambda: self.step(-1),
             Qt.Key.Key_Period: lambda: self.step(1),
         }

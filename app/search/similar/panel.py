@@ -16,6 +16,7 @@ from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
 from semblance.app.search.similar.ranking_notice import NoMatchNotice
 from semblance.app.search.similar.ranking_options import RankingOptions
 from semblance.app.search.similar.summary_strip import SummaryStrip
+from semblance.app.search.similar.training_bar import TrainingBar
 from semblance.app.search.similar.window_thumbnails import QueryWindowLevel
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -113,6 +114,7 @@ class RankingPanel(Panel):
         column.addWidget(self._second_line)
         column.addWidget(self._strip)
         column.addWidget(self.notice)
+        column.addWidget(TrainingBar(context))
         column.addWidget(self.card_feedback.bar)
         column.addWidget(MarksBar(context))
         column.addWidget(self._pages, 1)

@@ -39,7 +39,7 @@ class NoMatchNotice(QFrame):
         self.hide()
 
     def show_ranking(self, ranking: SearchResult | None, no_match_rate: float = NO_MATCH_RATE) -> None:
-        """Show the warnings of ``ranking``, which was made with the no-match rate ``unusual``."""
+        """Show the warnings of ``ranking``, which was made with ``no_match_rate``."""
         messages = [] if ranking is None else [translate(warning) for warning in ranking.warnings]
         no_match = ranking is not None and ranking.no_good_match
         if ranking is not None and no_match and ranking.ranked and ranking.usual_distance is not None:

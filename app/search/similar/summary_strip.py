@@ -13,7 +13,7 @@ from semblance.app.shell.measured_on import measured_text
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY, estimate_caution
+from semblance.app.widgets.estimate_caution import estimate_caution
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.nearest_chips import NearestChips, finding_code
 from semblance.app.widgets.warning_line import WarningLine
@@ -26,10 +26,11 @@ from semblance.core.workflows.searches.estimate import (
     NOT_CALIBRATED,
     NOT_SCORED,
     OWN_PATIENT,
-    PART_ASKED,
     REFINED,
+    REGION_QUERY,
     SCORE_AGAIN,
-    WHOLE_ASKED,
+    TRAINED,
+    WHOLE_IMAGE_QUERY,
     Vote,
 )
 from semblance.core.workflows.searches.search_result import SearchResult
@@ -46,6 +47,7 @@ SUPPORT_SHORT = tr("Support only")
 MAX_WIDTH = 16_777_215
 #: Short reasons why there is no estimate.
 _SHORT = {
+    TRAINED: tr("used for training"),
     NOT_CALIBRATED: tr("not calibrated"),
     NOT_SCORED: tr("not tested"),
     SCORE_AGAIN: tr("evaluate the metric again"),
@@ -53,8 +55,8 @@ _SHORT = {
     FEWER: tr("without some features"),
     OWN_PATIENT: tr("own patient shown"),
     NO_FINDINGS: tr("other findings"),
-    PART_ASKED: tr("the query is a region"),
-    WHOLE_ASKED: tr("the query is a whole image"),
+    REGION_QUERY: tr("the query is a region"),
+    WHOLE_IMAGE_QUERY: tr("the query is a whole image"),
 }
 _ESTIMATE_TIP = tr(
     "The share of held-out cases with such counts that had this finding, with the 95 % "
@@ -197,9 +199,6 @@ class SummaryStrip(QFrame):
             widget.setToolTip(plain_tip(f"{text}.\n{_ESTIMATE_TIP}"))
         if stale:
             self.badge.set_kind("stale")
-        elif vote.trained:
-            self.badge.set_kind("training", "" if narrow else tr("query in training data"))
-            self.badge.setToolTip(plain_tip(TRAINED_ON_QUERY))
         else:
             is_held_out = vote.measured_on == HELD_OUT_PATIENTS
             short = (tr("held-out") if is_held_out else tr("unknown")) if narrow else ""

@@ -155,6 +155,11 @@ class CardPainter:
         if self._shows_feedback_buttons(place, state):
             self._draw_feedback_buttons(feedback_buttons(line), place)
             text_width -= feedback_buttons_width() + 2
+        elif not self._judging and (mark := model.judgements.get(model.case_row(place), 0)):
+            # Where cards are only shown, the mark is no button.
+            where = feedback_buttons(line)[1]
+            self._draw_mark(where, mark, on=True)
+            text_width -= where.width() + 2
         index = model.index(place)
         if model.pending is not None and model.pending[place]:
             self._small.draw(self._painter, line, tr("no features yet"), tokens.third)
@@ -283,11 +288,15 @@ class CardPainter:
 
     def _draw_feedback_buttons(self, where: tuple[QRect, QRect], place: int) -> None:
         judgement = self._model.judgements.get(self._model.case_row(place), 0)
-        for name, verdict, at in zip(("plus", "minus"), (1, -1), where, strict=True):
-            on = judgement == verdict
-            shade = self._theme.accent if on else self._theme.third
-            fill = self._theme.tool_on if on else "none"
-            self._painter.drawPixmap(at.topLeft(), icon_pixmap(name, at.width(), shade, self._ratio, fill))
+        for verdict, at in zip((1, -1), where, strict=True):
+            self._draw_mark(at, verdict, on=judgement == verdict)
+
+    def _draw_mark(self, at: QRect, mark: int, *, on: bool) -> None:
+        """+ or -, filled if it is set."""
+        shade = self._theme.accent if on else self._theme.third
+        fill = self._theme.tool_on if on else "none"
+        name = "plus" if mark > 0 else "minus"
+        self._painter.drawPixmap(at.topLeft(), icon_pixmap(name, at.width(), shade, self._ratio, fill))
 
     def _draw_distance(self, line: QRect, place: int) -> None:
         model, tokens, painter = self._model, self._theme, self._painter

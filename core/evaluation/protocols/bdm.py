@@ -78,7 +78,7 @@ def _measure(trial: Trial) -> Measured:
     test, train = data.X[split.test], data.X[split.train]
     query_findings = findings[split.test]
     per_query = retrieval_accuracy(
-        metric_distances(trial.metric, test, test),
+        metric_distances(trial.metric, test, test, data.lesions_of(split.test)),
         query_findings,
         None if patients is None else patients[split.test],
         MAX_K,
@@ -86,7 +86,7 @@ def _measure(trial: Trial) -> Measured:
     )
     retrieval = mean_over_queries(per_query)
     vote = votes(
-        metric_distances(trial.metric, test, train),
+        metric_distances(trial.metric, test, train, data.lesions_of(split.train)),
         findings[split.train],
         query_findings,
         len(names),

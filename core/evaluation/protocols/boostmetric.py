@@ -62,7 +62,7 @@ def _errors(trial: Trial, queries: Rows) -> Matrix:
     data, train = trial.data, trial.split.train
     names, findings = np.unique(data.y, return_inverse=True)
     correct = votes(
-        metric_distances(trial.metric, data.X[queries], data.X[train]),
+        metric_distances(trial.metric, data.X[queries], data.X[train], data.lesions_of(train)),
         findings[train],
         findings[queries],
         len(names),

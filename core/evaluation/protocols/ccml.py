@@ -62,7 +62,9 @@ def _measure(trial: Trial) -> Measured:
     query_findings, gallery = findings[split.test], findings[split.train]
     training = TrainingQueries(trial, findings)
     plain_k, _ = training.best_k(training.correct(trial, len(names)))
-    distances = metric_distances(trial.metric, data.X[split.test], data.X[split.train])
+    distances = metric_distances(
+        trial.metric, data.X[split.test], data.X[split.train], data.lesions_of(split.train)
+    )
     plain = 1.0 - mean_over_queries(
         votes(distances, gallery, query_findings, len(names), k=1, max_k=MAX_K, reporter=reporter).correct
     )

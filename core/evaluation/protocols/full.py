@@ -129,7 +129,9 @@ class FullProtocol(SplitProtocol):
         """Scores, curves by k, ROC curves and intervals with neighbours in the training part."""
         data, split, reporter = trial.data, trial.split, trial.reporter
         gallery, query_findings = findings[split.train], findings[split.test]
-        distances = metric_distances(trial.metric, data.X[split.test], data.X[split.train])
+        distances = metric_distances(
+            trial.metric, data.X[split.test], data.X[split.train], data.lesions_of(split.train)
+        )
         vote = votes(distances, gallery, query_findings, len(names), k=VOTERS, max_k=MAX_K, reporter=reporter)
         plain, balanced = (
             1.0 - mean_over_queries(vote.correct),
@@ -198,7 +200,7 @@ def _leave_one_out(
 ) -> tuple[dict[str, float], Mapping[str, Vector], Intervals, Queries]:
     """Scores, curves by k, intervals and single queries, leave-one-out inside the tested part."""
     test, reporter = trial.data.X[trial.split.test], trial.reporter
-    distances = metric_distances(trial.metric, test, test)
+    distances = metric_distances(trial.metric, test, test, trial.data.lesions_of(trial.split.test))
     per_query = retrieval_accuracy(distances, query_findings, test_patients, MAX_K, reporter)
     found = retrieval_scores(distances, query_findings, test_patients, MAX_K, reporter)
     per_query_scores = {

@@ -76,7 +76,7 @@ class MetricBoostProtocol(SplitProtocol):
             reporter,
         )
         correct = votes(
-            metric_distances(trial.metric, test, data.X[split.train]),
+            metric_distances(trial.metric, test, data.X[split.train], data.lesions_of(split.train)),
             findings[split.train],
             query_findings,
             len(names),

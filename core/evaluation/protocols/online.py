@@ -65,7 +65,7 @@ def _measure(trial: Trial) -> Measured:
     plain_k, balanced_k = training.best_k(training.correct(trial, len(names)))
     query_findings = findings[split.test]
     correct = votes(
-        metric_distances(trial.metric, data.X[split.test], data.X[split.train]),
+        metric_distances(trial.metric, data.X[split.test], data.X[split.train], data.lesions_of(split.train)),
         training.findings,
         query_findings,
         len(names),

@@ -131,8 +131,8 @@ def _resampled(
         inside = [np.clip(at, 0, side - 1) for at, side in zip(places, values.shape, strict=True)]
         cut = values[np.ix_(*inside)]
         if not edge:
-            for axis, (at, kept) in enumerate(zip(places, inside, strict=True)):
-                cut[(slice(None),) * axis + (at != kept,)] = 0
+            for axis, (at, valid) in enumerate(zip(places, inside, strict=True)):
+                cut[(slice(None),) * axis + (at != valid,)] = 0
         return np.ascontiguousarray(cut)
     # What is finer than the new grid would come out as noise.
     blur = [0.5 * math.sqrt(max(one * one - 1.0, 0.0)) for one in step]

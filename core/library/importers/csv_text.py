@@ -1,20 +1,39 @@
-"""CSV files of strangers: rows of text with the line each came from, damaged rows told one by one."""
+"""CSV files of strangers, row by row: how they are written is recognised, damaged rows are reported one by one."""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import csv
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import BinaryIO
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import MAX_TABLE_BYTES, size_text
+from semblance.core.imaging.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit, size_text
 from semblance.core.language import tr_lazy
 
 SAVE_AS_CSV = tr_lazy("Save it as CSV in UTF-8 (comma separated, one header row).")
+#: What separates cells.
+DELIMITERS = (",", ";", "\t")
 
 _LONGEST_CELL = 1 << 20
+_MAX_COLUMNS = 100_000
+#: Damaged rows that are reported one by one. The others are counted.
+_REPORTED_ROWS = 1000
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_PIECE = 1 << 20
+#: Rows, and at most so many characters, that decide how a file is written.
+_SAMPLED_ROWS, _SAMPLED_CHARACTERS = 200, 1 << 18
+#: Two delimiters cannot be told apart where their scores differ by less than the first of these, or where the better
+#: one is below the second.
+_CLEAR, _CERTAIN = 0.05, 0.9
+#: Memory that one row of a list takes, with what is made of it.
+_BYTES_OF_ROW = 1000
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -23,6 +42,42 @@ class FailedRow:
 
     line: int
     reason: str
+
+
+class FailedRows:
+    """Rows that cannot be used: the first ones are reported one by one, the others are counted."""
+
+    def __init__(self) -> None:
+        self.reported: list[FailedRow] = []
+        self._n_others = self._last_line = 0
+
+    def add(self, row: FailedRow) -> None:
+        """Take in another row."""
+        if len(self.reported) < _REPORTED_ROWS:
+            self.reported.append(row)
+        else:
+            self._n_others, self._last_line = self._n_others + 1, row.line
+
+    def not_reported(self) -> FailedRow | None:
+        """The rows that are only counted, as one; ``None`` where there are none."""
+        if not self._n_others:
+            return None
+        return FailedRow(
+            self._last_line, tr_lazy("{n:,} more rows up to here cannot be used", n=self._n_others)
+        )
+
+    def all(self) -> list[FailedRow]:
+        """What is to be reported."""
+        more = self.not_reported()
+        return self.reported if more is None else [*self.reported, more]
+
+
+@dataclass(frozen=True)
+class CsvRow:
+    """``cells`` are stripped of blanks around them; ``line`` is the line of the file that the row starts on."""
+
+    line: int
+    cells: list[str]
 
 
 @dataclass
@@ -40,60 +95,181 @@ class CsvText:
     failed: list[FailedRow] = field(default_factory=list)
 
 
+class CsvFile:
+    """An open CSV file that is read row by row, as often as needed; the file stays the caller's.
+
+    ``delimiter`` separates its cells, ``first`` is its first row that is not blank: usually the header.
+    """
+
+    def __init__(self, file: BinaryIO, name: str, delimiter: str | None = None) -> None:
+        """
+        Raises:
+            BadInput: too large, empty, not UTF-8 text, a first row that cannot be read, or a ``delimiter``, where
+                none is given, that cannot be told.
+        """
+        self._file, self.name = file, name
+        _check_is_text(file, name)
+        csv.field_size_limit(_LONGEST_CELL)
+        self.delimiter = delimiter or recognised_delimiter(self._sample(), name)
+        first = next(self.records(), None)
+        if first is None:
+            raise BadInput(tr_lazy("'{name}' contains no row of text.", name=name), SAVE_AS_CSV)
+        if isinstance(first, FailedRow):
+            raise BadInput(
+                tr_lazy("The header of '{name}' cannot be read: {error}.", name=name, error=first.reason),
+                SAVE_AS_CSV,
+            )
+        if len(first.cells) > _MAX_COLUMNS:
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' has {n:,} columns; the limit is {max_columns:,}.",
+                    name=name,
+                    n=len(first.cells),
+                    max_columns=_MAX_COLUMNS,
+                ),
+                "Leave out columns or divide it into several files.",
+            )
+        self.first = first
+
+    def records(self) -> Iterator[CsvRow | FailedRow]:
+        """Every row that is not blank, the first included, and the rows that are not written as CSV."""
+        reader = csv.reader(self._text(), delimiter=self.delimiter, strict=True)
+        while True:
+            start = reader.line_num + 1
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield FailedRow(start, _unreadable_row(start, reader.line_num, error))
+                continue
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield CsvRow(start, cells)
+
+    def rows(self, *, header: bool = True) -> Iterator[tuple[int, CsvRow | FailedRow]]:
+        """The rows with their numbers from 1, those of another length than the first failed. ``header``: without the
+        first row."""
+        width = len(self.first.cells)
+        for number, row in enumerate(islice(self.records(), int(header), None), 1):
+            if isinstance(row, CsvRow) and len(row.cells) != width:
+                reason = tr_lazy(
+                    "{n} cells where the header names {names} columns", n=len(row.cells), names=width
+                )
+                yield number, FailedRow(row.line, reason)
+            else:
+                yield number, row
+
+    def _sample(self) -> str:
+        return self._text().read(_SAMPLED_CHARACTERS)
+
+    def _text(self) -> io.TextIOWrapper:
+        """The text from its start. The wrapper must not close the file with itself."""
+        self._file.seek(0)
+        return _Text(self._file, encoding="utf-8-sig", newline="")
+
+
+class _Text(io.TextIOWrapper):
+    """Text of a file that it leaves open."""
+
+    def close(self) -> None:
+        if not self.closed:
+            self.detach()
+
+
 def read_csv(data: bytes, name: str) -> CsvText:
-    """Rows separated by commas, or by semicolons or tabs where the header holds no comma.
+    """The rows of a list that belongs to images, such as ``labels.csv``, separated by what fits best.
 
     Raises:
-        BadInput: empty, not UTF-8 text, no header, or two columns of one name.
+        BadInput: empty, not UTF-8 text, no header, two columns of one name, or too many rows.
     """
-    text = _text(data, name)
-    first = next((line for line in io.StringIO(text) if line.strip()), "")
-    separator = next((mark for mark in ",;\t" if mark in first), ",")
-    csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    table: CsvText | None = None
-    number = 0
-    while True:
-        start = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            if table is None:
-                raise BadInput(
-                    tr_lazy(
-                        "The header of '{name}' cannot be read: {error}.",
-                        name=name,
-                        error=_describe_error(error),
-                    ),
-                    SAVE_AS_CSV,
-                ) from None
-            number += 1
-            table.failed.append(FailedRow(start, _unreadable_row(start, reader.line_num, error)))
+    opened = CsvFile(io.BytesIO(data), name)
+    table, most = CsvText(checked_header(opened.first.cells, name)), memory_limit() // _BYTES_OF_ROW
+    failed = FailedRows()
+    for number, row in opened.rows():
+        if isinstance(row, FailedRow):
+            failed.add(row)
             continue
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if table is None:
-            table = CsvText(_checked_header(cells, name))
-            continue
-        number += 1
-        if len(cells) != len(table.header):
-            names = len(table.header)
-            table.failed.append(
-                FailedRow(
-                    start,
-                    tr_lazy("{n} cells where the header names {names} columns", n=len(cells), names=names),
-                )
+        if number > most:
+            raise BadInput(
+                tr_lazy("'{name}' has more than {n:,} rows, the limit of such a list.", name=name, n=most),
+                tr_lazy(
+                    "Divide it into several files, or allow more memory with the environment variable {variable}.",
+                    variable=MEMORY_VARIABLE,
+                ),
             )
-            continue
-        table.rows.append(cells)
-        table.lines.append(start)
+        table.rows.append(row.cells)
+        table.lines.append(row.line)
         table.numbers.append(number)
-    if table is None:
-        raise BadInput(tr_lazy("'{name}' contains no row of text.", name=name), SAVE_AS_CSV)
+    table.failed = failed.all()
     return _without_empty_columns(table, name)
+
+
+def recognised_delimiter(sample: str, name: str) -> str:
+    """What separates the cells of ``sample``, the start of a file: the one of :data:`DELIMITERS` by which the rows
+    are equally long, and their cells numbers or texts without another delimiter.
+
+    Raises:
+        BadInput: two of them fit as well.
+    """
+    scores = sorted(((_score(sample, mark), mark) for mark in DELIMITERS), reverse=True)
+    (best, found), (second, other) = scores[:2]
+    if second > 0 and (best - second < _CLEAR or best < _CERTAIN):
+        raise BadInput(
+            tr_lazy(
+                "The cells of '{name}' may be separated by '{found}' or by '{other}'. Its first line is {line}.",
+                name=name,
+                found=delimiter_name(found),
+                other=delimiter_name(other),
+                line=shown_line(sample),
+            ),
+            option_hint("delimiter", delimiter_name(found)),
+        )
+    return found if best > 0 else ","
+
+
+def option_hint(option: str, value: str) -> str:
+    """How a doubt about a table is settled."""
+    return tr_lazy(
+        "Save it as CSV with commas, decimal points and one header row, or import it with --set {option}={value}.",
+        option=option,
+        value=value,
+    )
+
+
+def delimiter_name(delimiter: str) -> str:
+    """A delimiter as it is written after ``--set delimiter=``."""
+    return "tab" if delimiter == "\t" else delimiter
+
+
+def shown_line(text: str) -> str:
+    """The first line that is not blank, shortened, in quotation marks."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    return repr(line if len(line) <= 80 else line[:80] + "…")
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number with a decimal point or a decimal comma."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def _score(sample: str, mark: str) -> float:
+    """0..1: how well ``mark`` separates the cells; 0 where the first row has one cell."""
+    lines = io.StringIO(sample, newline="")
+    rows: list[list[str]] = []
+    with contextlib.suppress(csv.Error):
+        read = islice(csv.reader(lines, delimiter=mark), _SAMPLED_ROWS)
+        rows.extend(row for row in read if any(cell.strip() for cell in row))
+    if len(rows) > 2 and len(sample) >= _SAMPLED_CHARACTERS:
+        # The last row may be cut.
+        rows.pop()
+    if not rows or len(rows[0]) < 2:
+        return 0.0
+    even = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+    others = [other for other in DELIMITERS if other != mark]
+    cells = [cell.strip() for row in rows for cell in row]
+    clean = sum(is_number(cell) or not any(other in cell for other in others) for cell in cells)
+    return even * clean / len(cells)
 
 
 def column_named(header: Sequence[str], *names: str) -> int | None:
@@ -102,38 +278,11 @@ def column_named(header: Sequence[str], *names: str) -> int | None:
     return next((folded.index(name) for name in names if name in folded), None)
 
 
-def _text(data: bytes, name: str) -> str:
-    if len(data) > MAX_TABLE_BYTES:
-        raise BadInput(
-            tr_lazy(
-                "The table '{name}' has {n}; the limit is {max_table_bytes}.",
-                name=name,
-                n=size_text(len(data)),
-                max_table_bytes=size_text(MAX_TABLE_BYTES),
-            ),
-            "Leave out columns or divide it into several files.",
-        )
-    if not data.strip():
-        raise BadInput(tr_lazy("'{name}' is empty.", name=name), "Copy it from its source again.")
-    if data.startswith(_UTF16):
-        raise BadInput(tr_lazy("'{name}' is written in UTF-16.", name=name), SAVE_AS_CSV)
-    if b"\0" in data:
-        raise BadInput(
-            tr_lazy("'{name}' is not a text table: it contains binary data.", name=name), SAVE_AS_CSV
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(
-            tr_lazy(
-                "'{name}' is not written in UTF-8: line {line} contains other bytes.", name=name, line=line
-            ),
-            SAVE_AS_CSV,
-        ) from None
-
-
-def _checked_header(cells: list[str], name: str) -> list[str]:
+def checked_header(cells: list[str], name: str) -> list[str]:
+    """
+    Raises:
+        BadInput: two columns of one name.
+    """
     names: set[str] = set()
     for cell in cells:
         if cell and cell in names:
@@ -145,6 +294,69 @@ def _checked_header(cells: list[str], name: str) -> list[str]:
     return cells
 
 
+def unnamed_column(index: int, name: str) -> BadInput:
+    """The error about a column that holds something and has no name."""
+    return BadInput(
+        tr_lazy("Column {index} of '{name}' has no name in the header.", index=index + 1, name=name),
+        "Name it, or delete it if it only counts the rows.",
+    )
+
+
+def header_of(head: bytes) -> list[str]:
+    """The column names in the first bytes of a file; empty where they are no text. Nothing is checked."""
+    lines = head.decode("utf-8-sig", "ignore").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if "\0" in first:
+        return []
+    mark = max(DELIMITERS, key=first.count)
+    return [cell.strip() for cell in next(csv.reader([first], delimiter=mark), [])]
+
+
+def _check_is_text(file: BinaryIO, name: str) -> None:
+    """
+    Raises:
+        BadInput: too large, empty, or not UTF-8 text.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    file.seek(0)
+    size, lines, blank = 0, 1, True
+    while True:
+        piece = file.read(_PIECE)
+        if size == 0 and piece.startswith(_UTF16):
+            raise BadInput(tr_lazy("'{name}' is written in UTF-16.", name=name), SAVE_AS_CSV)
+        size += len(piece)
+        if size > MAX_TABLE_BYTES:
+            raise BadInput(
+                tr_lazy(
+                    "The table '{name}' has more than {max_table_bytes}, the limit.",
+                    name=name,
+                    max_table_bytes=size_text(MAX_TABLE_BYTES),
+                ),
+                "Leave out columns or divide it into several files.",
+            )
+        if b"\0" in piece:
+            raise BadInput(
+                tr_lazy("'{name}' is not a text table: it contains binary data.", name=name), SAVE_AS_CSV
+            )
+        try:
+            decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' is not written in UTF-8: line {line} contains other bytes.",
+                    name=name,
+                    line=lines + error.object.count(b"\n", 0, error.start),
+                ),
+                SAVE_AS_CSV,
+            ) from None
+        lines += piece.count(b"\n")
+        blank = blank and not piece.strip()
+        if not piece:
+            break
+    if blank:
+        raise BadInput(tr_lazy("'{name}' is empty.", name=name), "Copy it from its source again.")
+
+
 def _without_empty_columns(table: CsvText, name: str) -> CsvText:
     """Leave out columns without a name that hold nothing (rows that all end in a comma).
 
@@ -154,10 +366,7 @@ def _without_empty_columns(table: CsvText, name: str) -> CsvText:
     unnamed = [index for index, column in enumerate(table.header) if not column]
     for index in unnamed:
         if any(row[index] for row in table.rows):
-            raise BadInput(
-                tr_lazy("Column {index} of '{name}' has no name in the header.", index=index + 1, name=name),
-                "Name it, or delete it if it only counts the rows.",
-            )
+            raise unnamed_column(index, name)
     if unnamed:
         named = [index for index, column in enumerate(table.header) if column]
         table.header = [table.header[index] for index in named]
@@ -166,32 +375,18 @@ def _without_empty_columns(table: CsvText, name: str) -> CsvText:
 
 
 def _unreadable_row(start: int, end: int, error: csv.Error) -> str:
-    if "unexpected end of data" in str(error):
-        return tr_lazy(
-            "a quotation mark is never closed, so lines {start} to {end} cannot be read",
-            start=start,
-            end=end,
-        )
-    return _describe_error(error)
-
-
-def _describe_error(error: csv.Error) -> str:
     """The csv module's complaint in the user's words."""
     message = str(error)
     if "unexpected end of data" in message:
+        if end > start:
+            return tr_lazy(
+                "a quotation mark is never closed, so lines {start} to {end} cannot be read",
+                start=start,
+                end=end,
+            )
         return tr_lazy("a quotation mark is never closed")
     if "expected after" in message:
         return tr_lazy("text follows a closing quotation mark within a cell")
     if "field larger than" in message:
         return tr_lazy("a cell is longer than {longest_cell:,} characters", longest_cell=_LONGEST_CELL)
     return tr_lazy("it is not written as CSV")
-
-
-def header_of(head: bytes) -> list[str]:
-    """The column names in the first bytes of a file; empty where they are no text. Nothing is checked."""
-    lines = head.decode("utf-8-sig", "ignore").splitlines()
-    first = next((line for line in lines if line.strip()), "")
-    if "\0" in first:
-        return []
-    separator = next((mark for mark in ",;\t" if mark in first), ",")
-    return [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]

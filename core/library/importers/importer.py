@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from semblance.core.imaging.region import Region
 from semblance.core.library.importers.source import Source
+from semblance.core.parameters import Parameter, Value
 from semblance.core.tasks import Reporter
 
 
@@ -69,6 +70,12 @@ class Importer(abc.ABC):
     reads_headers: ClassVar[bool] = False
     #: Whether folders and files of this kind are called after patients, so that case ids must not show them.
     paths_name_patients: ClassVar[bool] = False
+    #: Settings of the command line.
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def with_settings(self, values: Mapping[str, Value]) -> Importer:
+        """An importer of this kind with ``values`` of its :attr:`parameters`."""
+        return self
 
     @abc.abstractmethod
     def recognise(self, source: Source) -> Recognition | None:

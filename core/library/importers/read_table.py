@@ -1,34 +1,109 @@
 """Tables of numbers: CSV, UTF-8, one header row, the finding in ``label`` or in the last column.
 
-Decided here: empty cells and ``nan`` are missing values. A column most of whose cells are words is no
-feature but an attribute of the cases. In a column of numbers, a word, an infinity or a number beyond
-single precision makes its *row* fail, with line and reason. A column without any value is left out.
-A last column that is measured rather than named is not taken for the finding: the file is refused with a
+The delimiter, the decimal sign and a missing header are recognised. Where they can be meant in two ways, the file is
+refused with what was seen and the setting that settles it. Decided here: empty cells and ``nan`` are missing values.
+A column most of whose cells are words is no feature but an attribute of the cases. In a column of numbers, a word, an
+infinity or a number beyond single precision makes its *row* fail, with line and reason. A column without any value is
+left out. A last column that is measured rather than named is not taken for the finding: the file is refused with a
 hint, since a score against it would look right and mean nothing.
+
+A table is read twice and row by row, so that its size in memory does not depend on its length: first to find out what
+each column holds, then for the values.
 """
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.zip_archive import read_file
+from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.csv_text import CsvText, FailedRow, column_named, read_csv
+from semblance.core.library.importers.csv_text import (
+    DELIMITERS,
+    CsvFile,
+    CsvRow,
+    FailedRow,
+    FailedRows,
+    checked_header,
+    column_named,
+    delimiter_name,
+    is_number,
+    option_hint,
+    shown_line,
+    unnamed_column,
+)
+from semblance.core.parameters import Parameter, Value
 
 LEAVE_EMPTY = tr_lazy("Leave a cell empty where its value is missing.")
+
+_AUTO = "auto"
+#: How a table is written, as settings of the command line.
+PARAMETERS = (
+    Parameter(
+        "delimiter",
+        _AUTO,
+        "What separates the cells of a table.",
+        choices=(_AUTO, *map(delimiter_name, DELIMITERS)),
+    ),
+    Parameter("decimal", _AUTO, "The decimal sign of a table.", choices=(_AUTO, ".", ",")),
+    Parameter(
+        "header", _AUTO, "Whether the first row of a table names its columns.", choices=(_AUTO, "yes", "no")
+    ),
+)
 
 _LARGEST = float(np.finfo(np.float32).max)
 _MISSING = frozenset(("", "nan"))
 #: A last column of whole numbers is taken for findings up to this many different ones, or a fifth of
 #: the rows.
 _FINDINGS = 20
+_FINDING_NAMES = ("label", "finding")
+#: Rows that are held at a time.
+_BLOCK = 2000
+#: Names that a first row with numbers in it has only as a header.
+_KNOWN_NAMES = frozenset((*_FINDING_NAMES, "case_id", "patient_id"))
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+")
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """How a table is written; ``None``: as it is recognised."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+
+    @staticmethod
+    def of(settings: Mapping[str, Value]) -> TableFormat:
+        """The format that values of :data:`PARAMETERS` describe."""
+        chosen = {name: str(value) for name, value in settings.items() if value != _AUTO}
+        delimiter, header = chosen.get("delimiter"), chosen.get("header")
+        return TableFormat(
+            "\t" if delimiter == "tab" else delimiter,
+            chosen.get("decimal"),
+            None if header is None else header == "yes",
+        )
+
+
+@dataclass
+class TableRows:
+    """Some rows that can be used, in file order; the fields are those of :class:`Table`."""
+
+    X: npt.NDArray[np.float64]
+    findings: list[str | None]
+    case_ids: list[str]
+    patient_ids: list[str | None] | None
+    attributes: dict[str, list[str]]
+    failed: list[FailedRow]
 
 
 @dataclass
@@ -54,200 +129,450 @@ class Table:
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_table(where: Path | str | bytes, name: str = "") -> Table:
+def read_table(where: Path | str | bytes, name: str = "", form: TableFormat | None = None) -> Table:
     """The table in a file, or in the bytes of one called ``name``.
 
     Raises:
-        BadInput: missing, not UTF-8 CSV, no column of numbers, no finding, or no row that can be used.
+        BadInput: missing, not UTF-8 CSV, written in a way that can be meant in two ways, no column of numbers, no
+            finding, or no row that can be used.
     """
     if isinstance(where, bytes):
-        return _TableReader(read_csv(where, name), name).table()
+        return _whole_table(TableFile(io.BytesIO(where), name, form))
     name = name or str(where)
-    return _TableReader(read_csv(read_file(Path(where), name), name), name).table()
+    with open_regular_file(Path(where), name) as file:
+        return _whole_table(TableFile(file, name, form))
 
 
-class _TableReader:
-    """One table under way: which columns are what, which rows are lost."""
+def _whole_table(file: TableFile) -> Table:
+    X = np.empty((file.n_rows, len(file.columns)))
+    table = Table(file.name, X, file.columns, file.finding_column, [], [], None, {}, [], file.left_out)
+    start = 0
+    for rows in file.rows():
+        X[start : start + len(rows.X)] = rows.X
+        start += len(rows.X)
+        table.findings += rows.findings
+        table.case_ids += rows.case_ids
+        table.failed += rows.failed
+        if rows.patient_ids is not None:
+            table.patient_ids = [*(table.patient_ids or []), *rows.patient_ids]
+        for column, cells in rows.attributes.items():
+            table.attributes.setdefault(column, []).extend(cells)
+    table.X = X[:start]
+    return table
 
-    def __init__(self, text: CsvText, name: str) -> None:
-        self.text, self.name = text, name
-        self.header = text.header
-        self.failed_rows: dict[int, str] = {}
-        if not text.rows:
+
+@dataclass
+class _ColumnSurvey:
+    """What a column holds: cells that are filled, numbers with a decimal point or without fraction, and numbers with a
+    decimal comma; (line, cell) of the first of either kind, and whether all of a kind may be grouped thousands.
+    ``points`` counts numbers with a point as long as these may be grouped thousands."""
+
+    filled: int = 0
+    numbers: int = 0
+    commas: int = 0
+    points: int = 0
+    first_comma: tuple[int, str] | None = None
+    first_point: tuple[int, str] | None = None
+    commas_may_group: bool = True
+    points_may_group: bool = True
+
+    def add(self, cells: Sequence[str], lines: Sequence[int]) -> None:
+        """Count ``cells``, which begin on ``lines``."""
+        if self.points_may_group:
+            self._add_points(cells, lines)
+        if "_" not in "".join(cells):
+            try:
+                values = np.array(list(map(float, cells)))
+            except ValueError:
+                pass
+            else:
+                n_filled = len(values) - int(np.isnan(values).sum())
+                self.filled, self.numbers = self.filled + n_filled, self.numbers + n_filled
+                return
+        for cell in cells:
+            if cell.lower() not in _MISSING:
+                self.filled += 1
+                self.numbers += _number(cell) is not None
+        for line, cell in zip(lines, cells, strict=True):
+            if "," in cell and _number(cell, ",") is not None:
+                self.commas += 1
+                self.first_comma = self.first_comma or (line, cell)
+                self.commas_may_group = self.commas_may_group and bool(_THOUSANDS.fullmatch(cell))
+
+    def _add_points(self, cells: Sequence[str], lines: Sequence[int]) -> None:
+        for line, cell in zip(lines, cells, strict=True):
+            if "." in cell and _number(cell) is not None:
+                self.points += 1
+                self.first_point = self.first_point or (line, cell)
+                if not _THOUSANDS.fullmatch(cell):
+                    self.points_may_group = False
+                    return
+
+    def is_numeric(self, decimal: str | None) -> bool:
+        """Whether at least half of the cells are numbers with this decimal sign, or with either for ``None``."""
+        numbers = self.numbers + (self.commas if decimal != "." else 0)
+        return 2 * (self.filled - numbers) <= self.filled
+
+
+class TableFile:
+    """An open table: what its columns hold is found out at once, its rows are read when they are asked for.
+
+    ``columns`` are the features; ``n_rows`` counts the rows as long as the header; ``left_out`` are columns that are
+    not used, each with the reason.
+    """
+
+    def __init__(self, file: BinaryIO, name: str, form: TableFormat | None = None) -> None:
+        """
+        Raises:
+            BadInput: as :func:`read_table`, but for a table without any row that can be used.
+        """
+        self.name, self._form = name, form or TableFormat()
+        self._csv = CsvFile(file, name, self._form.delimiter)
+        first = self._csv.first.cells
+        if len(first) < 2:
+            raise self._refusal_of_one_column()
+        self._surveys = [_ColumnSurvey() for _ in first]
+        self._last_cells: set[str] = set()
+        self.n_rows, self._finding_recurs = 0, False
+        self._survey()
+        self._has_header = self._decide_header()
+        if not self._has_header:
+            self.n_rows += 1
+            self._add_to_surveys([tuple(cell) for cell in zip(first, strict=True)], [self._csv.first.line])
+        self.header = (
+            checked_header(first, name) if self._has_header else [f"column{i + 1}" for i in range(len(first))]
+        )
+        for index, column in enumerate(self.header):
+            if not column and self._surveys[index].filled:
+                raise unnamed_column(index, name)
+        self._decimal = self._decide_decimal()
+        self._case_column, self._patient_column = self._column("case_id"), self._column("patient_id")
+        self._finding = self._find_finding_column()
+        self.finding_column = self.header[self._finding]
+        self._roles()
+
+    def _survey(self) -> None:
+        rows = (row for _, row in self._csv.rows())
+        failed: FailedRow | None = None
+        while block := list(islice(rows, _BLOCK)):
+            usable = []
+            for row in block:
+                if isinstance(row, FailedRow):
+                    failed = failed or row
+                else:
+                    usable.append(row)
+            if usable:
+                self.n_rows += len(usable)
+                columns = list(zip(*(row.cells for row in usable), strict=True))
+                self._add_to_surveys(columns, [row.line for row in usable])
+        if not self.n_rows and self._form.header is not False:
             first = (
-                tr_lazy(" (line {line}: {reason})", line=text.failed[0].line, reason=text.failed[0].reason)
-                if text.failed
-                else ""
+                tr_lazy(" (line {line}: {reason})", line=failed.line, reason=failed.reason) if failed else ""
             )
             raise BadInput(
-                tr_lazy("'{name}' contains no row that can be used{first}.", name=name, first=first),
+                tr_lazy("'{name}' contains no row that can be used{first}.", name=self.name, first=first),
                 "Check that it is the right file.",
             )
-        if all(_number(cell) is not None for cell in self.header):
-            raise BadInput(
-                tr_lazy("'{name}' has no header row: its first line contains numbers.", name=name),
-                "Add a first line that names the columns.",
-            )
-        cells = list(zip(*text.rows, strict=True))
-        self.cells: dict[str, tuple[str, ...]] = dict(zip(self.header, cells, strict=True))
 
-    def table(self) -> Table:
-        case_column = self._column("case_id")
-        patient_column = self._column("patient_id")
-        finding_column = self._finding_column(case_column, patient_column)
-        attributes: dict[str, tuple[str, ...]] = {}
-        left_out: list[tuple[str, str]] = []
-        numbers: dict[str, npt.NDArray[np.float64]] = {}
-        for column, cells in self.cells.items():
-            if column in (case_column, patient_column, finding_column):
+    def _add_to_surveys(self, columns: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
+        for survey, cells in zip(self._surveys, columns, strict=True):
+            survey.add(cells, lines)
+        last = columns[self._last_named]
+        self._finding_recurs = self._finding_recurs or self._csv.first.cells[self._last_named] in last
+        self._last_cells.update(last)
+
+    @property
+    def _last_named(self) -> int:
+        """The last column: with a header the last one that has a name and names no case or patient."""
+        others = ("", "case_id", "patient_id")
+        cells = self._csv.first.cells
+        if self._form.header is False:
+            return len(cells) - 1
+        return next(i for i in reversed(range(len(cells))) if cells[i].casefold() not in others or i == 0)
+
+    def _decide_header(self) -> bool:
+        """Whether the first row names the columns.
+
+        Raises:
+            BadInput: it contains numbers, and may be either.
+        """
+        if self._form.header is not None:
+            return self._form.header
+        cells = self._csv.first.cells
+        numbers = [cell for cell in cells if is_number(cell) or cell.lower() == "nan"]
+        if not numbers or any(cell.casefold() in _KNOWN_NAMES for cell in cells):
+            return True
+        finding = cells[self._last_named]
+        measured = any(is_number(cell) and not cell.lstrip("+-").isdecimal() for cell in numbers)
+        if self._finding_recurs and (measured or not is_number(finding)):
+            return False
+        raise BadInput(
+            tr_lazy(
+                "'{name}' may have no header row: its first line {line} contains numbers.",
+                name=self.name,
+                line=shown_line(self._csv.delimiter.join(cells)),
+            ),
+            tr_lazy(
+                "Add a first line that names the columns, or import it with --set header=no, or with header=yes if "
+                "these are names."
+            ),
+        )
+
+    def _decide_decimal(self) -> str:
+        """
+        Raises:
+            BadInput: both signs occur, or the one that occurs may separate thousands.
+        """
+        if self._form.decimal is not None:
+            return self._form.decimal
+        numeric = [survey for survey in self._surveys if survey.filled and survey.is_numeric(None)]
+        commas = [survey for survey in numeric if survey.first_comma]
+        points = [survey for survey in numeric if survey.first_point]
+        if commas and points:
+            comma, point = commas[0].first_comma, points[0].first_point
+            assert comma is not None
+            assert point is not None
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' has decimal commas ('{comma}' in line {line}) and decimal points ('{point}' in line "
+                    "{line2}).",
+                    name=self.name,
+                    comma=comma[1],
+                    line=comma[0],
+                    point=point[1],
+                    line2=point[0],
+                ),
+                option_hint("decimal", "."),
+            )
+        # Where every number of a column has the sign, grouped thousands would only be another unit.
+        grouped = [s for s in commas if s.commas < s.filled] or [
+            # Who separates cells by commas writes decimal points.
+            s
+            for s in points
+            if s.points < s.filled and self._csv.delimiter != ","
+        ]
+        if grouped and all(s.commas_may_group if commas else s.points_may_group for s in commas or points):
+            found = grouped[0].first_comma if commas else grouped[0].first_point
+            assert found is not None
+            raise BadInput(
+                tr_lazy(
+                    "'{cell}' in line {line} of '{name}' may have a decimal sign or separate thousands.",
+                    cell=found[1],
+                    line=found[0],
+                    name=self.name,
+                ),
+                option_hint("decimal", "," if commas else "."),
+            )
+        return "," if commas else "."
+
+    def _refusal_of_one_column(self) -> BadInput:
+        return BadInput(
+            tr_lazy(
+                "'{name}' would have one column only, separated by '{delimiter}'. Its first line is {line}.",
+                name=self.name,
+                delimiter=delimiter_name(self._csv.delimiter),
+                line=shown_line(self._csv.first.cells[0]),
+            ),
+            tr_lazy(
+                "Separate its columns by commas, semicolons or tabs, and say which with --set delimiter=; if they are "
+                "not recognised."
+            ),
+        )
+
+    def _column(self, *names: str) -> int | None:
+        return column_named(self.header, *names)
+
+    def _find_finding_column(self) -> int:
+        named = self._column(*_FINDING_NAMES)
+        if named is not None:
+            return named
+        candidates = [
+            place
+            for place, column in enumerate(self.header)
+            if column and place not in (self._case_column, self._patient_column)
+        ]
+        last = candidates[-1] if candidates else None
+        if last is not None and not self._is_measured(last):
+            return last
+        worded = [place for place in candidates[:-1] if not self._surveys[place].is_numeric(self._decimal)]
+        raise BadInput(
+            tr_lazy(
+                "'{name}' has no finding: no column is named 'label', and the last column '{last}' "
+                "contains measurements.",
+                name=self.name,
+                last=self.header[last],
+            )
+            if last is not None
+            else tr_lazy(
+                "'{name}' has no finding: it has no column named 'label' and no other column.",
+                name=self.name,
+            ),
+            tr_lazy(
+                "Rename the column '{worded}' to 'label', or move it to the end.",
+                worded=self.header[worded[0]],
+            )
+            if worded
+            else tr_lazy("Name the column with the finding 'label', or move it to the end."),
+        )
+
+    def _is_measured(self, last: int) -> bool:
+        survey = self._surveys[last]
+        numbers = {_number(cell, self._decimal) for cell in self._last_cells if cell.lower() not in _MISSING}
+        if None in numbers or not survey.filled:
+            return False
+        values = [value for value in numbers if value is not None]
+        return any(value % 1 for value in values) or len(values) > max(_FINDINGS, self.n_rows / 5)
+
+    def _roles(self) -> None:
+        """Which columns are features, attributes or left out.
+
+        Raises:
+            BadInput: no column of numbers, or no finding.
+        """
+        features, self._attributes = [], []
+        self.left_out: list[tuple[str, str]] = []
+        for place, (column, survey) in enumerate(zip(self.header, self._surveys, strict=True)):
+            if not column or place in (self._case_column, self._patient_column, self._finding):
                 continue
-            values, bad = _numbers(cells)
-            filled = sum(cell.lower() not in _MISSING for cell in cells)
-            n_texts = sum(_number(cells[row]) is None for row in bad)
-            if filled == 0:
-                left_out.append((column, tr_lazy("the column contains no value")))
-            elif 2 * n_texts > filled:
-                attributes[column] = cells
+            if survey.filled == 0:
+                self.left_out.append((column, tr_lazy("the column contains no value")))
+            elif survey.is_numeric(self._decimal):
+                features.append(place)
             else:
-                numbers[column] = values
-                self._fail_rows(column, cells, bad)
-        if not numbers:
+                self._attributes.append(place)
+        self._features = features
+        self.columns = tuple(self.header[place] for place in features)
+        if not features:
             raise BadInput(
                 tr_lazy(
                     "'{name}' has no column of numbers beside its finding '{finding_column}'.",
                     name=self.name,
-                    finding_column=finding_column,
+                    finding_column=self.finding_column,
                 ),
                 "Features of a table are numbers. Text can only be a finding or an attribute.",
             )
-        case_ids = self._case_ids(case_column)
-        usable = [row for row in range(len(self.text.rows)) if row not in self.failed_rows]
-        failed = self._failed()
-        if not usable:
-            raise BadInput(
-                tr_lazy(
-                    "No row of '{name}' can be used; line {line}: {reason}.",
-                    name=self.name,
-                    line=failed[0].line,
-                    reason=failed[0].reason,
-                ),
-                LEAVE_EMPTY,
-            )
-        findings = self.cells[finding_column]
-        if not any(findings[row] for row in usable):
+        if not self._surveys[self._finding].filled:
             raise BadInput(
                 tr_lazy(
                     "'{name}' has no finding: its column '{finding_column}' is empty.",
                     name=self.name,
-                    finding_column=finding_column,
+                    finding_column=self.finding_column,
                 ),
                 "Fill in the finding of each row.",
             )
-        patients = self.cells[patient_column] if patient_column else None
-        return Table(
-            self.name,
-            np.stack(list(numbers.values()), axis=1)[usable],
-            tuple(numbers),
-            finding_column,
-            [findings[row] or None for row in usable],
-            [case_ids[row] for row in usable],
-            None if patients is None else [patients[row] or None for row in usable],
-            {column: [cells[row] for row in usable] for column, cells in attributes.items()},
-            failed,
-            left_out,
-        )
 
-    def _column(self, *names: str) -> str | None:
-        index = column_named(self.header, *names)
-        return None if index is None else self.header[index]
+    @property
+    def notes(self) -> list[str]:
+        """What was recognised that a person would not expect."""
+        if self._has_header:
+            return []
+        return [
+            tr_lazy(
+                "Read as a table without a header row: its columns are named {first} to {last}.",
+                first=self.header[0],
+                last=self.header[-1],
+            )
+        ]
 
-    def _finding_column(self, *others: str | None) -> str:
-        named = self._column("label", "finding")
-        if named is not None:
-            return named
-        candidates = [column for column in self.header if column not in others]
-        last = candidates[-1] if candidates else ""
-        if not last or self._is_measured(self.cells[last]):
-            worded = [c for c in candidates[:-1] if not _mostly_numbers(self.cells[c])]
+    def rows(self) -> Iterator[TableRows]:
+        """The rows that can be used, and those that cannot, some thousand at a time.
+
+        Raises:
+            BadInput: at the end, none can be used.
+        """
+        numbered, used_ids, failures = self._csv.rows(header=self._has_header), set[str](), FailedRows()
+        n_usable = 0
+        while block := list(islice(numbered, _BLOCK)):
+            n_reported = len(failures.reported)
+            rows = self._usable_rows(block, used_ids, failures)
+            n_usable += len(rows.X)
+            rows.failed = failures.reported[n_reported:]
+            yield rows
+        if not n_usable:
             raise BadInput(
                 tr_lazy(
-                    "'{name}' has no finding: no column is named 'label', and the last column '{last}' "
-                    "contains measurements.",
+                    "No row of '{name}' can be used; line {line}: {reason}.",
                     name=self.name,
-                    last=last,
-                )
-                if last
-                else tr_lazy(
-                    "'{name}' has no finding: it has no column named 'label' and no other column.",
-                    name=self.name,
+                    line=failures.reported[0].line,
+                    reason=failures.reported[0].reason,
                 ),
-                tr_lazy("Rename the column '{worded}' to 'label', or move it to the end.", worded=worded[0])
-                if worded
-                else tr_lazy("Name the column with the finding 'label', or move it to the end."),
+                LEAVE_EMPTY,
             )
-        return last
+        if more := failures.not_reported():
+            yield replace(self._usable_rows([], used_ids, failures), failed=[more])
 
-    def _is_measured(self, cells: tuple[str, ...]) -> bool:
-        values = {_number(cell) for cell in cells if cell.lower() not in _MISSING}
-        numbers = [value for value in values if value is not None]
-        if len(numbers) < len(values) or not numbers:
-            return False
-        return any(value % 1 for value in numbers) or len(numbers) > max(_FINDINGS, len(cells) / 5)
-
-    def _fail_rows(self, column: str, cells: tuple[str, ...], bad: list[int]) -> None:
-        for row in bad:
-            value = _number(cells[row])
-            shown = cells[row] if len(cells[row]) <= 40 else cells[row][:40] + "…"
-            if value is None:
-                reason = tr_lazy(
-                    "'{shown}' in the column '{column}' is not a number", shown=shown, column=column
-                )
-            elif math.isinf(value):
-                reason = tr_lazy("'{shown}' in the column '{column}' is infinite", shown=shown, column=column)
+    def _usable_rows(
+        self, block: Sequence[tuple[int, CsvRow | FailedRow]], used_ids: set[str], failures: FailedRows
+    ) -> TableRows:
+        whole: list[tuple[int, CsvRow]] = []
+        bad: list[FailedRow] = []
+        for number, row in block:
+            if isinstance(row, FailedRow):
+                bad.append(row)
             else:
-                reason = tr_lazy("{shown} in the column '{column}' is too large", shown=shown, column=column)
-            self.failed_rows.setdefault(row, reason)
+                whole.append((number, row))
+        reasons: dict[int, str] = {}
+        values = []
+        for place in self._features:
+            cells = [row.cells[place] for _, row in whole]
+            numbers, rows = _numbers(cells, self._decimal)
+            values.append(numbers)
+            for index in rows:
+                reasons.setdefault(index, _bad_number(cells[index], self.header[place], self._decimal))
+        case_ids = []
+        for index, (number, row) in enumerate(whole):
+            case_id = f"row{number}"
+            if self._case_column is not None:
+                case_id = row.cells[self._case_column] or case_id
+                if case_id in used_ids:
+                    reason = tr_lazy("the case_id '{case_id}' occurs a second time", case_id=case_id)
+                    reasons.setdefault(index, reason)
+                used_ids.add(case_id)
+            case_ids.append(case_id)
+        bad += [FailedRow(whole[index][1].line, reason) for index, reason in reasons.items()]
+        for failed in sorted(bad, key=lambda failed: failed.line):
+            failures.add(failed)
+        usable = [index for index in range(len(whole)) if index not in reasons]
+        kept = [whole[index][1].cells for index in usable]
+        patient = self._patient_column
+        return TableRows(
+            np.stack(values, axis=1)[usable],
+            [cells[self._finding] or None for cells in kept],
+            [case_ids[index] for index in usable],
+            None if patient is None else [cells[patient] or None for cells in kept],
+            {self.header[place]: [cells[place] for cells in kept] for place in self._attributes},
+            [],
+        )
 
-    def _case_ids(self, column: str | None) -> list[str]:
-        written_ids = self.cells[column] if column else ("",) * len(self.text.rows)
-        used_ids: set[str] = set()
-        ids: list[str] = []
-        for row, (cell, number) in enumerate(zip(written_ids, self.text.numbers, strict=True)):
-            case_id = cell or f"row{number}"
-            if case_id in used_ids:
-                self.failed_rows.setdefault(
-                    row, tr_lazy("the case_id '{case_id}' occurs a second time", case_id=case_id)
-                )
-            used_ids.add(case_id)
-            ids.append(case_id)
-        return ids
 
-    def _failed(self) -> list[FailedRow]:
-        failed_rows = [FailedRow(self.text.lines[row], reason) for row, reason in self.failed_rows.items()]
-        return sorted(self.text.failed + failed_rows, key=lambda failed: failed.line)
+def _bad_number(cell: str, column: str, decimal: str) -> str:
+    value = _number(cell, decimal)
+    shown = cell if len(cell) <= 40 else cell[:40] + "…"
+    if value is None:
+        return tr_lazy("'{shown}' in the column '{column}' is not a number", shown=shown, column=column)
+    if math.isinf(value):
+        return tr_lazy("'{shown}' in the column '{column}' is infinite", shown=shown, column=column)
+    return tr_lazy("{shown} in the column '{column}' is too large", shown=shown, column=column)
 
 
-def _numbers(cells: Sequence[str]) -> tuple[npt.NDArray[np.float64], list[int]]:
+def _numbers(cells: Sequence[str], decimal: str) -> tuple[npt.NDArray[np.float64], list[int]]:
     """Values, and the rows that hold no number that can be used."""
     try:
-        values = np.array(list(map(float, cells)))
-        parsed = not any("_" in cell for cell in cells)
+        values = np.array(list(map(float, cells)), dtype=np.float64)
+        parsed = "_" not in "".join(cells) and (decimal == "." or not any("." in cell for cell in cells))
     except ValueError:
         parsed = False
     if not parsed:
-        read = [math.nan if cell.lower() in _MISSING else _number(cell) for cell in cells]
+        read = [math.nan if cell.lower() in _MISSING else _number(cell, decimal) for cell in cells]
         values = np.array([math.inf if value is None else value for value in read])
     return values, np.flatnonzero(np.abs(values) > _LARGEST).tolist()
 
 
-def _number(cell: str) -> float | None:
+def _number(cell: str, decimal: str = ".") -> float | None:
     """The number written in ``cell``; Python would also read ``1_000``, which no table means."""
+    if "_" in cell or (decimal == "," and "." in cell):
+        return None
     try:
-        return None if "_" in cell else float(cell)
+        return float(cell.replace(",", ".") if decimal == "," else cell)
     except ValueError:
         return None
-
-
-def _mostly_numbers(cells: Sequence[str]) -> bool:
-    filled = [cell for cell in cells if cell.lower() not in _MISSING]
-    return 2 * sum(_number(cell) is not None for cell in filled) >= len(filled)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.corel import CorelImporter
@@ -16,6 +18,7 @@ from semblance.core.library.importers.polyps import PolypsImporter
 from semblance.core.library.importers.source import Source
 from semblance.core.library.importers.table import TableImporter
 from semblance.core.library.importers.ultrasound import UltrasoundImporter
+from semblance.core.parameters import parse_settings
 
 #: A new importer is one line here.
 _ALL: tuple[type[Importer], ...] = (
@@ -49,6 +52,18 @@ def get_importer(kind: str) -> Importer:
         tr_lazy("There is no kind of source called '{kind}'.", kind=kind),
         tr_lazy("Choose one of auto, {value}.", value=_kind_names()),
     )
+
+
+def with_settings(importer: Importer, settings: Sequence[str]) -> Importer:
+    """``importer`` with the ``key=value`` texts of the command line.
+
+    Raises:
+        BadArguments: a setting that its kind does not have, or a value that is not allowed.
+    """
+    if not settings:
+        return importer
+    owner = f"the kind {importer.kind}"
+    return importer.with_settings(parse_settings(owner, importer.parameters, list(settings)))
 
 
 def recognise(source: Source) -> list[tuple[Importer, Recognition]]:

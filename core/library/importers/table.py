@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
@@ -10,8 +10,9 @@ from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
-from semblance.core.library.importers.read_table import Table, read_table
+from semblance.core.library.importers.read_table import PARAMETERS, TableFile, TableFormat
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.parameters import Value
 from semblance.core.tasks import Reporter
 
 _SUFFIXES = frozenset((".csv", ".tsv"))
@@ -23,6 +24,14 @@ class TableImporter(Importer):
     kind = "table"
     title = "Table of numbers"
     summary = "CSV files: one row a case, columns of numbers, the finding in 'label' or the last column."
+    parameters = PARAMETERS
+
+    def __init__(self, form: TableFormat | None = None) -> None:
+        self._form = form
+
+    def with_settings(self, values: Mapping[str, Value]) -> TableImporter:
+        """An importer of tables that are written like this."""
+        return TableImporter(TableFormat.of(values))
 
     def recognise(self, source: Source) -> Recognition | None:
         """Where at least half of the files are CSV tables and none is an image."""
@@ -40,7 +49,7 @@ class TableImporter(Importer):
     def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
         """One case for each row of each table; damaged rows are rejected with their line."""
         yield from ignored_files(source)
-        first: Table | None = None
+        first: TableFile | None = None
         for entry in source.entries():
             reporter.check_cancelled()
             name = source.label(entry.path)
@@ -48,45 +57,48 @@ class TableImporter(Importer):
                 yield RejectedFile(name, tr_lazy("Not a table."), failed=False)
                 continue
             try:
-                table = read_table(source.read(entry.path), name)
+                with source.stream(entry.path) as file:
+                    table = TableFile(file, name, self._form)
+                    if first is not None and table.columns != first.columns:
+                        reason = tr_lazy(
+                            "Its columns differ from those of '{first}'. Import it separately.",
+                            first=first.name,
+                        )
+                        yield RejectedFile(name, reason, failed=True)
+                        continue
+                    first = first or table
+                    yield from _cases_of_table(table, entry.path)
             except BadInput as error:
                 if source.kind == "file":
                     raise
                 yield RejectedFile(name, str(error), failed=True)
-                continue
-            if first is not None and table.columns != first.columns:
-                reason = tr_lazy(
-                    "Its columns differ from those of '{first}'. Import it separately.", first=first.name
-                )
-                yield RejectedFile(name, reason, failed=True)
-                continue
-            first = first or table
-            yield from _cases_of_table(table, entry.path)
 
 
 def _is_table(source: Source, entry: Entry) -> bool:
     return PurePosixPath(source.label(entry.path)).suffix.lower() in _SUFFIXES
 
 
-def _cases_of_table(table: Table, path: str) -> Iterator[FoundCase | RejectedFile]:
-    for failed in table.failed:
-        yield RejectedFile(
-            f"{table.name}:{failed.line}",
-            tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
-            failed=True,
-        )
+def _cases_of_table(table: TableFile, path: str) -> Iterator[FoundCase | RejectedFile]:
     for column, reason in table.left_out:
         yield RejectedFile(
             f"{table.name}:{column}", tr_lazy("Left out: {reason}.", reason=reason), failed=False
         )
-    patients = table.patient_ids or [None] * len(table.case_ids)
-    for row, case_id in enumerate(table.case_ids):
-        yield FoundCase(
-            f"{path}/{case_id}" if path else case_id,
-            path,
-            finding=table.findings[row],
-            patient=patients[row],
-            attributes={name: cells[row] for name, cells in table.attributes.items() if cells[row]},
-            values=tuple(table.X[row].tolist()),
-            columns=table.columns,
-        )
+    for note in table.notes:
+        yield RejectedFile(f"{table.name}:1", note, failed=False)
+    for rows in table.rows():
+        for failed in rows.failed:
+            yield RejectedFile(
+                f"{table.name}:{failed.line}",
+                tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+                failed=True,
+            )
+        for row, case_id in enumerate(rows.case_ids):
+            yield FoundCase(
+                f"{path}/{case_id}" if path else case_id,
+                path,
+                finding=rows.findings[row],
+                patient=None if rows.patient_ids is None else rows.patient_ids[row],
+                attributes={name: cells[row] for name, cells in rows.attributes.items() if cells[row]},
+                values=tuple(rows.X[row].tolist()),
+                columns=table.columns,
+            )

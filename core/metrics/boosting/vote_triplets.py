@@ -44,10 +44,10 @@ _FINE = 64
 #: What is added to how far Z is above the least, where thresholds are shared out by it; the last leaves none.
 _FLOORS = np.geomspace(1e-9, 2.0, 64)
 #: Pairs up to which running sums are stored from one scan to the next.
-_KEPT = 1 << 23
+_MAX_RUNNING_SUMS = 1 << 23
 #: Part of the anchors that tells where to look closely, how few are worth it, and of how many times more.
 _SAMPLED_SHARE, _SAMPLED_LEAST, _SAMPLED_FROM = 24, 128, 5
-_LOOKS = 3
+_SUBDIVISIONS = 3
 _ROUNDS = 20
 #: What rounding may add to gain or loss.
 _ROUNDING = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
@@ -312,7 +312,7 @@ class StumpSearch:
         anchors = len(self.triplets.at)
         if self._all <= _FEW:
             return best_stump_inside(self, ThresholdWindows.everything(anchors), self._all, None)
-        scan, found = self._first_look()
+        scan, found = self._coarse_scan()
         included = self._included(scan, found)
         before = np.inf
         for _ in range(_ROUNDS):
@@ -321,7 +321,7 @@ class StumpSearch:
             if left <= max(_FEW, min(self._all / _ENOUGH, _MANY)) or left > 0.9 * before:
                 break
             before = left
-            last, scan = scan, self._scan(self._divided(scan, included), known=scan)
+            last, scan = scan, self._scan(self._subdivided_bins(scan, included), known=scan)
             cuts = [cut for cut in (found, self._at_thresholds(scan)) if cut is not None]
             found = min(cuts, key=lambda cut: cut.z, default=None)
             inside = included[np.searchsorted(last.edges, scan.edges[:-1], side="right") - 1]
@@ -369,7 +369,7 @@ class StumpSearch:
                 self._columns[block.finding] = columns
             yield block, self._columns[block.finding], p[run(block.anchors)]
 
-    def _first_look(self) -> tuple[_Scan, Stump | None]:
+    def _coarse_scan(self) -> tuple[_Scan, Stump | None]:
         """Bounds at coarse thresholds, or where anchors are many, at those that part of them chose."""
         rng = np.random.default_rng(0)
         triplets, anchors = self.triplets, len(self.triplets.at)
@@ -382,13 +382,13 @@ class StumpSearch:
         if anchors >= _SAMPLED_FROM * few:
             chosen = triplets.sampled(few)
             scan = self._scan(t, chosen)
-            for _ in range(_LOOKS):
-                t = np.union1d(scan.t, self._divided(scan, scan.bound <= scan.z.min()))
+            for _ in range(_SUBDIVISIONS):
+                t = np.union1d(scan.t, self._subdivided_bins(scan, scan.bound <= scan.z.min()))
                 scan = self._scan(t, chosen, scan)
         scan = self._scan(t)
         return scan, self._at_thresholds(scan)
 
-    def _divided(self, scan: _Scan, included: npt.NDArray[np.bool_]) -> Matrix:
+    def _subdivided_bins(self, scan: _Scan, included: npt.NDArray[np.bool_]) -> Matrix:
         """Thresholds in the bins ``included``, the more of them, the lower the bound below the least Z known.
 
         A bin must be narrow where Z is near its least value, and may be wide where it is not.
@@ -447,7 +447,7 @@ class StumpSearch:
             own[~new], rest[~new], beyond[~new] = known.own[old], known.rest[old], known.beyond[old]
         here, off = self.projection[at], t[new, np.newaxis]
         # Of all anchors at once where that takes little memory: fewer calls.
-        whole = self._counts(here, off) if self._all <= _KEPT else None
+        whole = self._counts(here, off) if self._all <= _MAX_RUNNING_SUMS else None
         first = 0
         for block, columns, _ in self.blocks(chosen):
             similar, dissimilar = self._running(block, columns, chosen is not None)
@@ -480,7 +480,7 @@ class StumpSearch:
         return [line.count(here - off, inclusive=True), line.count(here + off, inclusive=False)]
 
     def _running(self, block: Block, columns: SortedColumns, sample: bool) -> tuple[PrefixSums, PrefixSums]:
-        if not sample and self._all > _KEPT:
+        if not sample and self._all > _MAX_RUNNING_SUMS:
             return self.triplets.prefix_sums(block, columns, "passing")
         name = f"{'sample' if sample else 'all'} {block.anchors[0]}"
         if name not in self._sums:

@@ -82,7 +82,7 @@ class SortedColumns:
     own_before: Rows
 
 
-class _Vote(NamedTuple):
+class _PairVote(NamedTuple):
     """``alpha`` [(p_i - p_j)^2 >= ``threshold``] for the projection p (n,)."""
 
     projection: Matrix
@@ -117,14 +117,14 @@ class VoteWeights(AnchoredTriplets):
         self._is_included[self.at, np.arange(len(self.at))] = 0.0
         #: (2, B) the logarithms of the factors left out of the weights of both sides, and the weights' sums.
         self._without, self._sums = np.zeros((2, 2, len(self.at)))
-        self._votes: list[_Vote] = []
+        self._votes: list[_PairVote] = []
         self._memories: dict[str, Floats] = {}
-        self._new: _Vote | None = None
+        self._new: _PairVote | None = None
         self._grown = 0.0
 
     def add_vote(self, direction: Matrix, threshold: float, alpha: float) -> None:
         """H += ``alpha`` [(``direction`` . z)^2 >= ``threshold``]; the weights follow with the refresh."""
-        self._new = _Vote(self.X @ direction, threshold, alpha)
+        self._new = _PairVote(self.X @ direction, threshold, alpha)
         self._votes.append(self._new)
 
     def refresh(self, reporter: Reporter) -> None:

@@ -20,7 +20,7 @@ MAPS = 10
 _LARGEST = 128
 #: Median squared distance of two cases at the start.
 _SPREAD = 10.0
-_PAIRS, _LOOKED_AT = 4000, 500
+_PAIRS, _SCALE_ROWS = 4000, 500
 _BLOCK = 256
 
 
@@ -96,7 +96,7 @@ class Network:
             channels = MAPS
         width = MAPS * side_after(images.side, KERNELS[:layers]) ** 2
         self._add(rng.normal(size=(components, width)) / math.sqrt(width))
-        some = X[rng.permutation(len(X))[:_LOOKED_AT]]
+        some = X[rng.permutation(len(X))[:_SCALE_ROWS]]
         Z = self.embed(some)
         i, j = rng.integers(len(Z), size=(2, _PAIRS))
         median = float(np.median(np.square(Z[i] - Z[j]).sum(axis=1)[i != j]))

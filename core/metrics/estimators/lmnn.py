@@ -28,7 +28,7 @@ _BLOCK = 1 << 21
 #: Arrays of n x k x d numbers that finding the scale holds at once.
 _COPIES = 3
 #: Cases that are asked how many impostors they have, and bytes each of those takes beside its targets'.
-_ASKED, _PER_IMPOSTOR = 256, 90
+_SAMPLED_ROWS, _PER_IMPOSTOR = 256, 90
 
 
 class LMNN(LinearLearner):
@@ -123,7 +123,7 @@ def target_neighbours(X: Matrix, codes: npt.NDArray[np.int64], k: int) -> Rows:
 
 def expected_bytes(X: Matrix, codes: npt.NDArray[np.int64], targets: Rows) -> float:
     """What listing the impostors takes at the start, by some of the cases; ``X`` (n, d) at a margin of 1."""
-    sampled = np.unique(np.linspace(0, len(X) - 1, _ASKED).astype(np.intp))
+    sampled = np.unique(np.linspace(0, len(X) - 1, _SAMPLED_ROWS).astype(np.intp))
     distances = _squared(X[sampled], X)
     to_targets = np.take_along_axis(distances, np.maximum(targets[sampled], 0), axis=1)
     reach = np.where(targets[sampled] >= 0, 1.0 + to_targets, -np.inf).max(axis=1)

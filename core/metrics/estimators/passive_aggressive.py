@@ -154,7 +154,7 @@ class PassiveAggressive(Learner):
         C = self._aggressiveness(state, space.rows, source, seed, reporter)
         passes = self.passes or usual_passes(len(rows), len(source))
         order = _order(source, passes, np.random.default_rng([seed, 1]))
-        stopped = self._go(state, space, order, passes * len(source), C, base, reporter)
+        stopped = self._run_passes(state, space, order, passes * len(source), C, base, reporter)
         ended = stopped or tr_lazy("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
         self._store_model(_whole(state, space), base, C, rows.shape[1])
         self._card: MetricCard = begin_card(
@@ -197,7 +197,7 @@ class PassiveAggressive(Learner):
         state = self.model_.copy() if fitted else self._initial(embedded, source)
         C = self.C or (self.C_ if fitted else FALLBACK_C)
         space = RowSpace(embedded, plain=True)
-        self._go(state, space, iter([source]), len(source), C, base, data.reporter)
+        self._run_passes(state, space, iter([source]), len(source), C, base, data.reporter)
         self._store_model(state, base, C, rows.shape[1])
         card = self._card if fitted else begin_card(self, data)
         counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
@@ -278,7 +278,7 @@ class PassiveAggressive(Learner):
             best = max(best, (area, C), key=lambda found: found[0])
         return best[1]
 
-    def _go(
+    def _run_passes(
         self,
         state: MarginModel,
         space: RowSpace,

@@ -80,15 +80,15 @@ class MarginModel:
         effect *= y
         effect *= y[:, np.newaxis]
         if rule.signed:
-            tau, seen_p = _solve(p, effect, size)
+            tau, loss_before = _solve(p, effect, size)
         else:
-            tau, seen_p = _recurse(p, effect, size, rule.most)
+            tau, loss_before = _recurse(p, effect, size, rule.most)
         moved = tau * y
         self.M -= (Z * moved[:, np.newaxis]).T @ Z
         self.b += float(moved.sum())
         self.n_pairs += len(y)
         self.updates += int(np.count_nonzero(tau))
-        self.mistakes += int(np.count_nonzero(seen_p >= 1.0))
+        self.mistakes += int(np.count_nonzero(loss_before >= 1.0))
 
     def learn_positive(self, Z: Matrix, y: Matrix, rule: StepRule) -> None:
         """The same, with M made positive semidefinite and b at least 1 after every step."""

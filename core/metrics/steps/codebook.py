@@ -60,6 +60,11 @@ class Codebook(Step):
         return f"codebook:{self.n_words}{merged}"
 
     @property
+    def uses_findings(self) -> bool:
+        """Words are merged by findings."""
+        return self.merged_ is not None
+
+    @property
     def n_features(self) -> int:
         """Columns of the rows it was fitted on."""
         return self._n_features

@@ -43,6 +43,11 @@ class MRMR(Step):
         return f"mrmr:{self.n_selected}"
 
     @property
+    def uses_findings(self) -> bool:
+        """Columns are selected by findings."""
+        return True
+
+    @property
     def n_features(self) -> int:
         """d, the columns it takes."""
         return self._n_features

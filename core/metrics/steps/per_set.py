@@ -44,6 +44,11 @@ class PerSet(Step):
         self.scales_ = np.empty(0)
 
     @property
+    def uses_findings(self) -> bool:
+        """Whether a step of any set does."""
+        return any(step.uses_findings for one in self.sets for step in one.steps)
+
+    @property
     def n_features(self) -> int:
         """d, the columns of all sets."""
         return sum(one.columns for one in self.sets)

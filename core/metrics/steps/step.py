@@ -29,6 +29,11 @@ class Step(abc.ABC):
         return self.kind
 
     @property
+    def uses_findings(self) -> bool:
+        """Whether what it learnt depends on the findings of the training rows; known after :meth:`fit`."""
+        return False
+
+    @property
     @abc.abstractmethod
     def n_features(self) -> int:
         """Columns it takes; known after :meth:`fit`."""

@@ -23,7 +23,7 @@ from semblance.core.retrieval.explanation.shapley import shapley_shares
 #: Larger maps are told by their rows: finding their directions takes seconds.
 _MOST_DIRECTIONS = 600
 #: Told of a direction: so many names, each with at least this share of the largest loading.
-_TOLD, _LEAST = 2, 0.35
+_MAX_NAMED, _LEAST = 2, 0.35
 #: Of more columns their groups are told, not each by its own name.
 _FEW_COLUMNS = 120
 #: Bits and votes told in full; the others only add up.
@@ -107,13 +107,13 @@ class _Names:
             float(np.square(loads[self._grouping.columns_of(group)]).sum())
             for group in range(len(self._grouping.groups))
         ]
-        order = np.argsort(weight)[::-1][:_TOLD]
+        order = np.argsort(weight)[::-1][:_MAX_NAMED]
         selected = [self._grouping.groups[group] for group in order if weight[group] >= _LEAST * max(weight)]
         return " + ".join(selected)
 
     @staticmethod
     def _signed(loads: Matrix, names: Sequence[str]) -> str:
-        order = np.argsort(-np.abs(loads), kind="stable")[:_TOLD].tolist()
+        order = np.argsort(-np.abs(loads), kind="stable")[:_MAX_NAMED].tolist()
         heaviest = float(loads[order[0]])
         text = str(names[order[0]])
         for column in order[1:]:
@@ -250,7 +250,9 @@ def _kernel_bits(
     for place, t in enumerate(detailed):
         across = moved[:, place] * (-1.0 if bits[0, t] else 1.0)
         order = [
-            int(group) for group in np.argsort(-across)[:_TOLD] if across[group] >= _LEAST * across.max() > 0
+            int(group)
+            for group in np.argsort(-across)[:_MAX_NAMED]
+            if across[group] >= _LEAST * across.max() > 0
         ]
         anchors = np.argsort(-np.abs(distance.bits.directions[:, t]))[:2] + 1
         detail = tr_lazy(

@@ -232,6 +232,6 @@ def _comparisons(names: Sequence[str], results: Sequence[EvaluationResult]) -> l
             values = one.scores[SCORE].values, other_scores[SCORE].values
             difference = corrected_t_test(*values, first.split.n_train, first.split.n_test)
             if difference is not None:
-                told = {"a": names[0], "b": name, "learner": one.learner, "score": SCORE, **vars(difference)}
-                found.append(told | {"ci95": list(difference.ci95)})
+                row = {"a": names[0], "b": name, "learner": one.learner, "score": SCORE, **vars(difference)}
+                found.append(row | {"ci95": list(difference.ci95)})
     return found

@@ -220,7 +220,11 @@ class _MetricSearch:
         assert place is not None
         tie = None if self.ties is None else self.ties[place]
         return EmbeddedQuery(
-            self.embedding[place], tie, place, self.loaded.cases.patient_of(row), self.loaded.query_key(row)
+            self.embedding[place],
+            tie,
+            place,
+            self.loaded.cases.patient_of(row),
+            self.loaded.cases.lesion_of(row),
         )
 
     def representatives(self, places: Rows) -> Rows:

@@ -16,6 +16,7 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.library.importers.read_table import PARAMETERS, TableFormat
 from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.parameters import parse_settings
@@ -31,7 +32,8 @@ PROTOCOL = "protocol"
 class EvaluateRequest:
     """What to score, as on the command line; exactly one of ``library`` and ``table``.
 
-    ``settings`` are texts ``LEARNER.key=value``, or ``protocol.key=value`` for the measuring itself.
+    ``settings`` are texts ``LEARNER.key=value``, ``protocol.key=value`` for the measuring itself, or ``key=value`` for
+    how the table is written.
     """
 
     learners: tuple[str, ...]
@@ -132,6 +134,7 @@ def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
     if (request.library is None) == (request.table is None):
         raise BadArguments("Specify what to evaluate.", "Give either a library or --table.")
     chosen = protocol_class(request.protocol)
+    _table_format(request)
     settings = _settings(request)
     return chosen(**parse_settings(PROTOCOL, chosen.parameters, settings.pop(PROTOCOL))), [
         LearnerSpec(
@@ -150,7 +153,7 @@ def _evaluated(
     features = request.features
     if request.library is not None:
         features = fused_features(request.library, features, reporter)
-    source = Source(request.library, request.table, features)
+    source = Source(request.library, request.table, features, _table_format(request))
     data, extractor, left_out = read_source(source, protocol.attributes)
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
@@ -180,7 +183,26 @@ def _settings(request: EvaluateRequest) -> dict[str, list[str]]:
     """``key=value`` texts by learner, and of the protocol."""
     if not request.learners:
         raise BadArguments("No learner is named.", "Use --learner euclidean,bdm_v, for example.")
-    return settings_by_name(request.learners, request.settings)
+    learner_settings = [text for text in request.settings if not _is_of_table(text)]
+    return settings_by_name(request.learners, learner_settings)
+
+
+def _is_of_table(text: str) -> bool:
+    """Whether a setting says how a table is written."""
+    return text.partition("=")[0] in {parameter.name for parameter in PARAMETERS}
+
+
+def _table_format(request: EvaluateRequest) -> TableFormat | None:
+    """
+    Raises:
+        BadArguments: a value that is not allowed, or no table.
+    """
+    texts = [text for text in request.settings if _is_of_table(text)]
+    if texts and request.table is None:
+        raise BadArguments(
+            tr_lazy("'{value}' is a setting of a table.", value=texts[0]), "Leave it out, or name a --table."
+        )
+    return TableFormat.of(parse_settings("a table", PARAMETERS, texts)) if texts else None
 
 
 def settings_by_name(learners: Sequence[str], settings: Sequence[str]) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from semblance.core.workflows.metrics.held_out_cases import held_out_cases
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 
 #: Nearest cases examined, queries listed, and queries ranked at most.
-K, MOST, ASKED = 10, 20, 4000
+K, MOST, MAX_QUERIES = 10, 20, 4000
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ def hardest_queries(
         record = opened.metric(metric)
         held_out = held_out_cases(opened, record)
     loaded, unseen, data = stored_metric(record), held_out.test, held_out.cases
-    if len(unseen) > ASKED:
-        unseen = np.sort(np.random.default_rng(seed).choice(unseen, ASKED, replace=False))
+    if len(unseen) > MAX_QUERIES:
+        unseen = np.sort(np.random.default_rng(seed).choice(unseen, MAX_QUERIES, replace=False))
     rows = loaded.transform(data.X[unseen])
-    distances = distances_after_steps(loaded.distance, rows, rows)
+    distances = distances_after_steps(loaded.distance, rows, rows, data.lesions_of(unseen))
     reporter.check_cancelled()
     findings = np.unique(data.y[unseen], return_inverse=True)[1]
     units = patient_codes(data.units, data.n_cases)

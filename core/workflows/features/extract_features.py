@@ -232,7 +232,7 @@ class _Extraction:
     ) -> None:
         self._library, self._feature_set, self._extractor = library, feature_set, extractor
         self._order, self._growing, self._reporter = order, growing, reporter
-        self._next_look = 0.0
+        self._next_check = 0.0
         self._suspects: list[npt.NDArray[np.int64]] = []
         self._running: dict[Future[MeasuredCases], _SubmittedChunk] = {}
         self._workers = min(workers, max(1, order.parts)) if growing is None else workers
@@ -267,14 +267,14 @@ class _Extraction:
     def _add_new_cases(self) -> None:
         """Take in what was added to the library, at most a tenth of the time."""
         begin = time.monotonic()
-        if self._growing is None or begin < self._next_look:
+        if self._growing is None or begin < self._next_check:
             return
         # Asked before looking: what is added in between is found by the last look.
         growing = self._growing()
         self._order.add(
             self._library.features.cases_to_extract(self._feature_set, images=self._extractor.needs_image)
         )
-        self._next_look = begin + max(0.2, 10 * (time.monotonic() - begin))
+        self._next_check = begin + max(0.2, 10 * (time.monotonic() - begin))
         if not growing:
             self._growing = None
 

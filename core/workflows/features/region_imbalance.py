@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from semblance.core.library.records import FeatureSet
 
 #: Cases of each finding looked into.
-LOOKED_INTO = 200
+SAMPLED_CASES = 200
 #: Findings whose shares of cases with a region differ by more than this are told apart by that alone.
 FAR_APART = 0.5
 
@@ -36,7 +36,7 @@ def region_imbalance_warning(
     for finding in sorted(set(findings)):
         if finding:
             some = rows[names == finding]
-            some = some[:: max(1, len(some) // LOOKED_INTO)]
+            some = some[:: max(1, len(some) // SAMPLED_CASES)]
             details = library.catalogue.details([int(row) for row in some]).values()
             shares[finding] = sum(case.region is not None for case in details) / max(1, len(details))
     if not shares or max(shares.values()) - min(shares.values()) <= FAR_APART:

@@ -22,7 +22,7 @@ OF_REGIONS = "mass"
 #: Where the default is made for a kind of source.
 OF_KIND = {"polyps": "polyp", "lung": "lung_texture"}
 #: Cases, spread over the library, that are asked whether they have regions.
-LOOKED_INTO = 500
+SAMPLED_CASES = 500
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...
     The default is the one made for the kind of source, else ``encoder``, of tables ``raw``.
     """
     rows = library.catalogue.all_cases()
-    looked_into = rows[:: max(1, len(rows) // LOOKED_INTO)]
-    details = library.catalogue.details([row.id for row in looked_into])
+    sampled = rows[:: max(1, len(rows) // SAMPLED_CASES)]
+    details = library.catalogue.details([row.id for row in sampled])
     with_tables = any(source.columns for source in library.catalogue.sources())
     kinds = {bool(r.has_image) for r in rows} | ({False} if with_tables else set())
     volumes = any(found.depth is not None for found in details.values())

@@ -64,7 +64,7 @@ def card_images(
     """
     opened = cached_library(library)
     details = opened.catalogue.details([int(row) for row in rows])
-    kept = opened.thumbnails.get([case.content for case in details.values()])
+    stored = opened.thumbnails.get([case.content for case in details.values()])
     out: list[CardImage] = []
     made: list[tuple[str, bytes]] = []
     for row in rows:
@@ -74,13 +74,13 @@ def card_images(
             out.append(CardImage(int(row), None, tr_lazy("no longer in the library")))
             continue
         try:
-            seen = _seen(case, window_level, longest) if window_level is not None else None
-            if seen is not None:
-                out.append(CardImage(int(row), seen))
+            windowed = _windowed_image(case, window_level, longest) if window_level is not None else None
+            if windowed is not None:
+                out.append(CardImage(int(row), windowed))
                 continue
-            data = kept.get(case.content)
+            data = stored.get(case.content)
             if data is None:
-                data = _made(case)
+                data = _new_thumbnail(case)
                 made.append((case.content, data))
             out.append(CardImage(int(row), _decoded(data, longest)))
         except SemblanceError as error:
@@ -101,13 +101,15 @@ def file_image(where: Path, longest: int, *, reporter: Reporter = SILENT) -> Car
     return CardImage(-1, _decoded(thumbnail(image), longest))
 
 
-def _made(case: CaseDetails) -> bytes:
+def _new_thumbnail(case: CaseDetails) -> bytes:
     if case.address is None:
         raise BadInput("a row of a table")
     return thumbnail(open_image(case.address, case.region))
 
 
-def _seen(case: CaseDetails, window_level: WindowLevel, longest: int) -> npt.NDArray[np.uint8] | None:
+def _windowed_image(
+    case: CaseDetails, window_level: WindowLevel, longest: int
+) -> npt.NDArray[np.uint8] | None:
     """(h, w) the image of ``case`` with ``window_level``; ``None`` where that does not apply to it."""
     from PIL import Image
 

@@ -282,7 +282,8 @@ def file_identity(source: Source, path: str) -> str:
     """
     address = source.address(path)
     if address.member or PurePosixPath(source.label(path)).suffix.lower() != ".npz":
-        return content_hash(source.read(path))
+        with source.stream(path) as file:
+            return content_hash_of_stream(file)
     archive = ZipArchive(address.container, str(address.container))
     try:
         sums = sorted((name, info.file_size, info.CRC) for name, info in archive.entries.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ def import_and_prepare(
     library: Path,
     *,
     kind: str = "auto",
+    settings: Sequence[str] = (),
     identified: bool = False,
     must_exist: bool = False,
     metric_in_use: str = "",
@@ -57,6 +59,7 @@ def import_and_prepare(
             source,
             library,
             kind=kind,
+            settings=settings,
             identified=identified,
             must_exist=must_exist,
             reporter=reading,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
-from semblance.core.library.importers.registry import get_importer, recognise
+from semblance.core.library.importers.registry import get_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
@@ -79,11 +79,14 @@ def import_source(
     library: Path,
     *,
     kind: str = "auto",
+    settings: Sequence[str] = (),
     identified: bool = False,
     must_exist: bool = False,
     reporter: Reporter = SILENT,
 ) -> ImportResult:
     """Import ``source`` (folder, zip or file) into ``library``, which is created when it does not exist.
+
+    ``settings`` are ``key=value`` texts for the kind, such as how a table is written.
 
     ``must_exist``: fail instead where it does not exist, as for a library that a window shows.
 
@@ -99,12 +102,13 @@ def import_source(
 
     Raises:
         BadInput: the source cannot be read or is of no known kind; ``must_exist``, and there is no library.
-        BadArguments: unknown ``kind``; ``identified``, and the source is in the library without ids.
+        BadArguments: unknown ``kind`` or setting; ``identified``, and the source is in the library without ids.
         Cancelled: asked for by the reporter.
     """
     check_path_is_text(source)
     with Source.open(source) as opened:
         importer = recognise(opened)[0][0] if kind == "auto" else get_importer(kind)
+        importer = with_settings(importer, settings)
         with (
             open_library(library, writable=True) if must_exist else open_or_create_library(library) as target
         ):

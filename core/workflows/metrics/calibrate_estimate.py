@@ -43,9 +43,7 @@ def calibrate_estimate(
     n = everything.n_cases
     identities = IdentityIndex(library)
     unseen = np.isin(everything.case_rows, identities.unseen(held_out.training, held_out.trained_elsewhere))
-    contents = {int(r.id): r.content for r in library.catalogue.all_cases()}
-    numbers: dict[str, int] = {}
-    keys = [numbers.setdefault(contents[int(row)], len(numbers)) for row in everything.case_rows]
+    keys = np.arange(n) if everything.lesions is None else everything.lesions
     coordinates, ties = metric.coordinates(everything.X), metric.tie_break(everything.X)
     patients = everything.groups if everything.groups is not None else np.full(n, "")
     votes = neighbour_votes(
@@ -54,7 +52,7 @@ def calibrate_estimate(
         ties,
         findings=named,
         patients=patients.astype(object),
-        keys=np.array(keys, dtype=np.int64),
+        keys=keys,
         rows=everything.case_rows,
         queries=np.flatnonzero(unseen),
         measured_on=measured_on,

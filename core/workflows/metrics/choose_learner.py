@@ -96,6 +96,7 @@ class _TrainingPart:
     rows: Matrix
     findings: Rows
     units: Rows | None
+    lesions: Rows | None
 
     def accuracy(self, learner: str, seed: int, reporter: Reporter) -> float:
         """Retrieval accuracy @ 10 inside the validation part of ``learner`` fitted on the other.
@@ -106,7 +107,9 @@ class _TrainingPart:
         fitted = make_learner(learner, random_state=seed)
         fitted.fit(self.fit_rows, self.fit.y, groups=self.fit.groups, reporter=reporter)
         reporter.check_cancelled()
-        accuracy = accuracy_after_steps(fitted.metric().distance, self.rows, self.findings, self.units)
+        accuracy = accuracy_after_steps(
+            fitted.metric().distance, self.rows, self.findings, self.units, self.lesions
+        )
         if accuracy is None:
             raise BadInput(
                 "The validation part has no two cases of different patients.", "Import more cases."
@@ -139,6 +142,7 @@ def _parts(train: EvaluationData, extractor: str, seed: int) -> list[_TrainingPa
                 apply_steps(fitted, held_out.X, held_out.X.shape[1]),
                 np.unique(held_out.y, return_inverse=True)[1].astype(np.intp),
                 patient_codes(held_out.units, held_out.n_cases),
+                held_out.lesions_of(np.arange(held_out.n_cases)),
             )
         )
     return parts

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.splits import Rows, patient_codes, split_units
+from semblance.core.errors import BadArguments
+from semblance.core.evaluation.data_sources import unit_names
+from semblance.core.evaluation.splits import Rows, patient_codes
+from semblance.core.metrics.registry import learner_class
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.metrics.metric import Metric
 
 Ids = npt.NDArray[np.int64]
 
@@ -22,22 +26,18 @@ ELSEWHERE = "trained_elsewhere"
 
 
 class IdentityIndex:
-    """All cases of a library, without features too, and which are of one patient or show one image."""
+    """All cases of a library, without features too, and which are of one patient, one lesion or one image."""
 
     def __init__(self, library: Library) -> None:
         cases = library.catalogue.all_cases()
-        images = library.catalogue.shown_images()
         ids = [int(r.id) for r in cases]
         self.ids: Ids = np.array(ids, dtype=np.int64)
         self._contents = [r.content for r in cases]
-        # Equal rows of a table are two measurements; equal images are one.
-        shown = [content if row in images else None for row, content in zip(ids, self._contents, strict=True)]
-        units = split_units([r.patient for r in cases], shown, [images.get(row) for row in ids])
-        codes = patient_codes(units, len(ids))
+        codes = patient_codes(unit_names(library, cases), len(ids))
         self._codes = np.arange(len(ids)) if codes is None else codes
 
     def unseen(self, used: npt.ArrayLike, elsewhere: Collection[str] = ()) -> Ids:
-        """(f,) ids of the cases that are none of ``used`` (s,) ids, nor their patients, nor their images.
+        """(f,) ids of the cases that are none of ``used`` (s,) ids, nor of their patients, lesions or images.
 
         ``elsewhere``: contents of cases used in another library.
         """
@@ -48,10 +48,31 @@ class IdentityIndex:
         out: Ids = self.ids[~np.isin(self._codes, self._codes[excluded])]
         return out
 
+    def same_unit(self, rows: npt.ArrayLike) -> Ids:
+        """(s,) ids of all cases that are of one patient, one lesion or one image with any of the ids ``rows`` (n,)."""
+        codes = self._codes[np.isin(self.ids, np.asarray(rows, dtype=np.int64))]
+        out: Ids = self.ids[np.isin(self._codes, codes)]
+        return out
+
     def codes(self, rows: npt.ArrayLike) -> Rows:
-        """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient or one image."""
+        """(n,) a number for each of the case ids ``rows`` (n,), equal for one patient, one lesion or one image."""
         found: Rows = self._codes[np.searchsorted(self.ids, rows)]
         return found
+
+
+def is_supervised(metric: Metric) -> bool:
+    """Whether ``metric`` was fitted to findings or judgements of its training cases, so that it may remember them.
+
+    A metric whose learner and steps saw numbers alone (the plain distance after PCA) does not know what its
+    training cases turned out to be.
+    """
+    if any(step.uses_findings for step in metric.steps):
+        return True
+    try:
+        return bool(learner_class(metric.card.learner).accepts)
+    except BadArguments:
+        # Refined by judgements, or by a learner that this version does not know.
+        return True
 
 
 def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:

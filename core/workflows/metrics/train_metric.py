@@ -21,7 +21,7 @@ from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
 from semblance.core.workflows.metrics.score_metric import held_out_scores
 from semblance.core.workflows.metrics.store_metric import store_metric
-from semblance.core.workflows.metrics.supervision import Supervision, training_supervision
+from semblance.core.workflows.metrics.supervision import training_supervision
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_curve import TrainingCurve
 from semblance.core.workflows.metrics.training_data import TrainingData, read_training_data
@@ -99,16 +99,7 @@ def fit_and_score(
         BadInput: data the learner cannot use.
         Cancelled: the reporter asked for it.
     """
-    supervision = training_supervision(
-        library,
-        learner,
-        data.train,
-        from_findings=request.from_findings and data.split is not None,
-        ledger=request.judgements,
-        seed=request.seed,
-    )
-    metric, curve = _fit(request, learner, data, supervision, reporter)
-    metric = metric.with_card(name=request.name, library=library.name, feature_set=data.feature_set.name)
+    metric, curve = fit_training_part(library, request, learner, data, reporter)
     held_out = data.held_out
     if held_out is None or curve is None:
         return metric, None
@@ -121,15 +112,24 @@ def fit_and_score(
     return metric, {**scores, CURVE: curve.to_json()}
 
 
-def _fit(
-    request: TrainRequest,
-    learner: Learner,
-    data: TrainingData,
-    supervision: Supervision,
-    reporter: Reporter,
+def fit_training_part(
+    library: Library, request: TrainRequest, learner: Learner, data: TrainingData, reporter: Reporter
 ) -> tuple[Metric, TrainingCurve | None]:
-    """The fitted metric with its steps; the curve where cases were held out to score it on."""
+    """The metric that ``learner`` finds on the training cases, with its steps, not yet scored; the curve where cases
+    were held out to score it on.
+
+    Raises:
+        BadArguments, BadInput, Cancelled: as :func:`fit_and_score`.
+    """
     cases, split, training = data.cases, data.split, data.training_rows
+    supervision = training_supervision(
+        library,
+        learner,
+        data.train,
+        from_findings=request.from_findings and split is not None,
+        ledger=request.judgements,
+        seed=request.seed,
+    )
     steps = chosen_steps(
         request.steps,
         data.feature_set.extractor,
@@ -150,7 +150,8 @@ def _fit(
         curve.end()
     metric = attach_steps(learner.metric(), fitted, cases.feature_names, cases.feature_groups)
     notes = (*metric.card.notes, *step_sample_note(len(rows), cases.X.shape[1]))
-    return supervision.noted_on(metric.with_card(notes=notes)), curve
+    metric = supervision.noted_on(metric.with_card(notes=notes))
+    return metric.with_card(name=request.name, library=library.name, feature_set=data.feature_set.name), curve
 
 
 def _card_scores(scores: Mapping[str, Any]) -> dict[str, float | None]:

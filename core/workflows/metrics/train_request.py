@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
 from semblance.core.parameters import Value
+
+if TYPE_CHECKING:
+    from semblance.core.library.records import MetricRecord
 
 #: Share of the cases held out from training when nothing else is said.
 HELD_OUT = 0.3
 #: Key of a card in a library: the request beside learner, settings and seed, by the names of the command's
 #: options; and the mark of a request that the command has no options for.
 REQUESTED, ONLY_IN_WINDOW = "asked", "only in the window"
+_SEED, _JUDGEMENTS_ALONE = "seed", "judgements alone"
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,34 @@ class TrainRequest:
             "max-cases": self.max_cases,
             "judgements": self.judgements,
             ONLY_IN_WINDOW: self.held_out != HELD_OUT or not self.from_findings,
+            _SEED: self.seed,
+            _JUDGEMENTS_ALONE: not self.from_findings,
         }
         set_options = {option: value for option, value in options.items() if value}
         return {"findings_map": self.findings, REQUESTED: set_options}
+
+
+def stored_request(record: MetricRecord) -> TrainRequest:
+    """What a stored metric was trained by, but for the number of cases and the share held out, which its training
+    cases tell.
+
+    Raises:
+        BadInput: its card does not tell: it was not trained in this library.
+    """
+    requested = record.card.get(REQUESTED)
+    if not isinstance(requested, Mapping):
+        raise BadInput(
+            tr_lazy("The metric '{name}' was not trained in this library.", name=record.name),
+            "It can be trained again only where it was trained. Train a metric of this library.",
+        )
+    split = record.card.get("split")
+    seed = requested.get(_SEED) or (split.get("seed") if isinstance(split, Mapping) else None)
+    return TrainRequest(
+        record.learner,
+        record.name,
+        steps=str(requested.get("steps") or ""),
+        findings=str(record.card.get("findings_map") or ""),
+        seed=seed if isinstance(seed, int) else 0,
+        judgements=str(requested.get("judgements") or ""),
+        from_findings=not requested.get(_JUDGEMENTS_ALONE),
+    )

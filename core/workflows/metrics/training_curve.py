@@ -49,6 +49,7 @@ class TrainingCurve(Reporter):
         self._rows = apply_steps(steps, part.X, part.X.shape[1])
         self._findings = np.unique(part.y, return_inverse=True)[1].astype(np.intp)
         self._patients = patient_codes(part.units, part.n_cases)
+        self._lesions = part.lesions_of(np.arange(part.n_cases))
         self._points: list[CurvePoint] = []
         self._last: TrainingPoint | None = None
         self._next = 0.0
@@ -92,4 +93,4 @@ class TrainingCurve(Reporter):
         return [[p.round, p.objective, p.held_out_accuracy] for p in self._points]
 
     def _accuracy(self, point: TrainingPoint) -> float | None:
-        return accuracy_after_steps(point.distance, self._rows, self._findings, self._patients)
+        return accuracy_after_steps(point.distance, self._rows, self._findings, self._patients, self._lesions)

@@ -41,8 +41,8 @@ def card_document(
         BadInput: scores of another form.
     """
     measured = None if not scores else MetricScores.from_json(scores)
-    kept = (scores or {}).get("calibration")
-    calibration = Calibration.from_json(kept) if kept else None
+    stored = (scores or {}).get("calibration")
+    calibration = Calibration.from_json(stored) if stored else None
     sections = [
         _section(tr_lazy("Metric"), _about(name, card, learner_title, paper)),
         _section(tr_lazy("Data"), _data(card)),

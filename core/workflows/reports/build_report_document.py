@@ -30,7 +30,7 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.marks import Marks, is_mark
+from semblance.core.searches.marks import QueryMarks, is_mark
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -154,7 +154,7 @@ def _judgement_row(one: Judgement) -> JudgementRow:
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
-def _order(marks: Marks) -> str:
+def _order(marks: QueryMarks) -> str:
     """How marks changed the order; empty where there are none."""
     if not marks:
         return ""
@@ -188,6 +188,14 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
                 refused=ranked_search.refused,
             )
         )
+    if ranked_search.result.without_patient:
+        notes.append(
+            tr_lazy(
+                "Ranked by {metric}, trained again without the query's patient. The scores and plots are those of "
+                "the metric trained with it.",
+                metric=search.metric,
+            )
+        )
     if search.without:
         notes.append(tr_lazy("Ranked without: {without}.", without=join_texts(map(as_lazy, search.without))))
     for like, examples in ((True, search.like), (False, search.unlike)):
@@ -205,10 +213,6 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     ]
     if moved:
         notes.append(tr_lazy("Moved along: {moved}.", moved=join_texts(moved)))
-    if ranked_search.result.vote.trained:
-        notes.append(
-            tr_lazy("The metric was trained on this query or its patient: it may know it better than others.")
-        )
     return tuple(notes)
 
 
@@ -245,10 +249,10 @@ def _overview(image: Image, region: Region | None) -> bytes | None:
     return None if region is None else region_thumbnail(image, region, QUERY_SIDE)
 
 
-def _thumbnail(case: CaseDetails, kept: Mapping[str, bytes]) -> bytes | None:
+def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
     """The kept thumbnail, or one made now; none for a row of a table or an image that is gone."""
-    if case.content in kept or case.address is None:
-        return kept.get(case.content)
+    if case.content in stored or case.address is None:
+        return stored.get(case.content)
     try:
         return thumbnail(open_image(case.address, case.region))
     except SemblanceError:

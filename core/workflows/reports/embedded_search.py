@@ -55,7 +55,7 @@ def embedded_search(
         "version": VERSION,
         "library": digest(_LIBRARY),
         **{name: plain[name] for name in ("strength", "hide_same_patient", "fold_duplicates")},
-        **{name: plain[name] for name in ("diverse", "unusual")},
+        **{name: plain[name] for name in ("diverse", "unusual", "without_patient")},
         "metric": digest(search.metric),
         "without": [digest(group) for group in search.without],
         "concepts": [[digest(name), amount] for name, amount in search.concepts],
@@ -156,6 +156,7 @@ def _opened(
         bool(values["fold_duplicates"]),
         float(values["diverse"]),
         float(values["unusual"]),
+        bool(values.get("without_patient", False)),
     )
 
 
@@ -220,12 +221,12 @@ def _damaged(report: Path) -> BadInput:
 
 def _found(report: Path, data: Mapping[str, Any]) -> Path:
     """An image from outside: where it was, or the file with its content beside the report."""
-    wanted = str(data["content"])
+    expected = str(data["content"])
     location = [Path(str(data["path"]))] if "path" in data else []
     beside = sorted(file for file in report.parent.iterdir() if file.is_file())[:MAX_FILES]
-    size = int(wanted.partition("-")[0])
+    size = int(expected.partition("-")[0])
     for file in (*location, *beside):
-        if file.is_file() and file.stat().st_size == size and _content(file) == wanted:
+        if file.is_file() and file.stat().st_size == size and _content(file) == expected:
             return file
     raise BadInput(
         tr_lazy("The query image of {report} was not found.", report=report.name),

@@ -19,8 +19,8 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
-from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.search_metric import open_search_metric
 
 #: Ranked cases on a report.
 LISTED = 20
@@ -45,7 +45,7 @@ def write_search_report(
     """
     check_suffix(out)
     chosen = options or ReportOptions()
-    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    loaded = open_search_metric(library, search, reporter)
     ranked_search = rank_cases(library, search, k=LISTED, reporter=reporter)
     reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
     write_report(report_document(loaded, library, ranked_search, chosen, reporter), out, chosen.page)
@@ -99,7 +99,7 @@ def write_reports(
     if not cases:
         raise BadArguments("No case was named to report on.", "Name some, or choose them in the library.")
     chosen = options or ReportOptions()
-    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    open_search_metric(library, replace(search, without_patient=False), reporter)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -125,6 +125,7 @@ def write_reports(
         one = _of_case(search, case)
         try:
             ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
+            loaded = open_search_metric(library, one)
             document = report_document(loaded, library, ranked_search, chosen, case_names=names)
         except SemblanceError as error:
             failed.append((case, str(error)))

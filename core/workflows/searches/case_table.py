@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from semblance.core.library.lesion_groups import lesion_codes
+
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
 
@@ -21,6 +23,7 @@ class CaseTable:
         self._facts: dict[int, tuple[str | None, str | None, str]] = {
             int(r.id): (r.finding, r.patient, r.content) for r in cases
         }
+        self._lesions = lesion_codes(catalogue, cases)
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -45,9 +48,9 @@ class CaseTable:
         """Its patient as the library names it; ``None`` where unknown."""
         return self._facts[row][1]
 
-    def content_of(self, row: int) -> str:
-        """The hash of what it shows."""
-        return self._facts[row][2]
+    def lesion_of(self, row: int) -> int:
+        """The number of its lesion: equal for the cases of one same-lesion group, and for equal content."""
+        return self._lesions[row]
 
     def rows_of_patients(self, patients: Collection[str]) -> set[int]:
         """Row ids of all cases of ``patients``; "" is no patient."""

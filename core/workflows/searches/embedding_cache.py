@@ -74,7 +74,7 @@ def is_readable(file: Path) -> bool:
 
 def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     """Write ``prepared`` and take away what was kept of the same metric before."""
-    older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*") if found != file]
+    older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*.npz") if found != file]
     try:
         file.parent.mkdir(exist_ok=True)
         with replacing(file, durable=False) as temporary, temporary.open("xb") as out:
@@ -122,7 +122,7 @@ def _embedded(
     reporter: Reporter,
 ) -> CachedEmbedding:
     known = np.sort(known[known >= 0]).astype(np.int64)
-    wanted = known[sample_places(len(known))]
+    sampled = known[sample_places(len(known))]
     sample: dict[int, npt.NDArray[np.generic]] = {}
     ids, parts, ties = [], [], []
     for done, (rows, numbers) in enumerate(library.features.blocks(feature_set)):
@@ -131,8 +131,8 @@ def _embedded(
         wide = numbers.astype(np.float64)
         tie = metric.tie_break(wide)
         ids.append(rows)
-        if numbers[:1].nbytes * len(wanted) <= DRAWN_BYTES:
-            sample |= {int(rows[at]): numbers[at].copy() for at in np.flatnonzero(np.isin(rows, wanted))}
+        if numbers[:1].nbytes * len(sampled) <= DRAWN_BYTES:
+            sample |= {int(rows[at]): numbers[at].copy() for at in np.flatnonzero(np.isin(rows, sampled))}
         parts.append(metric.coordinates(wide))
         ties.append(np.empty((len(rows), 0)) if tie is None else tie)
     if not ids:
@@ -147,10 +147,10 @@ def _embedded(
     rows = np.concatenate(ids)
     order = np.argsort(rows)
     # Only what was drawn from these very cases; another program may have added some meanwhile.
-    whole = np.array_equal(rows[order], known) and all(int(row) in sample for row in wanted)
+    whole = np.array_equal(rows[order], known) and all(int(row) in sample for row in sampled)
     return CachedEmbedding(
         rows[order],
         np.concatenate(parts)[order],
         np.concatenate(ties)[order],
-        np.stack([sample[int(row)] for row in wanted]) if whole else np.empty((0, 0)),
+        np.stack([sample[int(row)] for row in sampled]) if whole else np.empty((0, 0)),
     )

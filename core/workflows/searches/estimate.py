@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from semblance.core.retrieval.ranking import EmbeddedQuery
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
+    from semblance.core.workflows.metrics.leakage import Ids
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Why there is no estimate, in the user's words.
+TRAINED = tr_lazy("Used for training: the order is partly remembered.")
 NOT_CALIBRATED = tr_lazy(
     "The estimate of this metric was not calibrated: too few cases with a finding were held out."
 )
@@ -33,8 +35,8 @@ FEWER = tr_lazy("The metric was scored with all groups of features; this ranking
 OWN_PATIENT = tr_lazy(
     "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
 )
-PART_ASKED = tr_lazy("The metric was scored by asking with whole images; this query is a part of one.")
-WHOLE_ASKED = tr_lazy("The metric was scored by asking with regions of images; this query is a whole one.")
+REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this query is a region.")
+WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 
 
@@ -45,9 +47,9 @@ class Vote:
     ``voters``: the finding of each of the nearest, nearest first, ``None`` where not given; ``counts`` the
     most frequent first. ``finding`` has most votes. ``probability`` of it and the 95 % ``interval`` are
     calibrated on ``measured_on``; both are ``None`` where ``why_not`` says why. ``findings`` are all that the
-    calibration tells apart. ``trained``: the query, or a case of its patient, helped to train the metric,
-    which so may know it better than new ones. ``caution`` is empty unless the estimates err by more than
-    chance allows on the ``measured`` cases: then by how much.
+    calibration tells apart. ``trained``: the metric learnt from the finding of the query or of a case of its
+    patient, so its order is partly remembered and there is no estimate. ``caution`` is empty unless the
+    estimates err by more than chance allows on the ``measured`` cases: then by how much.
     """
 
     voters: tuple[str | None, ...] = ()
@@ -98,9 +100,10 @@ def estimate_from_neighbours(
     given = [finding for finding in findings if finding is not None]
     counts = dict(sorted(Counter(given).items(), key=lambda item: (-item[1], given.index(item[0]))))
     top = next(iter(counts), None)
-    vote = Vote(findings, counts, top, trained=trained_on(loaded, query))
+    trained = trained_on(loaded, query)
+    vote = Vote(findings, counts, top, trained=trained)
     calibration = loaded.calibration
-    reason = changed or _why_not(loaded, search, query, voters)
+    reason = TRAINED if trained else changed or _why_not(loaded, search, query, voters)
     if reason or calibration is None:
         return replace(vote, why_not=reason)
     estimate = calibration.estimate(_mapped(loaded, given))
@@ -146,9 +149,9 @@ def _votes_as_calibrated(
 def other_kind_of_query(loaded: LoadedMetric, query: Query) -> str:
     """Why ``query`` is of another kind than the cases that estimates are calibrated on; or nothing."""
     if query.region is not None and not loaded.with_regions:
-        return PART_ASKED
+        return REGION_QUERY
     if query.image is not None and query.region is None and loaded.with_regions:
-        return WHOLE_ASKED
+        return WHOLE_IMAGE_QUERY
     return ""
 
 
@@ -169,11 +172,19 @@ def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
     return dict(Counter(named))
 
 
-def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
-    """Whether the metric was trained on the query, a copy of it or a case of its patient."""
-    known = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
+def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
+    """(p,) ids of the query itself and of its copies and its patient's cases, as far as it names them."""
+    places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
     if embedded.row is not None:
-        known.append(np.array([embedded.row]))
-    if any(row in loaded.trained_rows for places in known for row in loaded.rows[places].tolist()):
-        return True
-    return bool(embedded.patient) and embedded.patient in loaded.trained_patients
+        places.append(np.array([embedded.row]))
+    rows = [loaded.rows[one] for one in places]
+    if embedded.row is None and embedded.patient:
+        # The case itself has no features yet; others of its patient may have been trained on.
+        rows.append(np.array(sorted(loaded.cases.rows_of_patients([str(embedded.patient)])), dtype=np.int64))
+    return np.concatenate([np.empty(0, dtype=np.int64), *rows])
+
+
+def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
+    """Whether the metric learnt from the finding or judgements of the query, a copy of it or a case of its patient."""
+    trained = loaded.trained_cases
+    return bool(len(trained)) and bool(np.isin(own_cases(loaded, embedded), trained).any())

@@ -22,9 +22,9 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import case_features, query_features
-from semblance.core.workflows.searches.refinement_session import open_refinement
+from semblance.core.workflows.searches.refinement_session import open_search_refinement
+from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
@@ -37,7 +37,7 @@ _MAX_CONTEXTS = 3
 #: What a loaded keeps of explanations.
 _CONTEXTS, _SAMPLE = "grounds", "sample"
 #: Columns of a group that are told one by one.
-_FEW_COLUMNS, _TOLD = 40, 2
+_FEW_COLUMNS, _MAX_NAMED = 40, 2
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def result_with_reasons(
         BadArguments, BadInput: as :func:`why`.
     """
     document = result.to_json()
-    search = Search(result.metric, result.query, without=without)
+    search = Search(result.metric, result.query, without=without, without_patient=result.without_patient)
     found = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     for line, reason in zip(document["results"], found, strict=True):
         line["reason"] = reason.sentence
@@ -172,7 +172,9 @@ def preload_feature_groups(library: Path, search: Search, *, reporter: Reporter 
         BadInput: not a library, or no case has the metric's features.
         Cancelled: asked for by the reporter.
     """
-    open_metric(library, search.metric, reporter).transformed.prepare(reporter)
+    open_search_metric(library, dataclasses.replace(search, without=()), reporter).transformed.prepare(
+        reporter
+    )
 
 
 class ExplanationContext:
@@ -190,7 +192,7 @@ class ExplanationContext:
     @classmethod
     def of(cls, library: Path, search: Search, reporter: Reporter) -> ExplanationContext:
         """The context of ``search``, kept while the loaded is and the clicks stay the same."""
-        loaded = open_metric(library, search.metric, reporter, without=search.without)
+        loaded = open_search_metric(library, search, reporter)
         metric = _refined(library, loaded, search, reporter)
         contexts: OrderedDict[tuple[str, str], ExplanationContext] = loaded.cache.setdefault(
             _CONTEXTS, OrderedDict()
@@ -239,7 +241,7 @@ class ExplanationContext:
         varies = self._deviations[columns] > 0.0
         apart = np.zeros(len(columns))
         apart[varies] = np.abs(x - q)[columns][varies] / self._deviations[columns][varies]
-        order = np.argsort(-apart, kind="stable")[:_TOLD]
+        order = np.argsort(-apart, kind="stable")[:_MAX_NAMED]
         texts = [
             tr_lazy("{name} {apart:.1f}", name=as_lazy(self.feature_names[columns[k]]), apart=apart[k])
             for k in order.tolist()
@@ -274,7 +276,7 @@ def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Repo
     if not entries and not search.is_shifted:
         return loaded.metric
     try:
-        session = open_refinement(library, search.metric, reporter, without=search.without)
+        session = open_search_refinement(library, search, reporter)
     except BadInput:
         # It cannot follow clicks, and was asked without them.
         return loaded.metric

@@ -153,8 +153,7 @@ def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int,
     """The near-duplicates that each ranked place stands for."""
     loaded, query, ranking = compared.loaded, compared.query, found.ranking
     out: dict[int, GroupedCases] = {}
-    lines = zip(ranking.rows.tolist(), ranking.distances.tolist(), strict=True)
-    for at, (place, distance) in enumerate(lines):
+    for at, place in enumerate(ranking.rows.tolist()):
         copies: list[int] = []
         if ranking.duplicate_counts[at]:
             equal = loaded.keys == loaded.keys[place]
@@ -165,8 +164,9 @@ def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int,
         n, rows, distances = out.get(representative, (0, (), ()))
         if representative != place:
             n, copies = n + 1, [place, *copies]
-        # What has the same content is as far away.
+        copies = copies[:MAX_LISTED]
+        measured = compared.index.distances(query.embedded, np.array(copies, dtype=np.int64)).tolist()
         ids = (rows + tuple(loaded.rows[copies].tolist()))[:MAX_LISTED]
-        away = (distances + (distance,) * len(copies))[:MAX_LISTED]
+        away = (distances + tuple(measured))[:MAX_LISTED]
         out[representative] = (n + int(ranking.duplicate_counts[at]), ids, away)
     return out

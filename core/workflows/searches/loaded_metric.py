@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Collection
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,12 @@ from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.leakage import IdentityIndex
+from semblance.core.workflows.metrics.leakage import (
+    IdentityIndex,
+    Ids,
+    contents_elsewhere,
+    is_supervised,
+)
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.case_table import CaseTable
 from semblance.core.workflows.searches.embedding_cache import (
@@ -32,15 +38,16 @@ from semblance.core.workflows.searches.transformed_cases import TransformedCases
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.workflows.metrics.refit_metric import RefittedMetric
 
 #: Bytes that metrics kept beyond a few may take together.
 SMALL_BYTES = 512 << 20
 #: Sets of feature groups left out that one metric keeps ready; more than one only while they are small.
-WITHOUT_KEPT = 4
+MAX_REDUCED = 4
 #: Ledgers that one metric keeps in memory.
-LEDGERS_KEPT = 64
+MAX_LEDGERS = 64
 #: Cases whose details one metric keeps in memory.
-DETAILS_KEPT = 20_000
+MAX_DETAILS = 20_000
 #: Cases, spread over the library, that are asked whether they have regions.
 REGION_SAMPLE = 100
 
@@ -66,6 +73,10 @@ class LoadedMetric:
         #: Its cases after the metric's steps, read when they are first needed.
         self.transformed = TransformedCases(library, self.feature_set, self.metric, self.rows)
         self._reduced: OrderedDict[frozenset[str], LoadedMetric] = OrderedDict()
+        #: The same, fitted without the patient of the last query that was ranked so, with its training cases.
+        self._refitted: tuple[bytes, LoadedMetric] | None = None
+        #: Whether this is not the stored metric, but the same trained again without a query's patient.
+        self.without_patient = False
         #: What other modules computed for these cases, by names of their own; dropped with this metric.
         self.cache: dict[str, Any] = {}
 
@@ -79,6 +90,9 @@ class LoadedMetric:
         for reduced in self._reduced.values():
             reduced.cache.clear()
         self._reduced.clear()
+        if self._refitted is not None:
+            self._refitted[1].drop_caches()
+        self._refitted = None
         self.cache.clear()
         self.transformed.forget()
 
@@ -88,6 +102,7 @@ class LoadedMetric:
         arrays = (self.embedding, self.ties, self.drawn)
         own = sum(array.nbytes for array in arrays if array is not None) + self.transformed.nbytes
         own += sum(getattr(one, "nbytes", 0) for one in self.cache.values())
+        own += 0 if self._refitted is None else self._refitted[1].nbytes
         return (
             own
             if self._whole is not None
@@ -112,12 +127,8 @@ class LoadedMetric:
             [numbers.setdefault(finding, len(numbers) - 1) for finding in self.findings], dtype=np.int64
         )
         self.patients = np.array([self.cases.patient_of(row) for row in self.rows.tolist()], dtype=object)
-        keys: dict[str, int] = {}
-        self.keys = np.array(
-            [keys.setdefault(self.cases.content_of(row), len(keys)) for row in self.rows.tolist()],
-            dtype=np.int64,
-        )
-        self._key_of_content = keys
+        #: (n,) a number for each lesion: of its cases the nearest stands for all.
+        self.keys = np.array([self.cases.lesion_of(row) for row in self.rows.tolist()], dtype=np.int64)
 
     def place_of(self, row: int) -> int | None:
         """Where the case stands in :attr:`embedding`; ``None`` without features."""
@@ -146,10 +157,6 @@ class LoadedMetric:
         """The number of a finding in :attr:`finding_codes`."""
         return self._finding_numbers[finding]
 
-    def query_key(self, row: int) -> int:
-        """The number of what the case shows: equal content, equal number; -1 where none shows it."""
-        return self._key_of_content.get(self.cases.content_of(row), -1)
-
     def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases compared without some groups of features; nothing of it is written to the disk.
 
@@ -172,17 +179,40 @@ class LoadedMetric:
             reduced._whole, reduced._near, reduced.cache = self, None, {}
             reduced.duplicate_finder = DuplicateFinder(reduced.library, reduced.rows, reduced.findings)
         self._reduced[excluded] = reduced
-        while len(self._reduced) > WITHOUT_KEPT or (
+        while len(self._reduced) > MAX_REDUCED or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
         ):
             self._reduced.popitem(last=False)[1].cache.clear()
         return reduced
 
+    def refitted(self, refitted: RefittedMetric, reporter: Reporter = SILENT) -> LoadedMetric:
+        """The same cases under the metric trained again without some of its training cases; only the last one is
+        kept, and nothing of it is written to the disk.
+
+        Raises:
+            Cancelled: asked for by the reporter.
+        """
+        key = refitted.training.tobytes()
+        if self._refitted is None or self._refitted[0] != key:
+            other = copy.copy(self)
+            other.__dict__.pop("trained_cases", None)
+            other.metric, other.calibration = refitted.metric, refitted.calibration
+            other.record = replace(self.record, training=refitted.training)
+            other.transformed = TransformedCases(self.library, self.feature_set, other.metric, self.rows)
+            rows, distance = other.transformed.rows(reporter), other.metric.distance
+            other.embedding = distance.embed(rows) if distance.embeds else rows
+            other.ties = rows if distance.ties else None
+            other.index = index_for(distance, other.embedding, other.ties)
+            other._near, other._refitted, other._reduced, other.cache = None, None, OrderedDict(), {}
+            other.without_patient = True
+            self._refitted = (key, other)
+        return self._refitted[1]
+
     def details(self, rows: Collection[int]) -> dict[int, CaseDetails]:
         """Row id -> the case in full; read once, as long as the library stays the same."""
         new = [row for row in rows if row not in self._details]
         if new:
-            if len(self._details) + len(new) > DETAILS_KEPT:
+            if len(self._details) + len(new) > MAX_DETAILS:
                 self._details.clear()
                 new = list(rows)
             self._details |= self.library.catalogue.details(new)
@@ -192,30 +222,29 @@ class LoadedMetric:
         """The judgements kept under ``name``, read when they are first asked for."""
         if name not in self._ledgers:
             self._ledgers[name] = Ledger(self.library.judgements(name))
-            while len(self._ledgers) > LEDGERS_KEPT:
+            while len(self._ledgers) > MAX_LEDGERS:
                 self._ledgers.popitem(last=False)
         self._ledgers.move_to_end(name)
         return self._ledgers[name]
 
     @cached_property
-    def trained_rows(self) -> frozenset[int]:
-        """Ids of the cases the metric was trained on."""
-        return frozenset(self.record.training.tolist())
-
-    @cached_property
-    def trained_patients(self) -> frozenset[str]:
-        """Their patients, as far as they are known."""
-        known = (row for row in self.trained_rows if row in self.cases)
-        return frozenset(patient for row in known if (patient := self.cases.patient_of(row)))
+    def trained_cases(self) -> Ids:
+        """(t,) ascending ids of the cases whose findings or judgements the metric learnt from, and of all other
+        cases of their patients and images; none for a metric that learnt from numbers alone."""
+        if not is_supervised(self.metric):
+            return np.empty(0, dtype=np.int64)
+        identities = self.identity_index
+        unseen = identities.unseen(self.record.training, contents_elsewhere(self.record.card))
+        return np.setdiff1d(identities.ids, unseen)
 
     @cached_property
     def identity_index(self) -> IdentityIndex:
-        """Which cases are of one patient or show one image."""
+        """Which cases are of one patient or one lesion, or show one image."""
         return IdentityIndex(self.library)
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:
-        """The nearest, of another patient and content, of a sample of the cases.
+        """The nearest, of another patient and lesion, of a sample of the cases.
 
         Without some groups of features those near with all of them are measured anew, or every toggle would
         search hundreds of times. Where another case is nearer then the distance comes out too large: fewer

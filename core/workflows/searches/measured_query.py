@@ -12,7 +12,7 @@ from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.workflows.searches.grouped_ranking import GroupedRanking, QueryComparison, group_ranking
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
-_KEPT = "measured query"
+_CACHE_KEY = "measured query"
 
 
 class MeasuredQuery:
@@ -27,10 +27,10 @@ class MeasuredQuery:
     @classmethod
     def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
         """The one kept, or a new one where another query was asked last."""
-        cached = loaded.cache.get(_KEPT)
+        cached = loaded.cache.get(_CACHE_KEY)
         if isinstance(cached, cls) and _is_same(cached.query, query):
             return cached
-        created = loaded.cache[_KEPT] = cls(loaded, query)
+        created = loaded.cache[_CACHE_KEY] = cls(loaded, query)
         return created
 
     @property

@@ -22,7 +22,7 @@ COMPARED = 256
 #: an image saved in another size has other edges and texture, and the pixels decide.
 _CLOSE = 2.0
 #: Fingerprints kept in memory, of 6 kB each.
-_KEPT = 15_000
+_MAX_FINGERPRINTS = 15_000
 
 
 class DuplicateFinder:
@@ -89,7 +89,7 @@ class DuplicateFinder:
     def _prints(self, places: list[int]) -> dict[int, tuple[str, ImageSignature]]:
         """File and signature of cases whose thumbnail is there."""
         library, rows = self._library, self._rows
-        if len(self._shown) > _KEPT:
+        if len(self._shown) > _MAX_FINGERPRINTS:
             self._shown.clear()
             self._known.clear()
         unseen = [place for place in places if place not in self._shown]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import EmbeddedQuery, rank
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 from semblance.core.retrieval.scan_index import ScanIndex
 
 #: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
@@ -46,8 +46,9 @@ class Neighbourhoods:
         rng = np.random.default_rng(0)
         sample = np.sort(rng.choice(n, min(SAMPLE_SMALL if n <= SMALL else SAMPLE, n), replace=False))
         places, nearest, distances = [], [], []
-        for place in sample.tolist():
-            found = rank(index, case_query(place), NEIGHBOURS, patients=patients, keys=keys)
+        queries = (case_query(place) for place in sample.tolist())
+        ranked = rank_many(index, queries, NEIGHBOURS, patients=patients, keys=keys)
+        for place, found in zip(sample.tolist(), ranked, strict=True):
             if len(found.rows):
                 places.append(place)
                 nearest.append(np.resize(found.rows, NEIGHBOURS))
@@ -78,7 +79,7 @@ def usual_nearest(distances: npt.NDArray[np.float64] | None) -> float | None:
 
 
 def far_quantile(distances: npt.NDArray[np.float64], no_match_rate: float) -> float | None:
-    """What the share ``unusual`` of ``distances`` lies beyond; ``None`` for none of them."""
+    """The distance that the share ``no_match_rate`` of ``distances`` exceeds; ``None`` for none of them."""
     if no_match_rate <= 0.0 or not len(distances):
         return None
     return float(np.quantile(distances, max(0.0, 1.0 - no_match_rate)))

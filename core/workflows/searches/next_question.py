@@ -24,7 +24,7 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.refine_metric import judge
-from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
+from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def next_question(
         BadInput: the query is an image from outside or a region: questions are about whole cases; or a
             metric that clicks cannot refine.
     """
-    session = open_refinement(library, search.metric, reporter, without=search.without)
+    session = open_search_refinement(library, search, reporter)
     place = _place(session, search, about)
     if place is None:
         raise BadInput("Questions are about a whole case of the library.", "Choose a case as the query.")
@@ -77,7 +77,7 @@ def next_question_anywhere(
     Raises:
         BadInput: a metric that clicks cannot refine.
     """
-    session = open_refinement(library, search.metric, reporter, without=search.without)
+    session = open_search_refinement(library, search, reporter)
     in_force = session.loaded.ledger(search.ledger).in_force
     place = _place(session, search, about)
     if place is not None:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
 #: Libraries and metrics kept ready in one process.
-KEPT = 8
+MAX_OPEN = 8
 #: Beyond so many only while they are small together: a slider has six steps.
-KEPT_LARGE = 4
+MAX_OPEN_LARGE = 4
 #: Where all together take more bytes, only the one in use keeps what can be made again. Two refined metrics
 #: of 100,000 cases with 200 components fit.
 MEMORY_BYTES = 1 << 30
@@ -34,8 +34,8 @@ def _free_memory() -> None:
         if sum(loaded.nbytes for loaded in loaded_metrics) <= MEMORY_BYTES:
             break
         older.drop_caches()
-    while len(_open_metrics) > KEPT or (
-        len(_open_metrics) > KEPT_LARGE
+    while len(_open_metrics) > MAX_OPEN or (
+        len(_open_metrics) > MAX_OPEN_LARGE
         and sum(loaded.nbytes for _, loaded in _open_metrics.values()) > SMALL_BYTES
     ):
         _open_metrics.popitem(last=False)[1][1].close()

@@ -13,7 +13,7 @@ from semblance.core.retrieval.feedback import Feedback
 from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.influence import ranks_of
-from semblance.core.searches.marks import Marks
+from semblance.core.searches.marks import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -27,7 +27,7 @@ class MarkedComparison:
 
     compared: QueryComparison
     feedback_index: FeedbackIndex
-    marks: Marks
+    marks: QueryMarks
     feedback: Feedback
 
     def with_nearest(self, ranked: Sequence[RankedCase]) -> tuple[RankedCase, ...]:
@@ -45,13 +45,15 @@ class MarkedComparison:
         )
 
 
-def order_by_marks(compared: QueryComparison, marks: Marks, strength: float = 1.0) -> MarkedComparison | None:
+def order_by_marks(
+    compared: QueryComparison, marks: QueryMarks, strength: float = 1.0
+) -> MarkedComparison | None:
     """The comparison in the order that ``marks`` give; ``None`` where none of the marked cases has features.
 
     ``strength`` below 1 takes the mean of a case's ranks with and without the marks, so weighted.
     """
     loaded = compared.loaded
-    there = Marks(_with_features(loaded, marks.liked), _with_features(loaded, marks.disliked))
+    there = QueryMarks(_with_features(loaded, marks.liked), _with_features(loaded, marks.disliked))
     if not there:
         return None
     query_point, distances = compared.query_coordinates, distances_of(compared)
@@ -74,7 +76,7 @@ def distances_of(compared: QueryComparison) -> Matrix:
     return compared.index.distances(compared.query.embedded, np.arange(len(loaded.rows)))
 
 
-def check_marks(loaded: LoadedMetric, query: Query, marks: Marks) -> None:
+def check_marks(loaded: LoadedMetric, query: Query, marks: QueryMarks) -> None:
     """Raises BadInput naming the marked cases that the library does not have or that have no features, and
     BadArguments for a mark on the query itself or a case marked both ways."""
     cases = [*marks.liked, *marks.disliked]

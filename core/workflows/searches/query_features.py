@@ -18,7 +18,7 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_identity import identify_image
 
 #: The name a loaded metric keeps images from outside under, and how many.
-_OUTSIDE, _KEPT = "outside images", 64
+_OUTSIDE, _MAX_CACHED = "outside images", 64
 
 
 def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
@@ -34,7 +34,7 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     if query.region is None and place is not None:
         return loaded.case_query(place)
     vector, tie = _embed(loaded, query_features(loaded, query))
-    return EmbeddedQuery(vector, tie, place, loaded.cases.patient_of(row), loaded.query_key(row))
+    return EmbeddedQuery(vector, tie, place, loaded.cases.patient_of(row), loaded.cases.lesion_of(row))
 
 
 def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
@@ -84,7 +84,7 @@ def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
         embedded = EmbeddedQuery(
             vector, tie, same_patient=identity.same_patient, copies=identity.near_duplicates
         )
-        if len(known) == _KEPT:
+        if len(known) == _MAX_CACHED:
             known.clear()
         known[key] = _OutsideImage(features, embedded)
     return known[key]

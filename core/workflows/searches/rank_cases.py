@@ -24,7 +24,7 @@ from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.contradictions import Contradiction, contradictions
 from semblance.core.searches.ledger import LedgerEntry
-from semblance.core.searches.marks import NO_MARKS, Marks, is_mark, marks_of
+from semblance.core.searches.marks import NO_MARKS, QueryMarks, is_mark, marks_of
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.relevance_feedback import trust
 from semblance.core.searches.search import Search
@@ -32,7 +32,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
     FEWER,
     REFINED,
-    WHOLE_ASKED,
+    WHOLE_IMAGE_QUERY,
     estimate_from_neighbours,
     other_kind_of_query,
 )
@@ -47,10 +47,10 @@ from semblance.core.workflows.searches.grouped_ranking import (
 )
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.measured_query import MeasuredQuery
-from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.order_by_marks import MarkedComparison, check_marks, order_by_marks
 from semblance.core.workflows.searches.query_features import embed_query
-from semblance.core.workflows.searches.refinement_session import RefinementSession, open_refinement
+from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
+from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
@@ -76,7 +76,7 @@ class RankedSearch:
 
 
 def rank_cases(
-    library: Path, search: Search, *, k: int = 20, marks: Marks = NO_MARKS, reporter: Reporter = SILENT
+    library: Path, search: Search, *, k: int = 20, marks: QueryMarks = NO_MARKS, reporter: Reporter = SILENT
 ) -> RankedSearch:
     """The ``k`` cases nearest to what ``search`` asks.
 
@@ -95,26 +95,26 @@ def rank_cases(
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
     check_one_query(search.query)
-    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    loaded = open_search_metric(library, search, reporter)
     check_marks(loaded, search.query, marks)
     entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     in_force = [entry for entry in entries if entry.undone is None]
     followed = in_force if search.strength > 0.0 else []
     teaching = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
     all_marks = marks_of((entry.judgement for entry in followed), search.query, marks)
-    asking = compare_query(library, search, teaching, reporter)
+    comparison = compare_query(library, search, teaching, reporter)
     begin = time.perf_counter()
-    marked = order_by_marks(asking.compared, all_marks, search.strength)
-    result = _result(asking, marked, k, begin)
+    marked = order_by_marks(comparison.compared, all_marks, search.strength)
+    result = _result(comparison, marked, k, begin)
     return RankedSearch(
         search,
         result,
-        _shifts(asking, search, result) if marked is not None or asking.refined else (),
+        _shifts(comparison, search, result) if marked is not None or comparison.refined else (),
         entries,
         tuple(contradictions(in_force, loaded.patient_of_case)),
         trust(len(in_force)),
-        asking.refused,
-        asking.left_out,
+        comparison.refused,
+        comparison.left_out,
     )
 
 
@@ -124,7 +124,7 @@ def nearest_cases(
     query: Query,
     *,
     k: int = 20,
-    marks: Marks = NO_MARKS,
+    marks: QueryMarks = NO_MARKS,
     reporter: Reporter = SILENT,
     **options: Any,
 ) -> SearchResult:
@@ -161,11 +161,11 @@ def compare_query(
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
     """
-    loaded = open_metric(library, search.metric, reporter, without=search.without)
+    loaded = open_search_metric(library, search, reporter)
     if not teaching and not search.is_shifted:
         return _ask_metric(loaded, search)
     try:
-        session = open_refinement(library, search.metric, reporter, without=search.without)
+        session = open_search_refinement(library, search, reporter)
     except BadInput as refused:
         return replace(_ask_metric(loaded, search), refused=refused)
     return _ask_refined(session, search, teaching)
@@ -197,20 +197,20 @@ def _ask_refined(
     return UnmarkedComparison(compared, plain_query, 0.0, refined=True, left_out=shifted.left_out)
 
 
-def _shifts(asking: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
+def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
     if search.diverse:
         # Ranks made various cannot be compared with those by distance alone.
         return ()
-    loaded = asking.compared.loaded
+    loaded = comparison.compared.loaded
     places = [loaded.place_of(line.row) for line in result.ranked]
-    return MeasuredQuery.of(loaded, asking.plain_query).shifts([at for at in places if at is not None])
+    return MeasuredQuery.of(loaded, comparison.plain_query).shifts([at for at in places if at is not None])
 
 
 def _result(
-    asking: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
+    comparison: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
 ) -> SearchResult:
     """Rank, hide and group, estimate, and put the result together."""
-    plain = asking.compared
+    plain = comparison.compared
     compared = plain if marked is None else marked.compared
     loaded, search = compared.loaded, compared.search
     found = group_ranking(compared, max(k, VOTERS))
@@ -241,12 +241,13 @@ def _result(
         vote.counts,
         bool(far is not None and (voting.ranking.distances[:1] > far).any()),
         far,
-        {"features": asking.seconds, "search": time.perf_counter() - begin},
+        {"features": comparison.seconds, "search": time.perf_counter() - begin},
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
         _warnings(loaded, search.query),
         len(loaded.cases),
         NO_MARKS if marked is None else marked.marks,
+        loaded.without_patient,
     )
 
 
@@ -279,7 +280,7 @@ def _lines(
 
 def _warnings(loaded: LoadedMetric, query: Query) -> tuple[str, ...]:
     """What about ``query`` makes its ranking doubtful."""
-    if other_kind_of_query(loaded, query) != WHOLE_ASKED:
+    if other_kind_of_query(loaded, query) != WHOLE_IMAGE_QUERY:
         return ()
     return (
         tr_lazy(

@@ -35,7 +35,8 @@ from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
 from semblance.core.workflows.searches.order_by_marks import distances_of, order_by_marks
 from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
-from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_refinement
+from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_search_refinement
+from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.shift_query import shift_query
 
 #: Cases among which influence is looked for.
@@ -67,9 +68,9 @@ def judge(
         SemblanceError: the library cannot be written to.
     """
     if all(is_mark(judgement, search.query) for judgement in judgements):
-        loaded = open_metric(library, search.metric, reporter, without=search.without)
+        loaded = open_search_metric(library, search, reporter)
     else:
-        loaded = open_refinement(library, search.metric, reporter, without=search.without).loaded
+        loaded = open_search_refinement(library, search, reporter).loaded
     for judgement in judgements:
         for case in (judgement.case, judgement.other):
             if case is not None:
@@ -201,7 +202,7 @@ def _influence_of_teaching(
     library: Path, search: Search, teaching: Sequence[LedgerEntry], k: int, reporter: Reporter
 ) -> list[Influence]:
     """On the order by the metric that comparisons and other searches' judgements refine."""
-    session = open_refinement(library, search.metric, reporter, without=search.without)
+    session = open_search_refinement(library, search, reporter)
     from_ = shift_query(session, search)
     index = session.index_for(from_.vector)
     index.form = session.form(teaching, search.strength).opened(from_.open)
@@ -226,14 +227,14 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
 
     ``None`` where nothing was held out. Cases of trained or judged patients are no part of it.
     """
-    session = open_refinement(library, search.metric, reporter, without=search.without)
+    session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
     return session.held_out_accuracy(entries, search.strength, SCORED)
 
 
 def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
     """As :func:`held_out_accuracy`, with its interval and what it was before any click."""
-    session = open_refinement(library, search.metric, reporter, without=search.without)
+    session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
     return session.held_out_score(entries, search.strength, SCORED)
 
@@ -257,7 +258,7 @@ def save_refined(
         BadInput: no judgement is in force, or the name is that of the metric it came from.
         SemblanceError: the library cannot be written to.
     """
-    session = open_refinement(library, search.metric, reporter, without=search.without)
+    session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
     if not entries:
         raise BadInput("No judgement is in force: there is nothing to save.", "Judge some cases first.")

@@ -25,11 +25,13 @@ from semblance.core.searches.judgement import Judgement
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.relevance_feedback import Coordinates, feedback_triplets, learn
+from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import contents_elsewhere
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query, query_features
+from semblance.core.workflows.searches.search_metric import open_search_metric
 
 #: The name a loaded keeps its session under.
 _SESSION = "session"
@@ -232,7 +234,7 @@ class RefinementSession:
         )
         known = known and not contents_elsewhere(loaded.record.card)
         own = loaded.identity_index.codes(loaded.rows[places])
-        return _HeldOut(places, findings.astype(np.intp), own, known)
+        return _HeldOut(places, findings.astype(np.intp), own, loaded.keys[places], known)
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,7 @@ class HeldOutScore:
 
 @dataclass(frozen=True, eq=False)
 class _HeldOut:
-    """Places (q,) of cases to measure on, with their findings, and their patients or images, as numbers.
+    """Places (q,) of cases to measure on, with their findings, their patients or images, and lesions, as numbers.
 
     ``patients_known``: of all of them, and of all that was seen.
     """
@@ -257,11 +259,12 @@ class _HeldOut:
     places: Rows
     findings: Rows
     patients: Rows
+    lesions: Rows
     patients_known: bool
 
     def accuracies(self, embedded: Matrix) -> Matrix:
         """(q,) retrieval accuracy@10 of each where they lie ``embedded`` (q, m), NaN where it has none."""
-        distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded)
+        distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded, self.lesions)
         per_query: Matrix = retrieval_accuracy(distances, self.findings, self.patients, 10)[:, -1]
         return per_query
 
@@ -277,7 +280,19 @@ def open_refinement(
         BadArguments: no such metric, a group it does not have, or all groups left out.
         BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
     """
-    loaded = open_metric(library, metric, reporter, without=without)
+    return _session_of(open_metric(library, metric, reporter, without=without), reporter)
+
+
+def open_search_refinement(library: Path, search: Search, reporter: Reporter = SILENT) -> RefinementSession:
+    """As :func:`open_refinement`, of the metric that ranks the cases for ``search``.
+
+    Raises:
+        BadArguments, BadInput: as :func:`open_refinement`, and where the metric cannot be trained again.
+    """
+    return _session_of(open_search_metric(library, search, reporter), reporter)
+
+
+def _session_of(loaded: LoadedMetric, reporter: Reporter) -> RefinementSession:
     session = loaded.cache.get(_SESSION)
     if not isinstance(session, RefinementSession):
         session = loaded.cache[_SESSION] = RefinementSession(loaded, reporter)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
 #: Ranks of which "the ranking would differ" speaks, and those that are kept.
-TOLD, KEPT = 20, 200
+COMPARED_RANKS, STORED_RANKS = 20, 200
 _THUMBNAIL = 96
 
 
@@ -70,7 +70,9 @@ def search_record(
     ):
         result = ranked_search.result
         out["seen"] = {
-            "ranked": [[case.case_id, case.distance, case.near_duplicates] for case in result.ranked[:KEPT]],
+            "ranked": [
+                [case.case_id, case.distance, case.near_duplicates] for case in result.ranked[:STORED_RANKS]
+            ],
             "compared": result.compared,
             "same_patient": result.same_patient,
             "near_duplicates": result.near_duplicates,
@@ -224,7 +226,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
             )
         try:
             search, view = Search.from_json(state), dict(state.get("view") or {})
-            seen = [
+            stored = [
                 (str(case), float(away), int(near_duplicates))
                 for case, away, near_duplicates in _saved_lines(state)
             ]
@@ -232,14 +234,14 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
             raise BadInput(
                 tr_lazy("The search '{name}' cannot be read.", name=name), "Delete it and search again."
             ) from None
-        lines, lost = _lines(opened, seen)
+        lines, lost = _lines(opened, stored)
         kept_metric = search.metric
         search = _present(opened, search, notes)
         _note_lost_judgements(opened, search, notes)
     ranked_search: RankedSearch | None = None
     if search.metric and search.query != Query() and _has_image(search.query):
         try:
-            ranked_search = rank_cases(library, search, k=KEPT, reporter=reporter)
+            ranked_search = rank_cases(library, search, k=STORED_RANKS, reporter=reporter)
         except SemblanceError as problem:
             notes.append(problem.message)
     is_complete = search.metric == kept_metric and search.query != Query()
@@ -270,7 +272,7 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
     notes: list[str] = []
     try:
         search, view = Search.from_json(state), dict(state.get("view") or {})
-        name, seen = (
+        name, stored = (
             str(state.get("name") or ""),
             [(str(c), float(d), int(n)) for c, d, n in _saved_lines(state)],
         )
@@ -279,7 +281,7 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
         return None
     with open_library(library) as opened:
         there = _present(opened, search, notes)
-        lines = () if _has_image(there.query) else _lines(opened, seen)[0]
+        lines = () if _has_image(there.query) else _lines(opened, stored)[0]
     is_complete = there.metric == search.metric and there.query == search.query
     ranked_search = _saved_ranking(there, lines, state, notes) if is_complete and lines else None
     return ReopenedSearch(
@@ -351,12 +353,12 @@ def _note_lost_judgements(library: Library, search: Search, notes: list[str]) ->
         )
 
 
-def _lines(library: Library, seen: Sequence[tuple[str, float, int]]) -> tuple[tuple[RankedCase, ...], int]:
+def _lines(library: Library, stored: Sequence[tuple[str, float, int]]) -> tuple[tuple[RankedCase, ...], int]:
     """What was seen, of the cases there still are, and how many are gone; ranks stay those of then."""
     rows = {case.case_id: int(case.id) for case in library.catalogue.all_cases()}
     there = [
         (rank, rows[case], away, near_duplicates)
-        for rank, (case, away, near_duplicates) in enumerate(seen, 1)
+        for rank, (case, away, near_duplicates) in enumerate(stored, 1)
         if case in rows
     ]
     details = library.catalogue.details([row for _, row, _, _ in there])
@@ -367,21 +369,21 @@ def _lines(library: Library, seen: Sequence[tuple[str, float, int]]) -> tuple[tu
         lines.append(
             RankedCase(rank, row, case.case_id, away, case.finding, case.patient, path, near_duplicates)
         )
-    return tuple(lines), len(seen) - len(there)
+    return tuple(lines), len(stored) - len(there)
 
 
 def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, Any]) -> SearchResult:
     """``now`` with the ranking of then; what was worked out from the ranking is left out but the counts."""
-    seen = state["seen"]
+    stored = state["seen"]
     findings = Counter(line.finding for line in lines[:VOTERS] if line.finding)
     return replace(
         now,
         ranked=lines,
-        compared=int(seen.get("compared", now.compared)),
-        same_patient=int(seen.get("same_patient", now.same_patient)),
-        near_duplicates=int(seen.get("near_duplicates", now.near_duplicates)),
+        compared=int(stored.get("compared", now.compared)),
+        same_patient=int(stored.get("same_patient", now.same_patient)),
+        near_duplicates=int(stored.get("near_duplicates", now.near_duplicates)),
         counts=dict(sorted(findings.items(), key=lambda item: (-item[1], item[0]))),
-        no_good_match=bool(seen.get("no_good_match", now.no_good_match)),
+        no_good_match=bool(stored.get("no_good_match", now.no_good_match)),
         vote=type(now.vote)(),
         others=(),
     )
@@ -389,11 +391,14 @@ def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, 
 
 def _difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
     """By what the first ranks would differ, asked now; empty where they would not."""
-    before, after = [case.case_id for case in then[:TOLD]], [case.case_id for case in now[:TOLD]]
+    before, after = (
+        [case.case_id for case in then[:COMPARED_RANKS]],
+        [case.case_id for case in now[:COMPARED_RANKS]],
+    )
     if before == after:
         return ""
     others = len(set(before) - set(after))
-    of = min(TOLD, max(len(before), len(after)))
+    of = min(COMPARED_RANKS, max(len(before), len(after)))
     if not others and len(before) == len(after):
         return tr_lazy("Searched now, the same {of} cases would come first in another order.", of=of)
     return tr_lazy(

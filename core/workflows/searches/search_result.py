@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from semblance.core.searches.marks import NO_MARKS, Marks
+from semblance.core.searches.marks import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.estimate import Vote
 
@@ -45,6 +45,7 @@ class SearchResult:
     nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered the
     ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
     them. What a person marks may follow the findings they see, and would then only give their own opinion back.
+    ``without_patient``: ranked by the metric trained again without the query's patient.
     """
 
     query: Query
@@ -61,7 +62,8 @@ class SearchResult:
     others: tuple[RankedCase, ...] = ()
     warnings: tuple[str, ...] = ()
     cases: int = 0
-    marks: Marks = NO_MARKS
+    marks: QueryMarks = NO_MARKS
+    without_patient: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``semblance search --json``."""
@@ -78,6 +80,7 @@ class SearchResult:
             "other_finding": [_case_json(case) for case in self.others],
             "warnings": list(self.warnings),
             "feedback": self.marks.to_json(),
+            "without_patient": self.without_patient,
             "seconds": self.seconds,
         }
 

@@ -1,9 +1,9 @@
 """Run the benchmark and write the help page: ``python -m tests.benchmarks.clicks``.
 
-Results are kept in ``build/bench-clicks.json``: ``--only TABLE`` renews some of it, ``--arm ARM`` some arms
+Results are stored in ``build/bench-clicks.json``: ``--only TABLE`` renews some of it, ``--arm ARM`` some arms
 of each table, where a change reaches no other, ``--page-only`` nothing. The page is written by a run of all
-its tables, or by ``--page-only`` from what is kept of all of them; a part alone never takes its place. The
-tables on which settings were chosen can be named too; their results are printed and kept but stand on no
+its tables, or by ``--page-only`` from the stored results of all of them; a part alone never takes its place. The
+tables on which settings were chosen can be named too; their results are printed and stored but stand on no
 page.
 """
 
@@ -35,15 +35,15 @@ def main(arguments: list[str] | None = None) -> int:
         "--only", action="append", choices=all_tables, metavar="TABLE", help=", ".join(all_tables)
     )
     parser.add_argument("--arm", action="append", choices=ARMS, metavar="ARM", help=", ".join(ARMS))
-    parser.add_argument("--kept", type=Path, default=root / "build" / "bench-clicks.json")
+    parser.add_argument("--results", type=Path, default=root / "build" / "bench-clicks.json")
     parser.add_argument("--page", type=Path, default=root / "resources" / "help" / "benchmarks_clicks.md")
-    parser.add_argument("--page-only", action="store_true", help="write the page from what is kept")
+    parser.add_argument("--page-only", action="store_true", help="write the page from the stored results")
     options = parser.parse_args(arguments)
     folder = real_data.folder()
     if folder is None:
         print(real_data.REASON, file=sys.stderr)
         return 1
-    stored = json.loads(options.kept.read_text(encoding="utf-8")) if options.kept.exists() else {}
+    stored = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else {}
     for name in [] if options.page_only else options.only or NAMES:
         stored[name] = run_table(
             folder,
@@ -53,8 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
             arms=options.arm or (),
             stored=stored.get(name),
         )
-        options.kept.parent.mkdir(exist_ok=True)
-        options.kept.write_text(json.dumps(stored), encoding="utf-8")
+        options.results.parent.mkdir(exist_ok=True)
+        options.results.write_text(json.dumps(stored), encoding="utf-8")
         for arm in options.arm or ARMS:
             mean = gains(stored[name], arm, 0.0).mean(axis=0)
             print(f"{name}, {arm}: {' '.join(f'{gain:+.3f}' for gain in mean[1:])}")

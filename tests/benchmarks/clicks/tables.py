@@ -98,4 +98,4 @@ def split_table(X: Matrix, y: Names, groups: Names | None, seed: int) -> SplitTa
         SplitPart(X[rows], space.coordinates(X[rows]), codes[rows], own[rows])
         for rows in (split.train, split.test)
     ]
-    return SplitTable(parts[0], parts[1], space.beginning)
+    return SplitTable(parts[0], parts[1], space.initial_weights)

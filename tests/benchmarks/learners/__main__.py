@@ -1,7 +1,7 @@
 """Compare every learner with its peers and write the page: ``python -m tests.benchmarks.learners``.
 
 ``--only speed | speed:TABLE | accuracy | accuracy:PROTOCOL | euclidean | page`` measures a part anew (may be
-repeated); the other results are those kept from before. Without it all is measured, the scores in a process
+repeated); the other results are those stored before. Without it all is measured, the scores in a process
 beside the races: these are timed by their own processor time, and need only one core. ``--quick`` shows in
 seconds that all of it runs: one small table that comes with scikit-learn, no peers, into ``build`` only.
 Needs Linux, which tells memory.
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--rounds", type=int, metavar="N", help="fits of each variant and table; 5")
     parser.add_argument("--out", type=Path, help="where the page goes")
-    parser.add_argument("--keep", type=Path, help="where the results are kept")
+    parser.add_argument("--keep", type=Path, help="where the results are stored")
     options = parser.parse_args(arguments)
     only = options.only or list(PARTS)
     unknown = [part for part in only if part.split(":")[0] not in PARTS]

@@ -12,7 +12,7 @@ from tests.benchmarks.learners.peers_environment import CONSTRAINTS
 
 def machine_facts() -> dict[str, str]:
     """Processor, cores, memory, Python, and the versions of the project and of the peers."""
-    import numpy  # noqa: F401 - its BLAS is asked about
+    import numpy  # noqa: F401 - its BLAS is reported
     from threadpoolctl import threadpool_info
 
     blas = {

@@ -1,4 +1,4 @@
-"""Writes ``resources/help/benchmarks.md`` from the results as they are kept."""
+"""Writes ``resources/help/benchmarks.md`` from the stored results."""
 
 from __future__ import annotations
 
@@ -113,10 +113,10 @@ def _summary(
         )
     claimed = [entry for entry in euclidean.values() if "failed" not in entry]
     if claimed:
-        kept = [entry["difference"] >= -entry["error"] for entry in claimed]
+        no_worse = [entry["difference"] >= -entry["error"] for entry in claimed]
         lines.append(
             "- Not below Euclidean by more than one standard error (MetricBoost on triplets, BDM+V on "
-            f"retrieval): **{sum(kept)} of {len(kept)}** tables."
+            f"retrieval): **{sum(no_worse)} of {len(no_worse)}** tables."
         )
     return "\n".join([lines[0], "", *lines[1:]])
 

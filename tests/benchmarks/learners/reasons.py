@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Slower than asked, by the beginning of a contender's title.
+#: Slower than required, by the beginning of a contender's title.
 SLOW_REASONS: dict[str, str] = {
     "BDM": (
         "It learns 200 bits; 100 rank worse where there are many findings. Where findings overlap, nearly every case "

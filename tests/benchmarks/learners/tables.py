@@ -55,5 +55,7 @@ def standardised_table(
 ) -> TimingTable:
     """Rows (n, d) scaled by mean and deviation of the training rows; columns constant there are dropped."""
     mean, deviation = X[split.train].mean(axis=0), X[split.train].std(axis=0)
-    kept = deviation > 0.0
-    return TimingTable(name, EvaluationData((X - mean)[:, kept] / deviation[kept], y, source=name), split)
+    varying = deviation > 0.0
+    return TimingTable(
+        name, EvaluationData((X - mean)[:, varying] / deviation[varying], y, source=name), split
+    )

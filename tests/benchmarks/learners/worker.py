@@ -1,7 +1,7 @@
 """Fits learners in a process of its own. Requests are lines of JSON: ``python worker.py semblance|metric-learn``.
 
 The same file runs in the project's environment and in that of the peers, so that both are timed alike; it
-imports neither before it is asked to fit. A request is one of
+imports neither before a request to fit. A request is one of
 
 - ``{"do": "load", "rows": FILE}``: an ``.npz`` with ``X`` (n, d) and ``y`` (n,)
 - ``{"do": "fit", "library", "learner", "parameters", "alone", "limit", "save"}``
@@ -107,7 +107,7 @@ def _fit_in_child(request: dict[str, Any], X: Any, y: Any) -> dict[str, Any]:
         mib = memory_mib("VmHWM") - memory_before
         if request.get("save"):
             save_fitted(fitted, Path(request["save"]))
-    except Exception as problem:  # noqa: BLE001 - told in the table
+    except Exception as problem:  # noqa: BLE001 - reported in the table
         return {"failed": f"{type(problem).__name__}: {problem}"[:500]}
     return {"seconds": seconds, "mib": max(0.0, mib)}
 
@@ -127,7 +127,7 @@ def handle_request(request: dict[str, Any], X: Any, y: Any) -> dict[str, Any]:
             warm_up(request)
             return fit_alone(request, X, y)
         return {"seconds": fit(request, X, y)[0]}
-    except Exception as problem:  # noqa: BLE001 - told in the table
+    except Exception as problem:  # noqa: BLE001 - reported in the table
         return {"failed": f"{type(problem).__name__}: {problem}"[:500]}
 
 

@@ -119,20 +119,20 @@ def test_visual_pairs_of_blocks_equal_those_of_all_at_once(monkeypatch):
 def test_the_search_for_visual_pairs_reports_progress_and_can_be_cancelled(monkeypatch):
     class Impatient(Reporter):
         def __init__(self):
-            self.heard = []
+            self.progress_calls = []
 
         def progress(self, done, total, what):
-            self.heard.append((done, total, what))
+            self.progress_calls.append((done, total, what))
 
         def check_cancelled(self):
-            if len(self.heard) == 3:
+            if len(self.progress_calls) == 3:
                 raise Cancelled
 
     monkeypatch.setattr("semblance.core.constraints._BLOCK", 45 * 7)
     X, reporter = naive.problem()[0], Impatient()
     with pytest.raises(Cancelled):
         visual_neighbour_pairs(X, 5, reporter)
-    assert reporter.heard == [(done, 45, "Visual neighbours") for done in (0, 7, 14)]
+    assert reporter.progress_calls == [(done, 45, "Visual neighbours") for done in (0, 7, 14)]
 
 
 def test_one_case_has_no_visual_pair():
@@ -210,7 +210,7 @@ def test_drawn_pairs_are_equally_likely():
 
 def test_judgements_become_pairs_and_triplets() -> None:
     rows = {case: place for place, case in enumerate("qabcd")}
-    said = [
+    judgements = [
         ("alike", "q", "a", None),
         ("not alike", "q", "b", None),
         ("closer", "q", "c", "d"),
@@ -219,7 +219,7 @@ def test_judgements_become_pairs_and_triplets() -> None:
         ("alike", "q", "gone", None),
         ("closer", "outside.png", "a", "b"),
     ]
-    found = from_judgements(said, rows)
+    found = from_judgements(judgements, rows)
     assert {tuple(pair) for pair in found.pairs.tolist()} == {(0, 1, 1), (0, 2, 1), (0, 3, -1)}
     assert {tuple(one) for one in found.triplets.tolist()} == {(0, 3, 4), (0, 1, 3), (0, 2, 3)}
     assert found.left_out == 2

@@ -82,8 +82,8 @@ def test_a_folder_takes_its_place_with_all_its_files_on_the_disk(tmp_path, synce
     (made / "inside").mkdir(parents=True)
     (made / "inside" / "b").write_bytes(b"b")
     (made / "a").write_bytes(b"a")
-    move_into_place(made, tmp_path / "kept")
-    assert (tmp_path / "kept" / "inside" / "b").read_bytes() == b"b"
+    move_into_place(made, tmp_path / "target")
+    assert (tmp_path / "target" / "inside" / "b").read_bytes() == b"b"
     assert sorted(synced[:-2]) == ["file", "file", "folder", "folder"]
     assert synced[-2:] == ["rename", "folder"]
 

@@ -90,11 +90,11 @@ def test_what_has_no_translation_stays_english(german):
 
 
 def test_core_says_it_in_english_and_it_is_shown_in_the_users_language(german):
-    said = tr_lazy("{b} of {a}", a=1.5, b=tr_lazy_n("{n} case", "{n} cases", 2000))
-    assert said == "2,000 cases of 1.5"
-    assert translate(said) == "1,5: 2.000 Fälle"
-    assert translate(pickle.loads(pickle.dumps(said))) == "1,5: 2.000 Fälle"
-    assert json.loads(json.dumps(said)) == "2,000 cases of 1.5"
+    text = tr_lazy("{b} of {a}", a=1.5, b=tr_lazy_n("{n} case", "{n} cases", 2000))
+    assert text == "2,000 cases of 1.5"
+    assert translate(text) == "1,5: 2.000 Fälle"
+    assert translate(pickle.loads(pickle.dumps(text))) == "1,5: 2.000 Fälle"
+    assert json.loads(json.dumps(text)) == "2,000 cases of 1.5"
     redact = tr_lazy_n("{n} case", "{n} cases", 2).with_values({"n": "two"})
     assert (redact, translate(redact)) == ("two cases", "two Fälle")
     assert translate(join_texts([tr_lazy("Open"), "Open"], " {} ")) == "Öffnen {} Open"
@@ -195,7 +195,7 @@ def test_a_catalogue_is_compiled_again_only_where_it_changed(tmp_path):
 
 def test_processes_started_later_speak_it_too():
     with use_language("de"):
-        told = subprocess.run(
+        ended = subprocess.run(
             [
                 sys.executable,
                 "-c",
@@ -206,7 +206,7 @@ def test_processes_started_later_speak_it_too():
             text=True,
             check=True,
         )
-        assert told.stdout.strip() == "de"
+        assert ended.stdout.strip() == "de"
 
 
 #: What ``core`` hands to people in these is never a bare text.
@@ -229,9 +229,9 @@ def test_core_hands_out_no_bare_text_for_people():
             name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
             if name in HOLD_TEXTS:
                 for text in [*node.args, *(one.value for one in node.keywords)]:
-                    told = "".join(one for one in literals(text) if isinstance(text, BARE))
+                    literal = "".join(one for one in literals(text) if isinstance(text, BARE))
                     where = f"{file.relative_to(TOP)}:{node.lineno}"
-                    assert not re.search(r"[A-Za-z]{2}.* [A-Za-z]", told), f"{where}: is said by say()"
+                    assert not re.search(r"[A-Za-z]{2}.* [A-Za-z]", literal), f"{where}: is printed by say()"
 
 
 BARE = (ast.Constant, ast.JoinedStr)
@@ -248,14 +248,14 @@ def test_a_catalogue_is_complete_and_holds_nothing_else(code):
 
 
 def test_problems_of_a_catalogue_are_found():
-    wanted = ["Open", "{b} of {a}", ("{n} case", "{n} cases"), "Close", ("one of {n}", "{n} of {n}")]
+    source_texts = ["Open", "{b} of {a}", ("{n} case", "{n} cases"), "Close", ("one of {n}", "{n} of {n}")]
     catalogue = Catalog(locale="de")
     catalogue.add("Open", "Öffnen", flags=["fuzzy"])
     catalogue.add("{b} of {a}", "{b}")
     catalogue.add(("{n} case", "{n} cases"), ("{n} Fall",))
     catalogue.add(("one of {n}", "{n} of {n}"), ("eins", "{n}"))
     catalogue.add("Gone", " ")
-    assert translations.problems(catalogue, wanted) == {
+    assert translations.problems(catalogue, source_texts) == {
         "missing": ["Close"],
         "no longer used": ["Gone"],
         "fuzzy": ["Open"],
@@ -267,10 +267,10 @@ def test_problems_of_a_catalogue_are_found():
 def test_an_update_keeps_translations_and_proposes_those_of_reworded_texts(monkeypatch, tmp_path):
     monkeypatch.setattr(translations, "FOLDER", tmp_path)
     write_german(tmp_path, 'msgid "Open the library"\nmsgstr "Bibliothek öffnen"\n\nmsgid "x"\nmsgstr "y"\n')
-    wanted = ["Open the library…", "{n:,} % done"]
-    translations.update("de", wanted)
+    source_texts = ["Open the library…", "{n:,} % done"]
+    translations.update("de", source_texts)
     catalogue = translations.read("de")
-    assert translations.problems(catalogue, wanted)["fuzzy"] == ["Open the library…"]
+    assert translations.problems(catalogue, source_texts)["fuzzy"] == ["Open the library…"]
     assert "python-format" not in translations.source_of("de").read_text(encoding="utf-8")
     assert catalogue["Open the library…"].string == "Bibliothek öffnen"
 

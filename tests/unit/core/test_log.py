@@ -110,10 +110,10 @@ def test_workers_hand_their_records_to_the_parent(folder):
             broken.result()
     assert "fail_on" in log.describe_failure(caught.value)
     assert "break_on" in log.describe_failure(defect.value)
-    looked = log.short_hash(NAME)
+    hashed = log.short_hash(NAME)
     log.logger.error("%s", defect.value)
     text = written(folder)
-    assert f"looked at {looked}" in text
+    assert f"looked at {hashed}" in text
     assert NAME not in text
 
 
@@ -136,8 +136,8 @@ def test_old_files_stay_and_older_ones_are_deleted(folder, monkeypatch):
         log.logger.info("line %d", number)
     last = written(folder)
     assert "line 59" in last
-    kept = sorted(file.name for file in folder.glob("semblance.log*"))
-    assert kept == [log.FILE, *(f"{log.FILE}.{n}" for n in range(1, log.OLDER_FILES + 1))]
+    names = sorted(file.name for file in folder.glob("semblance.log*"))
+    assert names == [log.FILE, *(f"{log.FILE}.{n}" for n in range(1, log.OLDER_FILES + 1))]
     assert all(file.stat().st_size < 400 for file in folder.glob("semblance.log*"))
 
 

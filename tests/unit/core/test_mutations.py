@@ -35,8 +35,8 @@ def _failing(error: type[BaseException]) -> Kind:
 
 def test_errors_are_reported(monkeypatch, tmp_path):
     monkeypatch.setitem(KINDS, "failing", _failing(KeyError))
-    told = harness._outcome("failing", [b"x" * 64], 0, 0, tmp_path)
-    assert told == "KeyError: 'inside'"
+    outcome = harness._outcome("failing", [b"x" * 64], 0, 0, tmp_path)
+    assert outcome == "KeyError: 'inside'"
     monkeypatch.setattr(harness, "SECONDS", -1)
     monkeypatch.setitem(KINDS, "slow", Kind(lambda _: [], lambda *_: True))
     assert harness._outcome("slow", [b"x" * 64], 0, 0, tmp_path).endswith(" s")

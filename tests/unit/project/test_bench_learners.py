@@ -153,13 +153,13 @@ def test_held_out_scores_of_a_metric_that_tells_all():
     assert scores["knn_error"] == 0.0
     assert scores["retrieval_accuracy"] == 1.0
     distances = metric.distances(table.data.X[40:], table.data.X[40:])
-    asked = y[40:]
+    findings = y[40:]
     right = [
         distances[i, j] < distances[i, k]
         for i in range(40)
         for j in range(40)
         for k in range(40)
-        if i != j and asked[i] == asked[j] and asked[i] != asked[k]
+        if i != j and findings[i] == findings[j] and findings[i] != findings[k]
     ]
     assert scores["triplet_accuracy"] == pytest.approx(np.mean(right), abs=0.01)
     flat = EvaluationData(np.zeros((80, 2)), y)
@@ -167,28 +167,33 @@ def test_held_out_scores_of_a_metric_that_tells_all():
 
 
 def test_the_command_runs_and_keeps_what_it_measured(tmp_path):
-    keep, out = tmp_path / "kept.json", tmp_path / "page.md"
-    to = ["--quick", "--keep", str(keep), "--out", str(out)]
+    stored_file, out = tmp_path / "results.json", tmp_path / "page.md"
+    to = ["--quick", "--keep", str(stored_file), "--out", str(out)]
     assert main([*to, "--only", "speed"]) == 0
-    kept = json.loads(keep.read_text(encoding="utf-8"))
-    rows = kept["speed"]["iris"]["rows"]
+    stored = json.loads(stored_file.read_text(encoding="utf-8"))
+    rows = stored["speed"]["iris"]["rows"]
     assert set(rows) == {NCA, "BDM", "BDM, exact", "Euclidean"}
     assert all(row["seconds"] > 0 and set(row["scores"]) == set(SCORES) for row in rows.values())
     assert "## Fit, seconds" in out.read_text(encoding="utf-8")
 
     assert main([*to, "--only", "accuracy"]) == 0
     assert "## Reference values" in out.read_text(encoding="utf-8")
-    assert json.loads(keep.read_text(encoding="utf-8"))["speed"] == kept["speed"]
+    assert json.loads(stored_file.read_text(encoding="utf-8"))["speed"] == stored["speed"]
 
 
 def test_without_parts_named_all_is_measured(tmp_path):
-    keep, out = tmp_path / "kept.json", tmp_path / "page.md"
-    assert main(["--quick", "--keep", str(keep), "--out", str(out)]) == 0
-    assert set(json.loads(keep.read_text(encoding="utf-8"))) == {"machine", "speed", "accuracy", "euclidean"}
+    stored_file, out = tmp_path / "results.json", tmp_path / "page.md"
+    assert main(["--quick", "--keep", str(stored_file), "--out", str(out)]) == 0
+    assert set(json.loads(stored_file.read_text(encoding="utf-8"))) == {
+        "machine",
+        "speed",
+        "accuracy",
+        "euclidean",
+    }
     text = out.read_text(encoding="utf-8")
     assert "## Fit, seconds" in text
     assert "## Against Euclidean" in text
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["kept.json", "page.md"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["results.json", "page.md"]
 
 
 def test_an_unknown_part_is_refused(capsys):

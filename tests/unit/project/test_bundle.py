@@ -124,11 +124,11 @@ def test_a_file_opened_by_the_system_is_emitted(qapp):
         "from PySide6.QtGui import QFileOpenEvent\n"
         "from semblance.app.application import Application\n"
         "application = Application([])\n"
-        "application.open_requested.connect(lambda path: print('asked', path))\n"
+        "application.open_requested.connect(lambda path: print('opened', path))\n"
         "application.sendEvent(application, QFileOpenEvent(QUrl.fromLocalFile('/a b/lib.semblance')))\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)
-    assert ended.stdout == "asked /a b/lib.semblance\n"
+    assert ended.stdout == "opened /a b/lib.semblance\n"
 
 
 class _Made:
@@ -146,7 +146,7 @@ class _Made:
         return found
 
 
-#: As PyInstaller names them on each system; only the first of each three is wanted.
+#: As PyInstaller names them on each system; only the first of each three belongs into the bundle.
 BINARIES = [
     ("PySide6/Qt/lib/libQt6Widgets.so.6", "", "BINARY"),
     ("PySide6/Qt/lib/libQt6Quick.so.6", "", "BINARY"),
@@ -199,8 +199,8 @@ def test_the_spec_runs_on_every_system_and_names_what_is_there(spec, system, mon
     assert (Path(program["icon"]).name if program["icon"] else None) == icon
     assert (program["version"] is not None) is (system == "win32")
     assert program["console"] is (system != "darwin")
-    kept = [entry[0] for entry in made["COLLECT"][0][1]]
-    assert kept == [entry[0] for entry in BINARIES[::3]]
+    binaries = [entry[0] for entry in made["COLLECT"][0][1]]
+    assert binaries == [entry[0] for entry in BINARIES[::3]]
     assert ("BUNDLE" in made) is (system == "darwin")
     if icon is not None:
         loaded("icons").write(tmp_path)
@@ -225,8 +225,8 @@ def test_windows_gets_the_version():
     kinds = ("VSVersionInfo", "FixedFileInfo", "StringFileInfo", "StringTable", "StringStruct")
     names = {name: kind(name) for name in (*kinds, "VarFileInfo", "VarStruct")}
     eval(loaded("build").version_resource("1.2.3rc4"), names)
-    told = {args[0]: args[1] for name, args, _ in made if name == "StringStruct"}
-    assert told["ProductVersion"] == "1.2.3rc4"
+    strings = {args[0]: args[1] for name, args, _ in made if name == "StringStruct"}
+    assert strings["ProductVersion"] == "1.2.3rc4"
     assert next(named for name, _, named in made if name == "FixedFileInfo")["filevers"] == (1, 2, 3, 4)
 
 
@@ -273,7 +273,7 @@ def test_the_menu_entry_names_the_unpacked_folder_whatever_it_is_called(tmp_path
     ],
 )
 def test_a_shell_gets_the_completions_of_a_line(tmp_path, line, offered):
-    asked = subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-m", "semblance.app"],
         cwd=TOP,
         env={
@@ -288,4 +288,4 @@ def test_a_shell_gets_the_completions_of_a_line(tmp_path, line, offered):
         text=True,
         check=False,
     )
-    assert asked.stdout.split() == offered
+    assert ended.stdout.split() == offered

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSettings, QStandardPaths
 
 def test_every_way_to_the_user_folders_leads_into_the_private_home(private_home):
     settings = QSettings("Semblance", "Semblance")
-    settings.setValue("seen", 1)
+    settings.setValue("number", 1)
     settings.sync()
     ways = {
         "home": Path.home(),
@@ -24,7 +24,7 @@ def test_every_way_to_the_user_folders_leads_into_the_private_home(private_home)
 
 
 def test_settings_of_another_test_are_not_visible(private_home):
-    assert QSettings("Semblance", "Semblance").value("seen") is None
+    assert QSettings("Semblance", "Semblance").value("number") is None
 
 
 def test_blas_has_one_thread():

@@ -16,7 +16,7 @@ TOP = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def bootstrap(tmp_path, monkeypatch) -> ModuleType:
-    """The set-up's module, looking at a copy of the project's own two files in a folder with a space."""
+    """The set-up's module, reading a copy of the project's own two files in a folder with a space."""
     spec = importlib.util.spec_from_file_location("bootstrap", TOP / "packaging" / "bootstrap.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -42,11 +42,11 @@ def closure(name: str, extra: str = "") -> set[str]:
     found: set[str] = set()
     waiting = [(name, extra)]
     while waiting:
-        owner, wanted = waiting.pop()
+        owner, owner_extra = waiting.pop()
         for text in importlib.metadata.requires(owner) or []:
             need = Requirement(text)
             key = canonicalize_name(need.name)
-            if key in found or (need.marker and not need.marker.evaluate({"extra": wanted})):
+            if key in found or (need.marker and not need.marker.evaluate({"extra": owner_extra})):
                 continue
             found.add(key)
             waiting += [(need.name, e) for e in need.extras or [""]]
@@ -62,7 +62,7 @@ def test_every_needed_package_is_pinned_to_what_is_installed():
 
 def test_a_complete_system_needs_no_rights(bootstrap, monkeypatch):
     monkeypatch.setattr(bootstrap, "missing_packages", list)
-    monkeypatch.setattr(bootstrap, "root_prefix", lambda: pytest.fail("asked for rights"))
+    monkeypatch.setattr(bootstrap, "root_prefix", lambda: pytest.fail("rights were requested"))
     bootstrap.ensure_system_packages()
 
 
@@ -112,15 +112,17 @@ def test_an_environment_that_is_missing_broken_or_moved_is_made_anew(bootstrap):
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("output", "status"),
     [("WARNING: Retrying after connection broken by 'NewConnectionError'", 75), ("ERROR: No space left", 1)],
 )
 def test_only_a_refusing_network_is_distinguished_and_only_for_the_extra(
-    bootstrap, monkeypatch, said, status
+    bootstrap, monkeypatch, output, status
 ):
     python = bootstrap.DEEP_VENV / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\ncase "$*" in *install*) echo "{said}"; exit 1;; esac\n', encoding="utf-8")
+    python.write_text(
+        f'#!/bin/sh\ncase "$*" in *install*) echo "{output}"; exit 1;; esac\n', encoding="utf-8"
+    )
     python.chmod(0o755)
     (bootstrap.DEEP_VENV / "pyvenv.cfg").write_text("home = here\n", encoding="utf-8")
     bootstrap.DEEP_VENV.rename(bootstrap.VENV)

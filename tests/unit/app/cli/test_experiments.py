@@ -23,7 +23,7 @@ def run_command(capsys, *arguments) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "No learner is named"),
         (("--learner", "nobody"), "There is no learner 'nobody'"),
@@ -36,17 +36,17 @@ def run_command(capsys, *arguments) -> tuple[int, str, str]:
         (("--learner", "bdm", "--steps", "polish"), "'polish' is not a step"),
     ],
 )
-def test_wrong_arguments(capsys, tmp_path, table, arguments, said):
+def test_wrong_arguments(capsys, tmp_path, table, arguments, message):
     status, out, err = run_command(capsys, "run", "--table", table, "--out", tmp_path / "e", *arguments)
     assert (status, out) == (2, "")
-    assert said in err
+    assert message in err
     assert not (tmp_path / "e").exists()
 
 
 def test_a_description_that_is_none(capsys, tmp_path):
     file = tmp_path / "spec.json"
     usual = {"cases": ["builtin:iris"], "learners": ["lda"], "protocols": ["bdm"]}
-    for values, status, said in (
+    for values, status, message in (
         (None, 1, "is no description of an experiment"),
         ([], 2, "No table of keys"),
         ({**usual, "learners": []}, 2, "names no learners"),
@@ -63,7 +63,7 @@ def test_a_description_that_is_none(capsys, tmp_path):
         file.write_text(text)
         got = run_command(capsys, "run", file, "--out", tmp_path / "e")
         assert got[0] == status, text
-        assert said in got[2], text
+        assert message in got[2], text
 
 
 def test_run_show_and_export(capsys, tmp_path, table):

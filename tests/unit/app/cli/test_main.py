@@ -51,21 +51,21 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
     for line in found["results"]:
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], abs=1e-9)
         assert line["reason"].endswith(".")
-    asked = ("search", library, "--metric", "mine", "--case", "t/c0")
-    usual = [document(*asked, "--unusual", rate)["usual_distance"] for rate in ("0", "0.01", "0.5")]
+    arguments = ("search", library, "--metric", "mine", "--case", "t/c0")
+    usual = [document(*arguments, "--unusual", rate)["usual_distance"] for rate in ("0", "0.01", "0.5")]
     assert usual[0] is None
     # The learnt metric knows few distances.
     assert usual[1] >= usual[2]
     orders = [
-        [line["case_id"] for line in document(*asked, "--diverse", share)["results"]]
+        [line["case_id"] for line in document(*arguments, "--diverse", share)["results"]]
         for share in ("0", "0.6")
     ]
     assert orders[0][0] == orders[1][0]
     assert orders[0] != orders[1]
-    found = document(*asked, "-k", "60", "--without", "f1", "--without", "f2")
-    told = {part["name"] for line in found["results"] for part in line["parts"]}
-    assert told
-    assert told <= {"f0", "f3", "f4"}
+    found = document(*arguments, "-k", "60", "--without", "f1", "--without", "f2")
+    names = {part["name"] for line in found["results"] for part in line["parts"]}
+    assert names
+    assert names <= {"f0", "f3", "f4"}
     info = document("info", library)
     assert (info["feature_sets"], info["metrics"], info["cases"]) == (["own"], ["mine"], 60)
     scored = document(
@@ -183,11 +183,11 @@ def test_results_for_people(run_command, library, tmp_path):
 
 def test_several_tables_are_compared(run_command, document, tmp_path):
     tables = [write_table(tmp_path / f"t{seed}.csv", seed=seed) for seed in range(3)]
-    asked = ["evaluate", "--learner", "euclidean,l1", "--protocol", "metricboost"]
-    asked += ["--set", "protocol.train_on=one"]
+    arguments = ["evaluate", "--learner", "euclidean,l1", "--protocol", "metricboost"]
+    arguments += ["--set", "protocol.train_on=one"]
     for table in tables:
-        asked += ["--table", table]
-    found = document(*asked)
+        arguments += ["--table", table]
+    found = document(*arguments)
     assert [one["source"]["path"] for one in found["tables"]] == [str(table) for table in tables]
     assert {one["split"]["n_train"] for one in found["tables"]} == {12.0}
     assert found["friedman"]["triplet_accuracy"]["tables"] == 3
@@ -195,11 +195,11 @@ def test_several_tables_are_compared(run_command, document, tmp_path):
         ("triplet_accuracy", "euclidean", "l1"),
         ("knn_accuracy@1", "euclidean", "l1"),
     }
-    status, out, err = run_command(*asked)
+    status, out, err = run_command(*arguments)
     assert (status, err) == (0, "")
     assert f"{tables[2]}:" in out
     assert "triplet_accuracy, 3 tables: Friedman chi-squared" in out
-    assert set(document(*asked[:-4])) >= {"protocol", "results", "comparisons"}
+    assert set(document(*arguments[:-4])) >= {"protocol", "results", "comparisons"}
 
 
 def test_features_of_several_sets_and_encoders_side_by_side(run_command, document, tmp_path):
@@ -207,8 +207,8 @@ def test_features_of_several_sets_and_encoders_side_by_side(run_command, documen
     document("import", striped_folder(tmp_path / "images", n=40), "--library", library)
     assert document("features", library, "--name", "own")["extractor"] == "encoder"
     document("features", library, "--extractor", "colour_edge_texture")
-    asked = ["train", library, "--learner", "euclidean", "--name", "both"]
-    trained = document(*asked, "--features", "own,colour_edge_texture")
+    arguments = ["train", library, "--learner", "euclidean", "--name", "both"]
+    trained = document(*arguments, "--features", "own,colour_edge_texture")
     assert trained["card"]["feature_set"] == "own,colour_edge_texture"
     status, out, err = run_command(
         "compare-encoders", library, "--learner", "euclidean", "--repeats", 2, "--max-cases", 30
@@ -478,8 +478,8 @@ def test_names_that_are_paths_and_words_at_once(run_command, tmp_path, monkeypat
 
 def test_commands_that_write_a_file_print_json_too(document, library, tmp_path):
     report, card, file = tmp_path / "r.json", tmp_path / "c.md", tmp_path / "m.semblance-metric"
-    asked = ("report", library, "--metric", "plain", "--case", "t/c0", "--out", report)
-    assert document(*asked) == {"report": str(report)}
+    arguments = ("report", library, "--metric", "plain", "--case", "t/c0", "--out", report)
+    assert document(*arguments) == {"report": str(report)}
     assert document("card", library, "--metric", "plain", "--out", card) == {"card": str(card)}
     assert document("export-metric", library, "--metric", "plain", "--out", file) == {"file": str(file)}
     assert document("import-metric", library, file, "--name", "back") == {"metric": "back"}

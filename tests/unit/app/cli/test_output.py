@@ -40,8 +40,8 @@ def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
     )
     show_fields({"case_ids": [name]})
     print_error(name)
-    told = capsys.readouterr()
+    captured = capsys.readouterr()
     shown = r"a\x1b]0;owned\x07[left][/b]\x9b.png"
-    assert told.out.count(shown) == 5
-    assert told.err == shown + "\n"
-    assert not set(told.out + told.err) & {"\x1b", "\x07", "\x9b"}
+    assert captured.out.count(shown) == 5
+    assert captured.err == shown + "\n"
+    assert not set(captured.out + captured.err) & {"\x1b", "\x07", "\x9b"}

@@ -112,11 +112,11 @@ def test_a_stale_metric_can_be_evaluated_again(panel, context, jobs, qtbot, monk
     assert panel.overview.accuracy.badge.kind == "stale"
     assert panel.overview.accuracy.view.curves[0].stale
     assert panel.overview.metrics.badge.kind == "held-out"
-    jobs.held.clear()
+    jobs.pending.clear()
     qtbot.mouseClick(panel.evaluate_again_button, LEFT)
     assert not panel.score_button.isEnabled()
     assert not panel.evaluate_again_button.isVisible()
-    jobs.held[0].run()
+    jobs.pending[0].run()
     qtbot.waitUntil(panel.score_button.isEnabled)
     assert requests == [(LIBRARY.path, "outdated")]
 
@@ -174,7 +174,7 @@ def test_a_metric_chosen_in_a_table_becomes_current(panel, context, jobs, qtbot,
     monkeypatch.setattr(rank_cases, "rank_cases", lambda _library, search, **_: ranked.append(search.metric))
     context.state.set_library(LIBRARY)
     context.state.set_query(Query(case="c001"))
-    jobs.held.clear()
+    jobs.pending.clear()
     table = panel.overview.table
     if by == "mouse":
         click(qtbot, table, 1)
@@ -184,7 +184,7 @@ def test_a_metric_chosen_in_a_table_becomes_current(panel, context, jobs, qtbot,
         qtbot.keyClick(table, Qt.Key.Key_Return)
     assert context.state.metric.name == "plain"
     assert labels(panel)["accuracy"] == ["plain", "new"]
-    jobs.held[0].run()
+    jobs.pending[0].run()
     assert ranked == ["plain"]
     click(qtbot, table, 1)
     assert ranked == ["plain"]

@@ -96,6 +96,14 @@ def test_without_findings_to_learn_from_the_learner_that_needs_none_is_ticked(pa
     assert panel.chosen_learners() == ["bdm", "ccml"]
 
 
+def test_findings_that_an_import_adds_later_tick_the_learner_that_needs_them(panel, context):
+    first_part = snapshot(findings=("Liver",))
+    context.state.set_library(first_part)
+    assert panel.chosen_learners() == [UNSUPERVISED_LEARNER]
+    context.state.renew_library(replace(LIBRARY, path=first_part.path))
+    assert panel.chosen_learners() == [DEFAULT_LEARNER]
+
+
 def test_a_missing_learner_is_reported(panel):
     panel.set_learners([])
     assert "No learner is ticked" in problem(panel)
@@ -147,13 +155,17 @@ def test_the_button_says_how_many_are_trained(panel, ticked, text, enabled):
 
 
 @pytest.mark.parametrize(
-    "library",
-    [None, snapshot(writable=False), replace(LIBRARY, feature_sets=())],
-    ids=["none", "read-only", "no features"],
+    ("library", "why"),
+    [
+        (None, "Open a library"),
+        (snapshot(writable=False), "read-only"),
+        (replace(LIBRARY, feature_sets=()), "no features"),
+    ],
 )
-def test_the_button_is_disabled_if_nothing_can_be_trained(panel, context, library):
+def test_the_button_is_disabled_if_nothing_can_be_trained_and_says_why(panel, context, library, why):
     context.state.set_library(library)
     assert not panel.train_button.isEnabled()
+    assert why in panel.train_button.toolTip()
 
 
 def test_an_unknown_step_is_reported_and_trains_nothing(qtbot, panel, requests, jobs):
@@ -242,10 +254,10 @@ def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, re
     panel.train()
     assert panel.stop_button.isVisible()
     stopped = []
-    for task in jobs.held:
+    for task in jobs.pending:
         task.stop = lambda task=task: stopped.append(task)
     press(qtbot, panel.stop_button)
-    assert stopped == jobs.held
+    assert stopped == jobs.pending
     press(qtbot, panel.cancel_button)
     assert not panel.stop_button.isVisible()
     assert not panel.cancel_button.isVisible()

@@ -65,7 +65,8 @@ def test_translated_texts_name_commands_as_the_translated_menus_do(translated):
     for command in COMMANDS:
         name = f"{command.menu} > {command.text}".removesuffix("…")
         same = f"{translated[command.menu]} > {translated[command.text]}".removesuffix("…")
-        assert {text: told for text, told in translated.items() if name in text and same not in told} == {}
+        pairs = {text: other for text, other in translated.items() if name in text and same not in other}
+        assert pairs == {}
 
 
 def test_commands_are_enabled_by_what_is_there(actions):
@@ -125,8 +126,8 @@ def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
     qtbot.addWidget(window)
     for command in COMMANDS:
         action = window.context.actions[command.id]
-        heard = action.receivers("2triggered(bool)") + action.receivers("2toggled(bool)")
-        assert heard, command.id
+        receivers = action.receivers("2triggered(bool)") + action.receivers("2toggled(bool)")
+        assert receivers, command.id
         assert action in window.top.menu[command.menu].actions()
     assert [menu.title().replace("&", "") for menu in window.top.menu.values()] == [
         "File", "Edit", "View", "Case", "Search", "Refine", "Metric", "Help"

@@ -7,8 +7,8 @@ def entry(text: str, category: str = "View", *, enabled: bool = True) -> Command
     return CommandEntry(text, category, lambda: None, enabled=enabled)
 
 
-def texts(entries: list[CommandEntry], wanted: str) -> list[str]:
-    return [match.entry.text for match in matches(entries, wanted)]
+def texts(entries: list[CommandEntry], terms: str) -> list[str]:
+    return [match.entry.text for match in matches(entries, terms)]
 
 
 def test_starts_of_words_come_before_insides() -> None:

@@ -76,9 +76,9 @@ def test_a_defect_is_reported_with_its_details(jobs: Jobs, qtbot: QtBot) -> None
 
 def test_cancelling_is_silent_and_at_once(jobs: Jobs, qtbot: QtBot) -> None:
     job = jobs.run("Counting", count, 100_000)
-    told: list[object] = []
-    job.done.connect(told.append)
-    job.failed.connect(told.append)
+    emitted: list[object] = []
+    job.done.connect(emitted.append)
+    job.failed.connect(emitted.append)
     with qtbot.waitSignal(job.partial, timeout=20_000):
         pass
     with qtbot.waitSignal(job.cancelled):
@@ -88,7 +88,7 @@ def test_cancelling_is_silent_and_at_once(jobs: Jobs, qtbot: QtBot) -> None:
     after = jobs.run("Doubling", double, 1)
     with qtbot.waitSignal(after.done, timeout=20_000):
         pass
-    assert told == []
+    assert emitted == []
 
 
 def test_stopping_keeps_what_there_is(jobs: Jobs, qtbot: QtBot) -> None:
@@ -103,13 +103,13 @@ def test_stopping_keeps_what_there_is(jobs: Jobs, qtbot: QtBot) -> None:
 
 def test_progress_tells_how_far_and_how_long(jobs: Jobs, qtbot: QtBot) -> None:
     job = jobs.run("Counting", count, 150)
-    seen: list[tuple[float | None, float | None]] = []
-    job.changed.connect(lambda: seen.append((job.fraction, job.seconds_left)))
+    emitted: list[tuple[float | None, float | None]] = []
+    job.changed.connect(lambda: emitted.append((job.fraction, job.seconds_left)))
     with qtbot.waitSignal(job.done, timeout=20_000):
         pass
-    fractions = [fraction for fraction, _ in seen if fraction is not None]
+    fractions = [fraction for fraction, _ in emitted if fraction is not None]
     assert fractions == sorted(fractions)
-    assert any(left is not None and left >= 0 for _, left in seen)
+    assert any(left is not None and left >= 0 for _, left in emitted)
 
 
 def test_a_newer_job_on_the_channel_drops_the_older_result(jobs: Jobs, qtbot: QtBot) -> None:

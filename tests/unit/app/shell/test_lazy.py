@@ -1,4 +1,4 @@
-"""Parts that are built when they are asked for, and steps done while nobody waits."""
+"""Parts that are built on first use, and steps done while the program is idle."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def test_a_part_is_built_once_and_only_on_request():
 
 def test_steps_are_done_in_order_with_events_between_them(qtbot):
     parent = QObject()
-    idle, seen = IdleQueue(parent), []
-    idle.add([lambda: (seen.append("first"), QTimer.singleShot(0, parent, lambda: seen.append("event")))])
-    idle.add(lambda text=text: seen.append(text) for text in ("second", "third"))
+    idle, done = IdleQueue(parent), []
+    idle.add([lambda: (done.append("first"), QTimer.singleShot(0, parent, lambda: done.append("event")))])
+    idle.add(lambda text=text: done.append(text) for text in ("second", "third"))
     assert not idle.done
-    assert seen == []
+    assert done == []
     qtbot.waitUntil(lambda: idle.done)
-    assert [text for text in seen if text != "event"] == ["first", "second", "third"]
-    assert seen.index("event") < seen.index("third")
+    assert [text for text in done if text != "event"] == ["first", "second", "third"]
+    assert done.index("event") < done.index("third")
 
 
 def test_steps_that_were_not_begun_can_be_left(qtbot):
     parent = QObject()
-    idle, seen = IdleQueue(parent), []
-    idle.add([lambda: seen.append("first"), idle.stop, lambda: seen.append("never")])
+    idle, done = IdleQueue(parent), []
+    idle.add([lambda: done.append("first"), idle.stop, lambda: done.append("never")])
     qtbot.waitUntil(lambda: idle.done)
-    assert seen == ["first"]
+    assert done == ["first"]

@@ -1,4 +1,4 @@
-"""A new style sheet: at once for what is seen, soon for what is hidden, once for each widget."""
+"""A new style sheet: at once for visible widgets, soon for hidden ones, once for each widget."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def counts() -> Counter[str]:
 
 @pytest.fixture
 def pages(qtbot, counts) -> QStackedWidget:
-    """A page that is seen, and one with many labels that was."""
+    """A visible page, and a hidden one with many labels."""
     made = QStackedWidget()
-    for name, many in (("seen", 1), ("hidden", 3 * BATCH_SIZE)):
+    for name, many in (("visible", 1), ("hidden", 3 * BATCH_SIZE)):
         page = QWidget()
         column = QVBoxLayout(page)
         for _ in range(many):
@@ -65,7 +65,7 @@ def pages(qtbot, counts) -> QStackedWidget:
     return made
 
 
-def looks(page: QWidget) -> set[tuple[str, int]]:
+def styles(page: QWidget) -> set[tuple[str, int]]:
     """The colour and the size of the letters of a page."""
     return {
         (label.palette().color(QPalette.ColorRole.WindowText).name().upper(), label.font().pixelSize())
@@ -74,15 +74,15 @@ def looks(page: QWidget) -> set[tuple[str, int]]:
 
 
 def test_visible_widgets_are_restyled_at_once_and_the_rest_soon(qtbot, qapp, pages, counts):
-    seen, hidden = pages.widget(0), pages.widget(1)
+    visible, hidden = pages.widget(0), pages.widget(1)
     counts.clear()
     set_theme(qapp, "light", 2.0)
-    assert looks(seen) == {(LIGHT.third, 22)}
-    assert counts == {"seen": 1}
+    assert styles(visible) == {(LIGHT.third, 22)}
+    assert counts == {"visible": 1}
     assert not is_styled()
     qtbot.waitUntil(is_styled)
-    assert looks(hidden) == {(LIGHT.third, 22)}
-    assert counts == {"seen": 1, "hidden": 3 * BATCH_SIZE}
+    assert styles(hidden) == {(LIGHT.third, 22)}
+    assert counts == {"visible": 1, "hidden": 3 * BATCH_SIZE}
 
 
 def test_what_is_shown_meanwhile_comes_first(qapp, pages):
@@ -94,30 +94,30 @@ def test_what_is_shown_meanwhile_comes_first(qapp, pages):
     pages.setCurrentIndex(1)
     qapp.processEvents()
     assert not is_styled()
-    assert looks(pages.widget(1)) == {(LIGHT.third, round(11 * 1.5))}
+    assert styles(pages.widget(1)) == {(LIGHT.third, round(11 * 1.5))}
 
 
 def test_the_change_is_emitted_again_once_hidden_widgets_are_styled(qtbot, qapp, pages):
-    told: list[bool] = []
+    styled: list[bool] = []
 
     def note() -> None:
-        told.append(is_styled())
+        styled.append(is_styled())
 
     theme_signals.changed.connect(note)
     try:
         set_theme(qapp, "light", 1.5)
         qtbot.waitUntil(is_styled)
-        qtbot.waitUntil(lambda: len(told) == 2)
+        qtbot.waitUntil(lambda: len(styled) == 2)
     finally:
         theme_signals.changed.disconnect(note)
-    assert told == [False, True]
+    assert styled == [False, True]
 
 
 def test_a_second_change_before_the_first_is_done_leaves_nothing_behind(qtbot, qapp, pages):
     set_theme(qapp, "light", 2.0)
     set_theme(qapp, "dark", 1.5)
     qtbot.waitUntil(is_styled)
-    assert looks(pages.widget(0)) == looks(pages.widget(1)) == {(DARK.third, round(11 * 1.5))}
+    assert styles(pages.widget(0)) == styles(pages.widget(1)) == {(DARK.third, round(11 * 1.5))}
 
 
 def test_a_widget_that_is_gone_meanwhile_is_left_out(qtbot, qapp, pages):
@@ -126,7 +126,7 @@ def test_a_widget_that_is_gone_meanwhile_is_left_out(qtbot, qapp, pages):
     pages.removeWidget(hidden)
     hidden.deleteLater()
     qtbot.waitUntil(is_styled)
-    assert looks(pages.widget(0)) == {(LIGHT.third, 11)}
+    assert styles(pages.widget(0)) == {(LIGHT.third, 11)}
 
 
 def test_a_look_that_is_taken_off_later_leaves_nothing_of_an_older_theme(qtbot, qapp, pages):
@@ -150,7 +150,7 @@ def docks(qtbot) -> QMainWindow:
     for number in range(8):
         dock, pages, page = QDockWidget(str(number)), QStackedWidget(), QWidget()
         QVBoxLayout(page).addWidget(QLabel("measured"))
-        pages.addWidget(QLabel("seen"))
+        pages.addWidget(QLabel("visible"))
         pages.addWidget(page)
         dock.setWidget(pages)
         made.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
@@ -163,8 +163,8 @@ def docks(qtbot) -> QMainWindow:
 def test_every_part_of_a_window_has_the_new_text_size(qtbot, qapp, docks):
     for scale in (1.15, 1.3, 1.5):
         set_theme(qapp, "dark", scale)
-    seen = [part for part in docks.findChildren(QWidget) if part.isVisible()]
-    assert {part.font().pixelSize() for part in seen} == {18}
+    visible = [part for part in docks.findChildren(QWidget) if part.isVisible()]
+    assert {part.font().pixelSize() for part in visible} == {18}
     qtbot.waitUntil(is_styled)
     assert {part.font().pixelSize() for part in docks.findChildren(QWidget)} == {18}
 
@@ -172,18 +172,18 @@ def test_every_part_of_a_window_has_the_new_text_size(qtbot, qapp, docks):
 def test_what_reckons_with_a_hidden_page_grows_with_it(qtbot, qapp):
     around, pages = QWidget(), QStackedWidget()
     qtbot.addWidget(around)
-    for text in ("seen", "hidden and wide"):
+    for text in ("visible", "hidden and wide"):
         pages.addWidget(QLabel(text))
     column = QVBoxLayout(around)
     column.addWidget(pages)
     around.show()
     set_theme(qapp, "dark", 2.0)
-    # What was asked before the hidden page wears the new size is not kept.
+    # A size hint from before the hidden page is restyled is not cached.
     around.sizeHint()
     qtbot.waitUntil(is_styled)
     margins = column.contentsMargins()
-    room = margins.left() + margins.right()
-    assert around.sizeHint().width() - room == pages.widget(1).sizeHint().width()
+    margin_width = margins.left() + margins.right()
+    assert around.sizeHint().width() - margin_width == pages.widget(1).sizeHint().width()
 
 
 def test_a_button_changed_to_a_theme_looks_like_one_made_in_it(qtbot, qapp):

@@ -29,8 +29,8 @@ def test_everything_has_a_default(file):
     assert (fresh.theme, fresh.text_scale, fresh.recent, fresh.last_library) == ("dark", 1.0, [], None)
     assert fresh.bytes("geometry") is None
     assert fresh.text("library_view", "list") == "list"
-    assert fresh.flag("told", default=True)
-    assert not fresh.flag("told", default=False)
+    assert fresh.flag("shown", default=True)
+    assert not fresh.flag("shown", default=False)
 
 
 def test_everything_is_there_at_the_next_start(file, tmp_path):
@@ -39,22 +39,22 @@ def test_everything_is_there_at_the_next_start(file, tmp_path):
     before.last_library = tmp_path / "Änderung, neu.semblance"
     before.set_bytes("geometry", QByteArray(b"\0\xff layout"))
     before.set_text("library_view", "grid")
-    before.set_flag("told", False)
+    before.set_flag("shown", False)
     before.save()
     after = settings(file)
     assert (after.theme, after.text_scale) == ("light", 1.3)
     assert after.last_library == tmp_path / "Änderung, neu.semblance"
     assert after.bytes("geometry") == QByteArray(b"\0\xff layout")
     assert after.text("library_view") == "grid"
-    assert not after.flag("told", default=True)
+    assert not after.flag("shown", default=True)
     after.last_library = None
     after.save()
     assert settings(file).last_library is None
 
 
-@pytest.mark.parametrize(("kept", "read"), [("huge", 1.0), ("9", 2.0), ("0.1", 0.8), ("", 1.0)])
-def test_an_impossible_text_size_is_corrected(file, kept, read):
-    file.write_text(f"[General]\ntext_scale={kept}\ntheme=purple\n")
+@pytest.mark.parametrize(("stored", "read"), [("huge", 1.0), ("9", 2.0), ("0.1", 0.8), ("", 1.0)])
+def test_an_impossible_text_size_is_corrected(file, stored, read):
+    file.write_text(f"[General]\ntext_scale={stored}\ntheme=purple\n")
     assert settings(file).text_scale == read
     assert settings(file).theme == "dark"
 
@@ -71,13 +71,13 @@ def test_recent_libraries_come_last_opened_first(file, tmp_path, n):
 
 def test_a_library_is_listed_once_and_only_while_it_is_there(file, tmp_path):
     one, two = library(tmp_path, "one"), library(tmp_path, "two")
-    kept = settings(file)
+    stored = settings(file)
     for path in (one, two, one):
-        kept.add_recent(path)
-    assert kept.recent == [one, two]
+        stored.add_recent(path)
+    assert stored.recent == [one, two]
     two.rmdir()
-    assert kept.recent == [one]
-    kept.save()
+    assert stored.recent == [one]
+    stored.save()
 
 
 def test_damaged_settings_are_as_none(file):

@@ -25,10 +25,10 @@ def state(qapp) -> State:
 
 
 @pytest.fixture
-def heard(state) -> list[str]:
+def changed_names(state) -> list[str]:
     """What each change consists of, as it comes."""
     names: list[str] = []
-    told = (
+    changes = (
         Change.LIBRARY,
         Change.CASES,
         Change.METRIC,
@@ -38,15 +38,17 @@ def heard(state) -> list[str]:
         Change.SEARCH,
         Change.OPTIONS,
     )
-    state.changed.connect(lambda change: names.extend(one.name.lower() for one in told if change & one))
+    state.changed.connect(lambda change: names.extend(one.name.lower() for one in changes if change & one))
     return names
 
 
-def test_the_newest_metric_and_its_features_are_current_at_first(state, heard):
+def test_the_newest_metric_and_its_features_are_current_at_first(state, changed_names):
     state.set_library(replace(snapshot(metric("old", 0.6), metric("good", 0.9)), feature_sets=SETS[::-1]))
     assert state.metric.name == "good"
     assert state.features == "gabor"
-    assert sorted(heard) == sorted({"library", "cases", "metric", "query", "search", "ranking", "training"})
+    assert sorted(changed_names) == sorted(
+        {"library", "cases", "metric", "query", "search", "ranking", "training"}
+    )
 
 
 def test_without_a_metric_the_first_feature_set_is_current(state):
@@ -67,16 +69,16 @@ def test_nothing_of_a_library_outlives_it(state):
     assert state.available == set()
 
 
-def test_a_newer_snapshot_keeps_the_query_and_the_selection(state, heard):
+def test_a_newer_snapshot_keeps_the_query_and_the_selection(state, changed_names):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_query(Query(case="c000"))
     state.set_ranked_search(unrefined_search(RANKING))
     state.set_metric("old")
-    heard.clear()
+    changed_names.clear()
     state.renew_library(snapshot(metric("old", 0.7), metric("good", 0.9), metric("best", 0.95)))
     assert state.metric.name == "old"
     assert state.ranking is RANKING
-    assert heard == ["cases", "metric"]
+    assert changed_names == ["cases", "metric"]
 
 
 def test_a_deleted_metric_is_replaced_by_another(state):
@@ -85,25 +87,25 @@ def test_a_deleted_metric_is_replaced_by_another(state):
     assert state.metric.name == "old"
 
 
-def test_choosing_the_same_or_an_unknown_metric_changes_nothing(state, heard):
+def test_choosing_the_same_or_an_unknown_metric_changes_nothing(state, changed_names):
     state.set_metric("good")
     state.set_library(snapshot(metric("good", 0.9)))
-    heard.clear()
+    changed_names.clear()
     state.set_metric("good")
     state.set_metric("no such metric")
     state.set_features("gabor")
-    assert heard == []
+    assert changed_names == []
 
 
-def test_a_region_belongs_to_a_query(state, heard):
+def test_a_region_belongs_to_a_query(state, changed_names):
     state.set_region(PART)
     assert state.query is None
     state.set_query(Query(case="c000"))
     state.set_region(PART)
     assert state.query == Query(case="c000", region=PART)
-    heard.clear()
+    changed_names.clear()
     state.set_region(PART)
-    assert heard == []
+    assert changed_names == []
 
 
 def test_what_commands_need_follows_what_is_there(state):
@@ -131,11 +133,11 @@ def test_the_shown_ranking_can_be_saved_and_reopened(state):
     state.set_query(Query(image=Path("outside.png"), region=PART))
     state.set_option(group_duplicates=False)
     state.change_search(without=("shape",), strength=0.5)
-    kept, search = state.search_record(), state.search
+    record, search = state.search_record(), state.search
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     assert state.search is None
     assert not state.group_duplicates
-    state.restore_search(Search.from_json(kept))
+    state.restore_search(Search.from_json(record))
     assert state.search == search
     assert state.metric.name == "old"
 
@@ -167,11 +169,11 @@ def test_examples_belong_to_their_query_but_judgements_to_the_search(state):
     assert state.ledger == ledger
 
 
-def test_only_differences_are_reported(state, heard):
+def test_only_differences_are_reported(state, changed_names):
     state.change_search(strength=0.5)
     state.change_search(strength=0.5)
-    assert heard == ["search"]
-    heard.clear()
+    assert changed_names == ["search"]
+    changed_names.clear()
     state.set_option(hide_same_patient=False)
     state.set_option(hide_same_patient=False)
-    assert heard == ["search", "options"]
+    assert changed_names == ["search", "options"]

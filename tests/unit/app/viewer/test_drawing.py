@@ -33,8 +33,8 @@ def view(qtbot, request):
     image = Image(pixels.astype(np.int16), 1000, "ct", (0.5, 0.5), black=-1000, values=meaning)
     widget.show_image(display_image(image))
     widget.set_orientation(request.param)
-    widget.told = []
-    widget.region.changed.connect(widget.told.append)
+    widget.emitted = []
+    widget.region.changed.connect(widget.emitted.append)
     return widget
 
 
@@ -61,7 +61,7 @@ def test_an_ellipse_is_dragged_from_corner_to_corner(view):
     region = view.region.region
     assert (region.x, region.y, region.width, region.height) == pytest.approx((40, 50, 60, 40), abs=1)
     assert region.outline == Ellipse.filling(region.width, region.height)
-    assert view.told == [region]
+    assert view.emitted == [region]
 
 
 def test_an_ellipse_keeps_its_shape_when_a_side_is_pulled(view):
@@ -78,7 +78,7 @@ def test_a_polygon_is_clicked_and_closed_at_its_first_corner(view):
     corners = [(30, 30), (120, 40), (80, 120)]
     for corner in corners:
         QTest.mouseClick(view, LEFT, NONE, at(view, *corner))
-        assert view.told == []
+        assert view.emitted == []
     QTest.mouseClick(view, LEFT, NONE, at(view, *corners[0]))
     region = view.region.region
     assert isinstance(region.outline, Polygon)
@@ -103,7 +103,7 @@ def test_two_corners_are_no_region(view):
         QTest.mouseClick(view, LEFT, NONE, at(view, *corner))
     QTest.keyClick(view, Qt.Key.Key_Return)
     assert view.region.region is None
-    assert view.told == []
+    assert view.emitted == []
 
 
 def test_a_stroke_around_something_is_its_region(view):
@@ -111,7 +111,7 @@ def test_a_stroke_around_something_is_its_region(view):
     angles = np.linspace(0, 2 * np.pi, 60)
     drag(view, *[at(view, 100 + 40 * np.cos(a), 80 + 40 * np.sin(a)) for a in angles])
     assert view.region.region.mask(160, 200).sum() == pytest.approx(np.pi * 40**2, rel=0.03)
-    assert len(view.told) == 1
+    assert len(view.emitted) == 1
 
 
 def test_the_brush_paints_and_with_alt_takes_away_and_all_is_undone(view):
@@ -145,9 +145,9 @@ def test_the_brush_corrects_a_rectangle(view):
 
 def test_a_click_asks_for_the_outline_of_what_lies_there(view, qtbot):
     view.set_tool(tools.SEGMENT)
-    with qtbot.waitSignal(view.segment_requested) as asked:
+    with qtbot.waitSignal(view.segment_requested) as signal:
         QTest.mouseClick(view, LEFT, NONE, at(view, 60.5, 70.5))
-    assert asked.args == [60, 70]
+    assert signal.args == [60, 70]
 
 
 def test_the_ruler_measures_in_millimetres_and_its_ends_can_be_moved(view):
@@ -159,7 +159,7 @@ def test_the_ruler_measures_in_millimetres_and_its_ends_can_be_moved(view):
     assert [ruler.text(line) for line in ruler.lines] == ["20.0 mm"]
     QTest.keyClick(view, Qt.Key.Key_Delete)
     assert ruler.lines == []
-    assert view.told == []
+    assert view.emitted == []
 
 
 def test_without_spacing_the_ruler_counts_pixels(view):

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from semblance.app.viewer.tools import RECTANGLE
 from semblance.app.viewer.window_level import window_text
@@ -68,8 +70,8 @@ def test_keys_zoom_pan_and_fit(view):
 
 
 def test_a_left_drag_is_window_and_level(view, qtbot):
-    told = []
-    view.window_changed.connect(told.append)
+    emitted = []
+    view.window_changed.connect(emitted.append)
     first = view.window_level
     drag(view, QPoint(100, 100), QPoint(120, 100), QPoint(140, 100))
     assert view.window_level.width > first.width
@@ -77,8 +79,22 @@ def test_a_left_drag_is_window_and_level(view, qtbot):
     wide = view.window_level
     drag(view, QPoint(100, 100), QPoint(100, 80), QPoint(100, 60))
     assert view.window_level.level < wide.level
-    assert told[-1] == view.window_level
-    assert len(told) == 4
+    assert emitted[-1] == view.window_level
+    assert len(emitted) == 4
+
+
+def test_shift_pressed_during_a_drag_makes_window_and_level_finer(view):
+    first = view.window_level
+    QTest.mousePress(view, LEFT, pos=QPoint(100, 100))
+    widened = []
+    for end, held in ((140, Qt.KeyboardModifier.NoModifier), (180, SHIFT), (220, SHIFT)):
+        at = QPointF(end, 100)
+        QApplication.sendEvent(
+            view, QMouseEvent(QEvent.Type.MouseMove, at, view.mapToGlobal(at), LEFT, LEFT, held)
+        )
+        widened.append(view.window_level.width - first.width)
+    assert widened[1:] == pytest.approx([1.2 * widened[0], 1.4 * widened[0]])
+    QTest.mouseRelease(view, LEFT, pos=QPoint(220, 100))
 
 
 def test_dragging_up_brightens_the_screen(view):

@@ -197,11 +197,11 @@ def test_undo_goes_back_step_by_step(view):
     drag(view, widget_point(view, 20, 20), widget_point(view, 60, 60))
     QTest.keyClick(view, Qt.Key.Key_Right)
     QTest.keyClick(view, Qt.Key.Key_Escape)
-    seen = []
-    view.region.changed.connect(seen.append)
+    emitted = []
+    view.region.changed.connect(emitted.append)
     for _ in range(5):
         QTest.keyClick(view, Qt.Key.Key_Z, CTRL)
-    assert seen == [Region(21, 20, 40, 40), Region(20, 20, 40, 40), None]
+    assert emitted == [Region(21, 20, 40, 40), Region(20, 20, 40, 40), None]
     assert not view.region.can_undo
 
 
@@ -237,8 +237,8 @@ def test_enter_draws_in_the_middle_of_the_visible_part(view):
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
 def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
-    wanted = []
-    view.segment_requested.connect(lambda x, y: wanted.append((x, y)))
+    emitted = []
+    view.segment_requested.connect(lambda x, y: emitted.append((x, y)))
     QTest.keyClick(view, Qt.Key.Key_S)
     assert view.pointer.keyboard_pointer.at is not None
     QTest.keyClick(view, Qt.Key.Key_Right, SHIFT)
@@ -246,7 +246,7 @@ def test_a_mass_is_outlined_where_the_keyboard_points(view, key):
     where = view.pointer.keyboard_pointer.at
     QTest.keyClick(view, key)
     x, y = view.viewport.to_image(where.x(), where.y())
-    assert wanted == [(int(x), int(y))]
+    assert emitted == [(int(x), int(y))]
     assert (where.x(), where.y()) == (view.width() / 2 + 40, view.height() / 2 - 4)
 
 

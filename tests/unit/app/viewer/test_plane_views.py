@@ -143,8 +143,8 @@ def test_window_level_and_inversion_are_the_same_in_all_three(both):
     low, high = 10.0, 900.0
     pane.view.set_window(Window(low, high))
     for view in views.views.values():
-        told = [view.image.value(end) for end in (view.window_level.low, view.window_level.high)]
-        assert told == pytest.approx([pane.view.image.value(end) for end in (low, high)])
+        limits = [view.image.value(end) for end in (view.window_level.low, view.window_level.high)]
+        assert limits == pytest.approx([pane.view.image.value(end) for end in (low, high)])
     views.views[2].invert()
     assert pane.view.inverted
     assert views.views[1].inverted
@@ -154,7 +154,7 @@ def test_many_wishes_while_one_is_under_way_are_one(both, jobs):
     pane, views = both
     for x in (5.5, 6.5, 7.5, 8.5):
         pane.view.located.emit(x, 20.5)
-    assert len([task for task in jobs.held if not task.future.cancelled()]) <= 2
+    assert len([task for task in jobs.pending if not task.future.cancelled()]) <= 2
     jobs.run_pending()
     assert views.voxel == (6, 20, 8)
     assert views.views[2].slice_text == "Column 9 of 50"

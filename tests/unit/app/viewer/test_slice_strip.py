@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("forget_volumes")
 
 @pytest.fixture
 def strip(qtbot, jobs, tmp_path):
-    """Room for five cells; slice n is n grey everywhere."""
+    """Space for five cells; slice n is n grey everywhere."""
     path = tmp_path / "volume.npz"
     np.savez(path, ct=np.broadcast_to(np.arange(101, dtype=np.uint8)[:, None, None], (101, 30, 40)))
     address = ImageAddress(path, "ct")
@@ -56,9 +56,9 @@ def test_more_space_shows_more_and_reads_only_those(strip, jobs):
 
 
 def test_a_click_goes_to_the_slice_and_the_nearest_is_marked(strip, qtbot):
-    with qtbot.waitSignal(strip.slice_requested) as told:
+    with qtbot.waitSignal(strip.slice_requested) as signal:
         QTest.mouseClick(strip, LEFT, Qt.KeyboardModifier.NoModifier, strip.cell(3).center())
-    assert told.args == [75]
+    assert signal.args == [75]
     strip.show_place(60)
     assert strip.marked == 50
     strip.show_place(70)
@@ -82,14 +82,14 @@ def test_the_wheel_goes_on_slice_by_slice(strip, qtbot):
         )  # fmt: skip
         QApplication.sendEvent(strip, event)
 
-    with qtbot.waitSignal(strip.scrolled) as told:
+    with qtbot.waitSignal(strip.scrolled) as signal:
         turn(-240)
-    assert told.args == [2]
-    told_again = []
-    strip.scrolled.connect(told_again.append)
+    assert signal.args == [2]
+    further = []
+    strip.scrolled.connect(further.append)
     turn(60)
     turn(60)
-    assert told_again == [-1]
+    assert further == [-1]
 
 
 def test_a_single_image_has_no_strip(strip):

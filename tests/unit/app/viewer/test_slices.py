@@ -1,4 +1,4 @@
-"""Going through a volume: slices read ahead, kept, and shown where one is."""
+"""Scrolling through a volume: slices read ahead, cached and shown."""
 
 from __future__ import annotations
 

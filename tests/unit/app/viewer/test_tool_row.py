@@ -1,4 +1,4 @@
-"""The row of tools gives its room away where there is little, and keeps every tool within reach."""
+"""A narrow row of tools moves its last tools into a menu."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_with_enough_width_every_tool_has_its_button(row):
 
 
 def test_without_enough_width_the_last_tools_are_in_a_menu(row):
-    told = []
-    row.tool_requested.connect(told.append)
+    emitted = []
+    row.tool_requested.connect(emitted.append)
     row.resize(row.minimumSizeHint())
     assert shown(row) == [tool.name for tool in tools.ALL][:MIN_TOOLS]
     assert row.auto.geometry().right() < row.width()
@@ -40,7 +40,7 @@ def test_without_enough_width_the_last_tools_are_in_a_menu(row):
     menu = row.make_menu()
     assert len(menu.actions()) == len(tools.ALL) - MIN_TOOLS
     menu.actions()[-1].trigger()
-    assert told == [tools.ALL[-1].name]
+    assert emitted == [tools.ALL[-1].name]
 
 
 def test_the_tool_in_use_keeps_its_button(row):

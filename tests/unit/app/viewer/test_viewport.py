@@ -106,11 +106,11 @@ def test_points_of_a_rotated_image_are_read_where_they_are_displayed(orientation
 @pytest.mark.parametrize("orientation", ORIENTATIONS, ids=str)
 def test_turning_and_flipping_do_what_the_eye_sees(orientation):
     view = Viewport(200, 100).resized(100, 100).oriented(orientation)
-    seen = np.array(view.to_widget(30, 20)) - 50
+    point = np.array(view.to_widget(30, 20)) - 50
     turned = np.array(view.oriented(orientation.turned(1)).to_widget(30, 20)) - 50
-    assert turned == pytest.approx((-seen[1], seen[0]))
+    assert turned == pytest.approx((-point[1], point[0]))
     flipped = np.array(view.oriented(orientation.flipped()).to_widget(30, 20)) - 50
-    assert flipped == pytest.approx((-seen[0], seen[1]))
+    assert flipped == pytest.approx((-point[0], point[1]))
 
 
 def test_the_middle_stays_when_a_zoomed_image_is_turned():

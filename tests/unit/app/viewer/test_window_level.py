@@ -54,6 +54,14 @@ def test_dragging_right_widens_and_up_brightens(grey):
     assert brighter.table(256)[100] > window.table(256)[100]
 
 
+def test_a_pixel_of_a_drag_is_a_500th_of_the_window_and_a_narrow_one_can_be_left(scan):
+    span = scan.high - scan.low
+    wide = Window.around(scan.low + span / 2, span / 2)
+    assert dragged(wide, scan, 0, 10).level - wide.level == pytest.approx(wide.width / 50)
+    narrow = Window.around(wide.level, span / 1000)
+    assert dragged(narrow, scan, 500, 0).width > 40 * narrow.width
+
+
 def test_no_drag_leaves_a_window_without_width(grey):
     assert dragged(auto_window(grey), grey, -10_000, 10_000).width == 1
 

@@ -90,9 +90,9 @@ def test_the_menu_offers_them(view, context):
 def test_the_displayed_image_is_copied_and_saved_without_text_metadata(view, context, tmp_path):
     copy_displayed_image(view)
     assert QGuiApplication.clipboard().image().width() == view.grab().toImage().width()
-    save_displayed_image(view, context, tmp_path / "seen.png")
-    with PILImage.open(tmp_path / "seen.png") as saved:
+    save_displayed_image(view, context, tmp_path / "displayed.png")
+    with PILImage.open(tmp_path / "displayed.png") as saved:
         assert saved.info.keys() <= {"dpi"}
         assert saved.size == (view.grab().toImage().width(), view.grab().toImage().height())
-    save_displayed_image(view, context, tmp_path / "no" / "seen.png")
+    save_displayed_image(view, context, tmp_path / "no" / "displayed.png")
     assert context.messages.history[-1].level == "warning"

@@ -113,10 +113,10 @@ def test_papers_defaults_are_one_click_away(qtbot, form: ParameterForm) -> None:
 
 
 def test_many_changed_values_emit_one_signal(qtbot, form: ParameterForm) -> None:
-    told = []
-    form.valuesChanged.connect(lambda: told.append(1))
+    emitted = []
+    form.valuesChanged.connect(lambda: emitted.append(1))
     form.set_values({"rounds": 3, "search": "grid", "balanced": True, "unknown": 1})
-    assert told == [1]
+    assert emitted == [1]
 
 
 def test_the_meaning_follows_the_focus(qtbot, form: ParameterForm) -> None:

@@ -321,8 +321,8 @@ def test_tabs_without_space_become_a_combo_box(qtbot):
         ["Overview", "Retrieval accuracy", "Calibration"], title="Evaluation", subtitle="by case"
     )
     qtbot.addWidget(header)
-    seen = []
-    header.changed.connect(seen.append)
+    emitted = []
+    header.changed.connect(emitted.append)
     header.resize(header.sizeHint().width() + 200, header.height())
     header.show()
     whole = header.sizeHint()
@@ -334,7 +334,7 @@ def test_tabs_without_space_become_a_combo_box(qtbot):
     assert header.sizeHint() == whole
     field.setCurrentIndex(2)
     field.activated.emit(2)
-    assert seen == [2]
+    assert emitted == [2]
     assert header.tabs.currentIndex() == 2
     header.tabs.setCurrentIndex(1)
     assert field.currentText() == "Retrieval accuracy"

@@ -1,4 +1,4 @@
-"""What is painted or has only an icon is told to screen readers in words."""
+"""Painted widgets and icons have names for screen readers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Image:
 
 
 class Worker:
-    """Keeps what was asked for until the test lets it answer."""
+    """Holds requests until the test lets it answer."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[list[int], Done]] = []
@@ -68,9 +68,9 @@ def test_arrived_images_are_emitted_and_cached(qtbot, worker: Worker) -> None:
     images = ThumbnailLoader(worker.fetch)
     images.get(7)
     qtbot.waitUntil(lambda: bool(worker.requests))
-    with qtbot.waitSignal(images.ready) as told:
+    with qtbot.waitSignal(images.ready) as signal:
         worker.answer()
-    assert told.args == [frozenset({7})]
+    assert signal.args == [frozenset({7})]
     image = images.get(7)
     assert image is not None
     assert (image.width(), image.height(), image.pixelColor(0, 0).red()) == (10, 8, 7)

@@ -77,7 +77,7 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
         )
         page = window.panels.ask_next
         wait_for(window, lambda: page.session.question is not None)
-        assert window.parts.full.asking
+        assert window.parts.full.shows_questions
         assert page.hasFocus()
         assert window.parts.commands.focus.panel_of_keyboard() == "ask_next"
         first = page.session.question
@@ -112,7 +112,7 @@ def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
         assert window.state.judgement_count == 2
         section.header.action_requested.emit()
         settle(window)
-        assert window.parts.full.asking
+        assert window.parts.full.shows_questions
 
 
 def test_the_map_is_higher_and_restores_the_height(trained):

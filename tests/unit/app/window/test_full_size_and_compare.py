@@ -101,15 +101,15 @@ def test_the_header_is_that_of_what_is_looked_at(library):
         window.context.actions["header"].trigger()
         settle(window)
         dialog = window.parts.commands._header
-        told = {line.name: line.value for line in dialog.rows.found}
-        assert told["Format"] == "PNG"
-        assert Path(told["File"]).name == Path(window.state.columns.ids[3]).name
+        values = {line.name: line.value for line in dialog.rows.found}
+        assert values["Format"] == "PNG"
+        assert Path(values["File"]).name == Path(window.state.columns.ids[3]).name
         dialog.close()
         search_first_case(window)
         window.panels.query.header_requested.emit()
         settle(window)
-        told = {line.name: line.value for line in dialog.rows.found}
-        assert Path(told["File"]).name == Path(window.state.columns.ids[0]).name
+        values = {line.name: line.value for line in dialog.rows.found}
+        assert Path(values["File"]).name == Path(window.state.columns.ids[0]).name
         dialog.close()
 
 

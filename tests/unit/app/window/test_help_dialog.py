@@ -19,7 +19,7 @@ BACKWARD = QTextDocument.FindFlag.FindBackward
 
 @pytest.fixture
 def dialog(qtbot):
-    # A screen of tests is narrow; the window beside has room.
+    # A screen of tests is narrow; the window beside is wide enough.
     window = QWidget()
     window.resize(1440, 900)
     qtbot.addWidget(window)
@@ -163,18 +163,18 @@ def test_an_open_page_follows_the_theme(qapp, dialog):
 
 
 def test_a_page_is_made_ready_before_it_is_shown(qapp, dialog, monkeypatch):
-    """Changed where it is seen, a page with long tables is laid out anew for each of their cells."""
-    seen, set_type = [], HelpDialog._format_document
+    """A page with long tables that changes while visible is laid out anew for each of their cells."""
+    is_visible, set_type = [], HelpDialog._format_document
 
     def watched(document):
-        seen.append(document is dialog.page.document())
+        is_visible.append(document is dialog.page.document())
         set_type(document)
 
     monkeypatch.setattr(HelpDialog, "_format_document", staticmethod(watched))
     dialog.show_page("benchmarks")
     set_theme(qapp, "light")
-    assert seen
-    assert not any(seen)
+    assert is_visible
+    assert not any(is_visible)
     heading = dialog.page.document().begin()
     assert heading.blockFormat().headingLevel() == 1
     assert heading.begin().fragment().charFormat().font().weight() == 600

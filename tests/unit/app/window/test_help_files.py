@@ -1,4 +1,4 @@
-"""Help pages in the user's language, and what is said of those that are not."""
+"""Help pages in the user's language, and the note on those that are not."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_the_list_follows_the_jobs(dialog, jobs):
 def test_each_job_can_be_ended(qtbot, dialog, jobs, monkeypatch):
     stopped = []
     jobs.run("Training bdm", list, can_stop=True)
-    monkeypatch.setattr(jobs.held[-1], "stop", lambda: stopped.append("Training bdm"))
+    monkeypatch.setattr(jobs.pending[-1], "stop", lambda: stopped.append("Training bdm"))
     plain, training = dialog.findChildren(ProgressLine)
     press(qtbot, training, "Stop and keep the best so far")
     assert stopped == ["Training bdm"]

@@ -21,15 +21,15 @@ def window(qtbot):
 
 def test_it_cycles_through_all_languages_and_is_saved_for_the_next_start(window):
     assert window.context.settings.language == ENGLISH
-    seen = []
+    languages = []
     for _ in LANGUAGES:
         window.context.actions["language"].trigger()
-        seen.append(window.context.settings.language)
+        languages.append(window.context.settings.language)
         window.context.settings.save()
-        assert Settings().language == seen[-1]
-        assert LANGUAGES[seen[-1]] in window.context.messages.history[-1].what
-    assert sorted(seen) == sorted(LANGUAGES)
-    assert seen[-1] == ENGLISH
+        assert Settings().language == languages[-1]
+        assert LANGUAGES[languages[-1]] in window.context.messages.history[-1].what
+    assert sorted(languages) == sorted(LANGUAGES)
+    assert languages[-1] == ENGLISH
 
 
 def test_what_is_shown_stays_as_it_is_until_then(window):
@@ -43,5 +43,5 @@ def test_what_is_shown_stays_as_it_is_until_then(window):
 def test_its_name_is_understood_in_every_language():
     for code, own in LANGUAGES.items():
         with use_language(code):
-            told = tr_name("Switch language (Deutsch / English)")
-        assert all(name in told for name in LANGUAGES.values()), own
+            text = tr_name("Switch language (Deutsch / English)")
+        assert all(name in text for name in LANGUAGES.values()), own

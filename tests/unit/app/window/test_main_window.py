@@ -63,7 +63,7 @@ def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library
     with open_window(library) as window:
         window.panels.library.step(3)
         settle(window)
-        asked = window.state.query
+        query = window.state.query
         assert window.state.ranking is not None
         qtbot.keyClick(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
         assert window.start_page.isVisible()
@@ -74,7 +74,7 @@ def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library
         settle(window)
         window.start_page.recent_requested.emit(str(library))
         settle(window)
-        assert window.state.query == asked
+        assert window.state.query == query
         assert window.state.ranking is not None
 
 
@@ -82,6 +82,8 @@ def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library
 def test_f1_opens_the_page_of_the_panel_with_the_focus(qtbot, library, panel):
     with open_window(library) as window:
         window.activateWindow()
+        if panel == "train":
+            window.parts.layout.show_side("train")
         window.panels.library.step(1)
         settle(window)
         where = {
@@ -143,30 +145,30 @@ def test_a_dropped_dicom_file_is_the_query(library, trained, tmp_path):
 
 
 def test_no_progress_is_shown_while_a_source_is_confirmed(monkeypatch, tmp_path):
-    seen = []
+    opened = []
 
-    class Asked(ImportDialog):
+    class Recorded(ImportDialog):
         def exec(self) -> int:
-            seen.append((self.kind(), [job.title for job in window.jobs.active if job.title]))
+            opened.append((self.kind(), [job.title for job in window.jobs.active if job.title]))
             return 0
 
-    monkeypatch.setattr(library_commands, "ImportDialog", Asked)
+    monkeypatch.setattr(library_commands, "ImportDialog", Recorded)
     source = striped_folder(tmp_path / "images")
     with open_window() as window:
         window.parts.commands.library.import_with_options(source)
-        wait_for(window, lambda: bool(seen))
-        assert seen == [("folder", [])]
+        wait_for(window, lambda: bool(opened))
+        assert opened == [("folder", [])]
 
 
 def test_a_source_recognised_after_closing_opens_no_dialog(monkeypatch, tmp_path):
     dialogs, late = [], []
 
-    class Asked(ImportDialog):
+    class Recorded(ImportDialog):
         def exec(self) -> int:
             dialogs.append(self)
             return 0
 
-    monkeypatch.setattr(library_commands, "ImportDialog", Asked)
+    monkeypatch.setattr(library_commands, "ImportDialog", Recorded)
     monkeypatch.setattr(
         library_commands.library_operations,
         "recognise",
@@ -213,11 +215,11 @@ class Windows(QObject):
 
 
 def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, library):
-    seen = Windows()
+    windows = Windows()
     qtbot.addWidget(holder := QWidget())
-    seen.setParent(holder)
+    windows.setParent(holder)
     with open_window() as window:
-        QApplication.instance().installEventFilter(seen)
+        QApplication.instance().installEventFilter(windows)
         window.open_library(library)
         settle(window)
         search_first_case(window)
@@ -231,8 +233,8 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
         window.parts.full.leave()
         settle(window)
         assert window.isActiveWindow()
-        QApplication.instance().removeEventFilter(seen)
-    assert seen.shown == []
+        QApplication.instance().removeEventFilter(windows)
+    assert windows.shown == []
 
 
 def test_only_what_was_looked_at_is_built(library):

@@ -27,9 +27,9 @@ def test_it_has_no_height_without_messages(bar: MessageBar) -> None:
 
 
 def test_a_message_stays_until_closed(qtbot, bar: MessageBar) -> None:
-    with qtbot.waitSignal(bar.count_changed) as told:
+    with qtbot.waitSignal(bar.count_changed) as signal:
         view = bar.show_message(Message("error", "a.png could not be read.", "Copy it again."))
-    assert told.args == [1]
+    assert signal.args == [1]
     assert not bar.isHidden()
     assert [label.text() for label in view.findChildren(QLabel) if label.text()] == [
         "a.png could not be read.",
@@ -41,8 +41,8 @@ def test_a_message_stays_until_closed(qtbot, bar: MessageBar) -> None:
 
 
 def test_the_same_again_only_counts(bar: MessageBar) -> None:
-    first = bar.add("warning", "No room.", "Free some.")
-    assert bar.add("warning", "No room.", "Free some.") is first
+    first = bar.add("warning", "The disk is full.", "Free some.")
+    assert bar.add("warning", "The disk is full.", "Free some.") is first
     assert len(bar.messages()) == 1
     assert any("2 times" in label.text() for label in first.findChildren(QLabel))
 

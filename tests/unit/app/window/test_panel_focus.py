@@ -18,7 +18,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    return striped_library(tmp_path_factory.mktemp("going"))
+    return striped_library(tmp_path_factory.mktemp("focus"))
 
 
 def show_query(window):

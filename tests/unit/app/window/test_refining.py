@@ -54,14 +54,14 @@ def press(window, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.N
 def answer_dialog(fill) -> None:
     """Fill in the next dialog once it is open."""
 
-    def look() -> None:
+    def fill_when_open() -> None:
         dialog = QApplication.activeModalWidget()
         if dialog is None:
-            QTimer.singleShot(10, look)
+            QTimer.singleShot(10, fill_when_open)
         else:
             fill(dialog)
 
-    QTimer.singleShot(10, look)
+    QTimer.singleShot(10, fill_when_open)
 
 
 def test_by_keyboard_alone(library):
@@ -159,11 +159,11 @@ def test_letters_typed_into_a_field_judge_nothing(library):
 def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
     with open_window(library) as window:
         search_first_case(window)
-        seen = []
+        menus = []
 
         class AnyWidget(QMenu):
             def exec(self, _where: QPoint) -> None:
-                seen.append([action.text().partition("\t")[0] for action in self.actions()])
+                menus.append([action.text().partition("\t")[0] for action in self.actions()])
 
         monkeypatch.setattr(case_menu, "Menu", AnyWidget)
         grid = window.panels.ranking.grid
@@ -172,9 +172,9 @@ def test_the_menu_of_a_ranked_case_offers_to_judge_it(library, monkeypatch):
         grid.menu_requested.emit(grid.current(), QPoint())
         window.panels.library.grid.setFocus()
         window.panels.library.grid.menu_requested.emit(grid.current(), QPoint())
-        assert "More like this" in seen[0]
-        assert "Mark as closer than…" in seen[0]
-        assert "More like this" not in seen[1]
+        assert "More like this" in menus[0]
+        assert "Mark as closer than…" in menus[0]
+        assert "More like this" not in menus[1]
 
 
 def test_judgements_come_back_with_the_library(library):

@@ -22,7 +22,7 @@ LARGER, SMALLER = ("text_larger",) * 3, ("text_smaller",) * 3
 
 @pytest.fixture(autouse=True)
 def plots_at_once(monkeypatch):
-    """They are drawn anew as soon as their room has changed."""
+    """They are drawn anew as soon as their size has changed."""
     monkeypatch.setattr("semblance.app.widgets.plots.figure_view.REDRAW_MS", 0)
 
 
@@ -40,7 +40,7 @@ def go_on(window: MainWindow) -> None:
         window.parts.full.leave()
 
 
-def look(window: MainWindow, page: str) -> QImage:
+def screenshot(window: MainWindow, page: str) -> QImage:
     show(window, page)
     flush()
     if focused := window.focusWidget():
@@ -49,29 +49,29 @@ def look(window: MainWindow, page: str) -> QImage:
         # How long the search took differs.
         if label.text().endswith(" ms"):
             label.setText("24")
-    seen = at_rest(window)
+    image = at_rest(window)
     go_on(window)
-    return seen
+    return image
 
 
 def at_rest(window: MainWindow) -> QImage:
     """What is drawn asks for thumbnails, and is drawn again with them."""
-    seen = QImage()
-    while (now := window.grab().toImage()) != seen:
-        seen = now
+    previous = QImage()
+    while (now := window.grab().toImage()) != previous:
+        previous = now
         settle(window)
-    return seen
+    return previous
 
 
 def images(window: MainWindow) -> dict[str, QImage]:
     """Every page, with the panels as wide as they usually are."""
     window.context.actions["layout"].trigger()
     settle(window)
-    return {page: look(window, page) for page in PAGES}
+    return {page: screenshot(window, page) for page in PAGES}
 
 
-def opened_and_seen(window: MainWindow) -> None:
-    """Every page was seen, so that it is there."""
+def show_every_page(window: MainWindow) -> None:
+    """Open every page, so that it is built."""
     window.resize(2200, 1400)
     search_first_case(window)
     window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(0))
@@ -93,7 +93,7 @@ def unlike(some: dict[str, QImage], others: dict[str, QImage]) -> list[str]:
 def test_every_page_of_a_changed_window_looks_as_in_one_opened_so(library: Path, tmp_path: Path):
     other = shutil.copytree(library, tmp_path / "other" / library.name)
     with open_window(library) as window:
-        opened_and_seen(window)
+        show_every_page(window)
         first = images(window)
         change(window, "theme", *LARGER)
         changed = images(window)
@@ -106,5 +106,5 @@ def test_every_page_of_a_changed_window_looks_as_in_one_opened_so(library: Path,
     assert (settings.theme, settings.text_scale) == ("light", 1.5)
     with open_window(other) as window:
         assert theme() == worn
-        opened_and_seen(window)
+        show_every_page(window)
         assert unlike(images(window), changed) == []

@@ -72,7 +72,7 @@ def test_a_search_is_saved_left_and_reopened_to_the_pixel(qtbot, library, monkey
         qtbot.keyClick(window, Qt.Key.Key_S, ALT)
         wait_for(window, lambda: window.state.search_name == "first")
         assert window.windowTitle().startswith("first – ")
-        seen = view.viewport, view.window_level, view.orientation
+        view_state = view.viewport, view.window_level, view.orientation
         current, scroll = grid.current(), grid.verticalScrollBar().value()
         search, before = window.state.search, window.panels.query.grab().toImage()
         ranked = window.panels.ranking.grid.grab().toImage()
@@ -80,7 +80,7 @@ def test_a_search_is_saved_left_and_reopened_to_the_pixel(qtbot, library, monkey
         ask(window, 5)
         assert window.state.search_name == ""
         assert window.state.ledger != search.ledger
-        assert view.viewport != seen[0]
+        assert view.viewport != view_state[0]
         qtbot.keyClick(window, Qt.Key.Key_O, ALT)
         dialog = window.parts.commands.searches.dialog
         wait_for(window, lambda: dialog.names() == ["first"])
@@ -89,7 +89,7 @@ def test_a_search_is_saved_left_and_reopened_to_the_pixel(qtbot, library, monkey
         wait_for(window, lambda: window.state.search_name == "first" and window.panels.query.shows_query)
         settle(window)
         assert window.state.search == search
-        assert (view.viewport, view.window_level, view.orientation) == seen
+        assert (view.viewport, view.window_level, view.orientation) == view_state
         assert (grid.current(), grid.verticalScrollBar().value()) == (current, scroll)
         assert window.panels.query.grab().toImage() == before
         assert window.panels.ranking.grid.grab().toImage() == ranked
@@ -102,21 +102,21 @@ def test_every_change_is_saved_at_once(library):
         window.state.change_search(strength=0.4)
         wait_for(window, lambda: stored_view(library)[0] == 0.4)
         window.panels.query.view.zoom_by(2)
-        seen = window.panels.query.view.viewport
-        wait_for(window, lambda: stored_view(library)[1] == [seen.zoom, seen.x, seen.y])
+        viewport = window.panels.query.view.viewport
+        wait_for(window, lambda: stored_view(library)[1] == [viewport.zoom, viewport.x, viewport.y])
 
 
 def test_the_next_start_shows_the_last_query_and_zoom(library):
     with open_window(library) as window:
         ask(window, 2)
         window.panels.query.view.zoom_by(4)
-        seen, query = window.panels.query.view.viewport, window.state.query
+        viewport, query = window.panels.query.view.viewport, window.state.query
     close_loaded_metrics()
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranking is not None and window.panels.query.shows_query)
         assert window.state.query == query
         now = window.panels.query.view.viewport
-        assert (now.zoom, now.x, now.y) == (seen.zoom, seen.x, seen.y)
+        assert (now.zoom, now.x, now.y) == (viewport.zoom, viewport.x, viewport.y)
 
 
 def test_a_start_without_the_metric_leaves_the_saved_search_as_it_was(library, monkeypatch):
@@ -131,8 +131,8 @@ def test_a_start_without_the_metric_leaves_the_saved_search_as_it_was(library, m
     with open_window(library) as window:
         wait_for(window, lambda: window.state.ranking is not None)
         assert (window.state.search_name, window.state.search.metric) == ("", "plain")
-        (told,) = [m for m in window.context.messages.history if m.level == "warning"]
-        assert "'other' is gone" in told.hint
+        (warning,) = [m for m in window.context.messages.history if m.level == "warning"]
+        assert "'other' is gone" in warning.hint
         settle(window)
     assert saved_searches.saved_searches(library)[0].metric == "other"
 
@@ -164,13 +164,13 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
         wait_for(window, lambda: set(dialog.names()) == {"uno", "two"})
         dialog.select("uno")
-        asked = []
+        prompts = []
         given = iter([("two", True), ("", False)])
         monkeypatch.setattr(
-            QInputDialog, "getText", lambda _of, _title, told, **_more: asked.append(told) or next(given)
+            QInputDialog, "getText", lambda _of, _title, label, **_more: prompts.append(label) or next(given)
         )
         qtbot.keyClick(dialog.list, Qt.Key.Key_F2)
-        assert asked == ["Name", "A search named 'two' exists already. Enter another name:"]
+        assert prompts == ["Name", "A search named 'two' exists already. Enter another name:"]
         assert set(dialog.names()) == {"uno", "two"}
         dialog.select("two")
         qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
@@ -219,16 +219,16 @@ def test_a_name_that_is_taken_is_refused_in_words(library, monkeypatch):
         for _ in range(2):
             window.context.actions["save_search"].trigger()
             settle(window)
-        (told,) = [m for m in window.context.messages.history if m.level == "error"]
-        assert "already" in told.what
+        (error,) = [m for m in window.context.messages.history if m.level == "error"]
+        assert "already" in error.what
 
 
 def test_a_search_that_would_differ_is_reported_and_repeated_on_request(library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
         memory = window.state.search_record()
-        seen = memory["seen"]["ranked"]
-        seen[0], seen[3] = seen[3], seen[0]
+        stored = memory["seen"]["ranked"]
+        stored[0], stored[3] = stored[3], stored[0]
         saved_searches.save(library, "old", memory)
         now = [case.case_id for case in window.state.ranking.ranked]
         window.context.actions["searches"].trigger()
@@ -236,9 +236,11 @@ def test_a_search_that_would_differ_is_reported_and_repeated_on_request(library,
         wait_for(window, lambda: dialog.names() == ["old"])
         dialog.open_selected()
         wait_for(window, lambda: window.state.search_name == "old")
-        assert [case.case_id for case in window.state.ranking.ranked][:4] == [case for case, _, _ in seen[:4]]
-        (told,) = window.message_bar.messages()
-        assert "another order" in told.hint
+        assert [case.case_id for case in window.state.ranking.ranked][:4] == [
+            case for case, _, _ in stored[:4]
+        ]
+        (message,) = window.message_bar.messages()
+        assert "another order" in message.hint
         window.context.actions["rank_again"].trigger()
         settle(window)
         assert [case.case_id for case in window.state.ranking.ranked] == now

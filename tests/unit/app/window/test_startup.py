@@ -22,14 +22,14 @@ def test_the_end_of_building_a_window_is_emitted(qapp, private_home):
     window = MainWindow()
     built: list[bool] = []
 
-    def look() -> None:
+    def record() -> None:
         parts = window.parts
         built.append("docks" in vars(parts.layout))
         built.extend(name in vars(parts.panels) for name in PANELS)
         built.extend(name in vars(parts) for name in PARTS)
 
     window.show()
-    window.start(None, look)
+    window.start(None, record)
     assert built == [] and "parts" not in vars(window)
     settle(window)
     assert built and all(built)

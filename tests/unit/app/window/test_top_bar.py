@@ -1,4 +1,4 @@
-"""The bar on top gives its room to what is needed most."""
+"""A narrow top bar shortens labels and menus in their order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bar(qtbot):
 
 
 def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
-    """Whether labels, and words, are shown at ``width``; everything has the room it needs."""
+    """Whether labels, and words, are shown at ``width``; everything has the width it needs."""
     bar.window().resize(width, 100)
     bar.resize(width, bar.height())
     # The second time for what became shorter in the first.
@@ -101,8 +101,8 @@ def test_the_word_of_all_commands_goes_before_short_values_are_cut(bar, qapp):
     least = next(width for width in range(700, 1600, 5) if at(made, width, qapp) and made.commands.text())
     for width in (least - 5, least):
         at(made, width, qapp)
-        wanted = [picker.preferred_width(labelled=False) for picker in made._pickers]
-        assert [picker.width() for picker in made._pickers] == wanted, width
+        widths = [picker.preferred_width(labelled=False) for picker in made._pickers]
+        assert [picker.width() for picker in made._pickers] == widths, width
 
 
 def picker_of(qtbot) -> tuple[Picker, list[str]]:

@@ -21,7 +21,7 @@ CHANGES = ("import_more", "import_file", "relink", "extract", "train", "score")
 
 
 def last_error(window: MainWindow):
-    """The one error that was told; it is shown, and says what to do."""
+    """The one error reported; it is shown with a hint."""
     (message,) = [m for m in window.context.messages.history if m.level == "error"]
     assert [view.what for view in window.message_bar.messages()] == [message.what]
     assert window.message_bar.isVisible()
@@ -86,8 +86,8 @@ def test_a_read_only_library_says_so_and_allows_no_change(library, monkeypatch):
     with open_window(library) as window:
         assert window.state.library is not None
         assert not window.state.library.writable
-        (told,) = window.message_bar.messages()
-        assert "read-only" in told.what
+        (message,) = window.message_bar.messages()
+        assert "read-only" in message.what
         assert "(read-only)" in window.status.where.text()
         assert [c for c in CHANGES if window.context.actions[c].isEnabled()] == []
         assert not window.panels.side.train.train_button.isEnabled()
@@ -100,8 +100,8 @@ def test_a_second_window_on_the_same_library_is_reported(library):
     with open_window(library) as first:
         assert first.context.messages.history == []
         with open_window(library) as second:
-            (told,) = second.context.messages.history
-            assert "open in another window" in told.what
-            assert str(os.getpid()) in told.what
+            (message,) = second.context.messages.history
+            assert "open in another window" in message.what
+            assert str(os.getpid()) in message.what
     with open_window(library) as again:
         assert again.context.messages.history == []

@@ -92,22 +92,22 @@ def test_an_incomplete_folder_is_drawn_again_and_the_same(tmp_path: Path) -> Non
 def test_a_new_seed_replaces_our_images_and_nothing_else(tmp_path: Path) -> None:
     images = generate(tmp_path, patients=2, per_category=1)
     own = images.masses / "my own.png"
-    own.write_bytes(b"kept")
+    own.write_bytes(b"unchanged")
     first = {path.name: path.read_bytes() for path in images.radiographs.rglob("*.png")}
     generate(tmp_path, seed=8, patients=1, per_category=1)
-    assert own.read_bytes() == b"kept"
+    assert own.read_bytes() == b"unchanged"
     assert len(list(images.masses.rglob("*.png"))) == 2 + 1
     assert {path.name: path.read_bytes() for path in images.radiographs.rglob("*.png")} != first
 
 
 def test_a_manifest_cannot_name_files_outside_its_folder(tmp_path: Path) -> None:
     outside = tmp_path / "precious.png"
-    outside.write_bytes(b"kept")
+    outside.write_bytes(b"unchanged")
     folder = tmp_path / "demo"
     folder.mkdir()
     (folder / MANIFEST).write_text(json.dumps({"images": ["../precious.png", str(outside), 3]}))
     generate(folder, patients=1, per_category=1)
-    assert outside.read_bytes() == b"kept"
+    assert outside.read_bytes() == b"unchanged"
 
 
 @pytest.mark.parametrize("broken", ["", "[]", "{", '{"images": 5}'])
@@ -136,22 +136,22 @@ def test_an_engine_draws_the_same_images(tmp_path: Path, made: tuple[Path, DemoI
 
 class _Watch(Reporter):
     def __init__(self, stop_after: int = 10**9) -> None:
-        self.seen: list[tuple[int, int | None]] = []
+        self.progress_calls: list[tuple[int, int | None]] = []
         self.stop_after = stop_after
 
     def progress(self, done: int, total: int | None, what: str) -> None:
-        self.seen.append((done, total))
+        self.progress_calls.append((done, total))
 
     def check_cancelled(self) -> None:
-        if len(self.seen) > self.stop_after:
+        if len(self.progress_calls) > self.stop_after:
             raise Cancelled
 
 
 def test_progress_reaches_its_total(tmp_path: Path) -> None:
     watch = _Watch()
     generate(tmp_path, reporter=watch, patients=1, per_category=1)
-    assert watch.seen[0] == (0, 8)
-    assert watch.seen[-1] == (8, 8)
+    assert watch.progress_calls[0] == (0, 8)
+    assert watch.progress_calls[-1] == (8, 8)
 
 
 def test_cancelling_leaves_no_manifest(tmp_path: Path) -> None:

@@ -70,28 +70,30 @@ def test_too_many_tasks_are_refused_in_words(own, tmp_path):
 
 def test_all_news_are_heard_before_the_task_is_done(engine):
     for _ in range(20):
-        heard: list[object] = []
-        task = engine.submit(work.counting, 30, listener=lambda kind, news, to=heard: to.append((kind, news)))
+        emitted: list[object] = []
+        task = engine.submit(
+            work.counting, 30, listener=lambda kind, news, to=emitted: to.append((kind, news))
+        )
         assert task.result() == 30
-        assert [news for kind, news in heard if kind == "partial"] == list(range(30))
-        progress = [news for kind, news in heard if kind == "progress"]
+        assert [news for kind, news in emitted if kind == "partial"] == list(range(30))
+        progress = [news for kind, news in emitted if kind == "progress"]
         assert progress[0] == Progress(0, 30, "counting")
         assert progress[-1] == Progress(30, 30, "counting")
 
 
 def test_a_listener_hears_only_its_own_task(engine):
-    heard: dict[int, list[object]] = {0: [], 1: [], 2: []}
+    emitted: dict[int, list[object]] = {0: [], 1: [], 2: []}
     tasks = [
         engine.submit(
             work.counting,
             20 + number,
-            listener=lambda kind, news, to=heard[number]: to.append((kind, news)),
+            listener=lambda kind, news, to=emitted[number]: to.append((kind, news)),
         )
-        for number in heard
+        for number in emitted
     ]
     for task in tasks:
         task.result()
-    assert [[n for k, n in heard[i] if k == "partial"] for i in heard] == [
+    assert [[n for k, n in emitted[i] if k == "partial"] for i in emitted] == [
         list(range(20)),
         list(range(21)),
         list(range(22)),
@@ -102,11 +104,11 @@ def test_a_failing_listener_silences_no_one(engine, caplog):
     def fail(kind: str, news: object) -> None:
         raise KeyError(kind)
 
-    heard: list[object] = []
+    emitted: list[object] = []
     first = engine.submit(work.counting, 3, listener=fail)
-    second = engine.submit(work.counting, 3, listener=lambda kind, news: heard.append(kind))
+    second = engine.submit(work.counting, 3, listener=lambda kind, news: emitted.append(kind))
     assert (first.result(), second.result()) == (3, 3)
-    assert heard.count("partial") == 3
+    assert emitted.count("partial") == 3
     assert "a message of a task was lost" in caplog.text
 
 
@@ -139,7 +141,7 @@ def test_stopping_keeps_the_result(engine, tmp_path):
     task = engine.submit(work.endless, tmp_path / "runs")
     wait_for_file(tmp_path / "runs")
     task.stop()
-    assert task.result() == "kept"
+    assert task.result() == "stopped"
     task.stop()
 
 
@@ -166,7 +168,7 @@ def test_an_error_that_cannot_be_pickled_is_reported_and_ends_nothing(engine, tm
     with pytest.raises(RuntimeError, match="Awkward: awkward"):
         engine.submit(work.awkward).result()
     other.stop()
-    assert other.result() == "kept"
+    assert other.result() == "stopped"
 
 
 def test_workers_are_niced_with_one_blas_thread_and_no_qt(engine):
@@ -302,5 +304,5 @@ def test_ctrl_c_reaches_the_parent_only(tmp_path):
             if running:
                 wait_for_file(tmp_path / "one")
             os.killpg(parent.pid, signal.SIGINT)
-            told, complaints = parent.communicate()
-        assert (told, complaints, parent.returncode) == ("kept\n", "", 0)
+            output, complaints = parent.communicate()
+        assert (output, complaints, parent.returncode) == ("stopped\n", "", 0)

@@ -37,8 +37,8 @@ def test_overconfident_votes_are_calibrated():
     for votes in (1, 5, 9):
         found = made.estimate({"sick": votes, "healthy": 10 - votes})
         chance = 0.5 + 0.25 * np.tanh((votes - 5) / 3)
-        wanted = chance if found.finding == "sick" else 1 - chance
-        assert found.probability == pytest.approx(wanted, abs=0.05)
+        expected = chance if found.finding == "sick" else 1 - chance
+        assert found.probability == pytest.approx(expected, abs=0.05)
         assert found.interval[0] <= found.probability <= found.interval[1]
         assert found.finding == ("sick" if votes >= 5 and chance >= 0.5 else "healthy") or votes == 5
 
@@ -77,11 +77,11 @@ def test_the_error_is_measured_on_cases_the_curve_was_not_fitted_on():
     assert [row for row, _, _ in made.cases] == votes.rows.tolist()
     # One and the same vote gets several probabilities: each part has a curve of its own.
     assert len({p for (_, p, _), v in zip(made.cases, votes.votes, strict=True) if v == 5}) > 1
-    # Cases of one patient are never on both sides: each is told by one curve.
+    # Cases of one patient are never on both sides: each is estimated by one curve.
     by_patient: dict[tuple[int, int], set[float]] = {}
     for (_, p, _), unit, v in zip(made.cases, votes.patients, votes.votes, strict=True):
         by_patient.setdefault((unit, v), set()).add(p)
-    assert all(len(seen) == 1 for seen in by_patient.values())
+    assert all(len(parts) == 1 for parts in by_patient.values())
 
 
 def test_bins_contain_all_cases():
@@ -107,14 +107,14 @@ def test_too_little_to_calibrate_on_gives_none(votes):
 
 def test_calibration_round_trip_and_damage():
     made = calibrate(held_out(patients=100), NAMES)
-    kept = json.loads(json.dumps(made.to_json(), allow_nan=False))
-    assert Calibration.from_json(kept) == made
+    restored = json.loads(json.dumps(made.to_json(), allow_nan=False))
+    assert Calibration.from_json(restored) == made
     for name, value in (("table", [[1]]), ("bins", 3), ("findings", []), ("ece", None)):
         with pytest.raises(BadInput, match="cannot be read"):
-            Calibration.from_json({**kept, name: value})
-    del kept["cases"]
+            Calibration.from_json({**restored, name: value})
+    del restored["cases"]
     with pytest.raises(BadInput, match="Score the metric again"):
-        Calibration.from_json(kept)
+        Calibration.from_json(restored)
 
 
 def test_the_same_seed_gives_the_same():

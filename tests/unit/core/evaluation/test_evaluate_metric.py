@@ -142,7 +142,7 @@ def test_accuracy_after_steps():
     findings = np.unique(data.y, return_inverse=True)[1][split.test]
     rows = metric.transform(data.X[split.test])
     scores = evaluate_metric(metric, data, split.train, split.test)
-    live = accuracy_after_steps(metric.distance, rows, findings, None)
+    live = accuracy_after_steps(metric.distance, rows, findings, None, None)
     assert live == pytest.approx(scores.retrieval_accuracy.at(10)[0])
 
 
@@ -155,7 +155,7 @@ def test_tied_vote_goes_to_the_nearer_cases():
 
 
 def test_equal_scores_have_no_interval():
-    """Six cases told apart without a mistake do not make an area of 1 certain."""
+    """Six cases separated without a mistake do not make an area of 1 certain."""
     X = np.arange(20.0)[:, None] + 100.0 * (np.arange(20) >= 10)[:, None]
     data = EvaluationData(X, np.repeat(["a", "b"], 10))
     scores = scored(data)

@@ -32,13 +32,13 @@ def naive_shares(first, second, findings, n_findings, k, excluded):
 def gathered(distances, findings, n_findings, k, **options):
     shares = None
     sizes = np.zeros(distances.n_queries, dtype=int)
-    seen = []
+    queries = []
     for block in ranked_blocks(distances, findings, n_findings, k, **options):
         if shares is None:
             shares = np.zeros((distances.n_queries, *block.share.shape[1:]))
         shares[block.queries], sizes[block.queries] = block.share, block.size
-        seen.extend(block.queries.tolist())
-    assert sorted(seen) == list(range(distances.n_queries))
+        queries.extend(block.queries.tolist())
+    assert sorted(queries) == list(range(distances.n_queries))
     return shares, sizes
 
 
@@ -62,6 +62,32 @@ def test_shares_equal_the_loop(n, k, levels, with_second, with_patients, seed):
     excluded = own[:, None] == own
     np.testing.assert_allclose(shares, naive_shares(first, second, findings, 3, k, excluded), atol=1e-12)
     np.testing.assert_array_equal(sizes, (~excluded).sum(axis=1))
+
+
+@given(n=st.integers(2, 14), k=st.integers(1, 16), lesions=st.integers(1, 9), seed=st.integers(0, 10_000))
+def test_of_each_lesion_only_the_nearest_case_is_ranked(n, k, lesions, seed):
+    rng = np.random.default_rng(seed)
+    first, findings = rng.random((n, n)), rng.integers(0, 3, n)
+    lesion, own = rng.integers(0, lesions, n), rng.integers(0, 4, n)
+    shares, sizes = gathered(
+        GivenDistances(first, lesions=lesion), findings, 3, k, query_patients=own, gallery_patients=own
+    )
+    excluded = own[:, None] == own
+    for query in range(n):
+        nearest: dict[int, int] = {}
+        for row in np.argsort(first[query]).tolist():
+            if not excluded[query, row] and nearest.setdefault(int(lesion[row]), row) != row:
+                excluded[query, row] = True
+    np.testing.assert_allclose(shares, naive_shares(first, None, findings, 3, k, excluded), atol=1e-12)
+    np.testing.assert_array_equal(sizes, (~excluded).sum(axis=1))
+
+
+def test_equally_near_copies_of_a_lesion_are_ranked_once():
+    shares, sizes = gathered(
+        GivenDistances(np.array([[1.0, 1.0, 2.0]]), lesions=np.array([5, 5, 7])), np.array([0, 0, 1]), 2, 3
+    )
+    assert sizes.tolist() == [2]
+    assert shares.tolist() == [[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]
 
 
 @pytest.mark.parametrize("block", [1, 40, 10**7])

@@ -1,4 +1,4 @@
-"""Nemenyi's distance against the printed table, groups against going through all pairs."""
+"""Nemenyi's distance against the printed table, groups against a loop over all pairs."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_groups_are_all_that_cannot_be_larger(seed):
 
 def test_contents_of_the_document():
     test = friedman("auc", {"a": [0.9, 0.8, 0.9], "b": [0.5, 0.6, 0.4]})
-    told = nemenyi_json(test)
-    assert told == {
+    values = nemenyi_json(test)
+    assert values == {
         "alpha": 0.05,
         "critical_difference": pytest.approx(1.1316, abs=1e-3),
         "alike": [["a", "b"]],

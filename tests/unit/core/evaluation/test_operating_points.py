@@ -33,8 +33,8 @@ def test_the_bootstrap_nears_delongs_interval_where_cases_are_independent():
     positive = rng.random(400) < 0.4
     scores = rng.normal(size=400) + positive
     low, high = bootstrap(auc, scores, positive, seed=0, draws=1000)
-    wanted = auc_with_interval(scores, positive).ci95
-    assert (low, high) == pytest.approx(wanted, abs=0.012)
+    expected = auc_with_interval(scores, positive).ci95
+    assert (low, high) == pytest.approx(expected, abs=0.012)
 
 
 def test_whole_patients_are_drawn():

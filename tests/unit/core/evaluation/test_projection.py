@@ -62,9 +62,9 @@ def test_distances_and_neighbours_are_those_of_all_pairs():
     among = np.arange(0, 120, 2)
     near, away = nearest_neighbours(np.arange(10), among, 4, between)
     for query in range(10):
-        wanted = [p for p in np.argsort(full[query, among], kind="stable") if among[p] != query][:4]
-        assert near[query].tolist() == wanted
-        assert np.allclose(away[query], full[query, among[wanted]], atol=1e-3)
+        expected = [p for p in np.argsort(full[query, among], kind="stable") if among[p] != query][:4]
+        assert near[query].tolist() == expected
+        assert np.allclose(away[query], full[query, among[expected]], atol=1e-3)
 
 
 def test_cases_beyond_the_sample_lie_between_their_nearest():

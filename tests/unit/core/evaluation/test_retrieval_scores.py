@@ -24,21 +24,21 @@ def naive(distances, findings, patients, query):
     """Means over all orders of precision, recall, ndcg, hit at 1..MAX_K, and of average precision at R."""
     others = [row for row in range(len(findings)) if patients[row] != patients[query]]
     relevant = sum(findings[row] == findings[query] for row in others)
-    told = {name: [] for name in ("precision", "recall", "ndcg", "hit", "map")}
+    scores = {name: [] for name in ("precision", "recall", "ndcg", "hit", "map")}
     for order in orders(distances[query][others]):
         good = [findings[others[place]] == findings[query] for place in order]
         depth = range(1, MAX_K + 1)
-        told["precision"].append([sum(good[:k]) / k for k in depth])
+        scores["precision"].append([sum(good[:k]) / k for k in depth])
         if relevant:
-            told["recall"].append([sum(good[:k]) / relevant for k in depth])
+            scores["recall"].append([sum(good[:k]) / relevant for k in depth])
             gains = [[g / np.log2(rank + 2) for rank, g in enumerate(good[:k])] for k in depth]
             ideal = [sum(1 / np.log2(rank + 2) for rank in range(min(k, relevant))) for k in depth]
-            told["ndcg"].append([sum(gain) / best for gain, best in zip(gains, ideal, strict=True)])
-            told["hit"].append([float(any(good[:k])) for k in depth])
-            told["map"].append(
+            scores["ndcg"].append([sum(gain) / best for gain, best in zip(gains, ideal, strict=True)])
+            scores["hit"].append([float(any(good[:k])) for k in depth])
+            scores["map"].append(
                 sum(good[i] * sum(good[: i + 1]) / (i + 1) for i in range(relevant)) / relevant
             )
-    return {name: np.mean(values, axis=0) if values else np.nan for name, values in told.items()}
+    return {name: np.mean(values, axis=0) if values else np.nan for name, values in scores.items()}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -51,15 +51,15 @@ def test_against_every_order(seed, levels):
     patients = rng.integers(0, 6, n) if seed % 2 else np.arange(n)
     found = retrieval_scores(GivenDistances(distances), findings, patients, MAX_K)
     for query in range(n):
-        wanted = naive(distances, findings, patients, query)
+        expected = naive(distances, findings, patients, query)
         for name, got in (
             ("precision", found.precision),
             ("recall", found.recall),
             ("ndcg", found.ndcg),
             ("hit", found.hit),
         ):
-            np.testing.assert_allclose(got[query], np.broadcast_to(wanted[name], MAX_K), err_msg=name)
-        np.testing.assert_allclose(found.average_precision[query], wanted["map"])
+            np.testing.assert_allclose(got[query], np.broadcast_to(expected[name], MAX_K), err_msg=name)
+        np.testing.assert_allclose(found.average_precision[query], expected["map"])
 
 
 def test_a_perfect_and_a_worst_ranking():

@@ -93,8 +93,8 @@ def naive_votes(distances, gallery, n_findings, k):
 @given(q=st.integers(1, 12), n=st.integers(1, 25), k=st.integers(1, 12), seed=st.integers(0, 10_000))
 def test_votes_equal_the_loop(q, n, k, seed):
     rng = np.random.default_rng(seed)
-    distances, gallery, asked = rng.random((q, n)), rng.integers(0, 3, n), rng.integers(0, 4, q)
-    ours = votes(GivenDistances(distances), gallery, asked, 3, k=k, max_k=15)
+    distances, gallery, query_findings = rng.random((q, n)), rng.integers(0, 3, n), rng.integers(0, 4, q)
+    ours = votes(GivenDistances(distances), gallery, query_findings, 3, k=k, max_k=15)
     plain, weighted = naive_votes(distances, gallery, 3, k)
     np.testing.assert_allclose(ours.plain, plain, atol=1e-11)
     np.testing.assert_allclose(ours.weighted, weighted, atol=1e-11)
@@ -103,7 +103,7 @@ def test_votes_equal_the_loop(q, n, k, seed):
         shares, _ = naive_votes(distances, gallery, 3, nearest)
         for query in range(q):
             winners = np.flatnonzero(np.isclose(shares[query], shares[query].max()))
-            credit = 1 / len(winners) if asked[query] in winners else 0.0
+            credit = 1 / len(winners) if query_findings[query] in winners else 0.0
             assert ours.correct[query, nearest - 1] == pytest.approx(credit)
 
 

@@ -9,15 +9,15 @@ from semblance.core.evaluation.significance import wilcoxon_test
 
 
 def naive(a, b):
-    """Two-sided p by going through all signs of the differences that are not zero."""
+    """Two-sided p by enumerating all signs of the differences that are not zero."""
     apart = np.subtract(a, b)
     apart = apart[apart != 0]
     sizes = np.abs(apart)
     ranks = (sizes[:, None] > sizes).sum(axis=1) + ((sizes[:, None] == sizes).sum(axis=1) + 1) / 2
     middle = ranks.sum() / 2
-    seen = abs(ranks[apart > 0].sum() - middle)
+    observed = abs(ranks[apart > 0].sum() - middle)
     signs = itertools.product([0, 1], repeat=len(ranks))
-    return np.mean([abs(np.dot(sign, ranks) - middle) >= seen - 1e-9 for sign in signs])
+    return np.mean([abs(np.dot(sign, ranks) - middle) >= observed - 1e-9 for sign in signs])
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -40,14 +40,14 @@ def naive_directions(gx, gy):
             if own >= WEAK and own >= behind and own > ahead:
                 lines.add((y, x))
     waiting = [(y, x) for y, x in lines if strength[y + 1, x + 1] >= STRONG]
-    kept = set(waiting)
+    edge = set(waiting)
     while waiting:
         y, x = waiting.pop()
         for near in [(y + dy, x + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]:
-            if near in lines and near not in kept:
-                kept.add(near)
+            if near in lines and near not in edge:
+                edge.add(near)
                 waiting.append(near)
-    return np.array([np.arctan2(gy[y, x], gx[y, x]) for y, x in sorted(kept)])
+    return np.array([np.arctan2(gy[y, x], gx[y, x]) for y, x in sorted(edge)])
 
 
 def blobs(seed, height=30, width=37):

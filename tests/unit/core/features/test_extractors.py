@@ -87,11 +87,11 @@ def test_as_many_unique_names_as_numbers(extractor):
 def test_the_same_image_gives_the_same_numbers(extractor):
     image = Image(noise(70, 90, 3), 255.0)
     first = extractor.extract(image)
-    kept = first.copy()
+    copy = first.copy()
     extractor.extract(Image(noise(70, 90, 3, seed=1), 255.0))
     again = make_extractor(extractor.name).extract(image)
-    np.testing.assert_array_equal(first, kept, "a later image changed earlier numbers")
-    np.testing.assert_array_equal(again, kept)
+    np.testing.assert_array_equal(first, copy, "a later image changed earlier numbers")
+    np.testing.assert_array_equal(again, copy)
 
 
 def test_it_travels_to_a_worker(extractor):
@@ -159,9 +159,9 @@ def test_pixels_that_are_no_numbers_are_refused_by_name(extractor, bad):
 def test_images_that_may_not_be_written_to(extractor):
     pixels = noise(128, 128)
     pixels.flags.writeable = False
-    kept = pixels.copy()
+    copy = pixels.copy()
     extractor.extract(Image(pixels, 255.0))
-    np.testing.assert_array_equal(pixels, kept)
+    np.testing.assert_array_equal(pixels, copy)
 
 
 def test_many_equals_one_by_one(extractor):

@@ -239,20 +239,20 @@ def test_rotation_and_translation_change_nothing():
     hu = lung(36, 36, seed=3)
     whole = np.full((60, 70), 40, np.int16)
     whole[11:47, 20:56] = hu
-    kept = LungTexture().extract(image_of(hu))
+    original = LungTexture().extract(image_of(hu))
     moved = LungTexture().extract(image_of(whole), Region(20, 11, 36, 36))
-    np.testing.assert_array_equal(moved, kept)
+    np.testing.assert_array_equal(moved, original)
     turned = LungTexture().extract(image_of(np.ascontiguousarray(np.rot90(hu))))
-    np.testing.assert_allclose(turned, kept, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(turned, original, rtol=1e-4, atol=1e-5)
 
 
 def test_what_lies_outside_the_outline_takes_no_part():
     hu = lung(30, 30, seed=4)
     region = Region(4, 5, 20, 20, Polygon(((0, 0), (20, 0), (0, 20))))
-    kept = LungTexture().extract(image_of(hu), region)
+    original = LungTexture().extract(image_of(hu), region)
     inside = region.mask(30, 30)
     hu[~inside] = 1000
-    np.testing.assert_array_equal(LungTexture().extract(image_of(hu), region), kept)
+    np.testing.assert_array_equal(LungTexture().extract(image_of(hu), region), original)
 
 
 def test_the_slice_of_a_volume_that_the_region_is_on():

@@ -104,10 +104,10 @@ def test_the_limit_can_be_set():
 
 
 def test_a_large_claim_within_the_limit_leaks_no_warning():
-    with warnings.catch_warnings(record=True) as seen:
+    with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         complaint(png_claiming(12_000, 12_000))
-    assert not [str(warning.message) for warning in seen]
+    assert not [str(warning.message) for warning in raised]
 
 
 @pytest.mark.parametrize(

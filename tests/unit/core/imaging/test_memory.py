@@ -32,11 +32,11 @@ def test_elsewhere_only_the_fixed_limit_holds(monkeypatch, tmp_path, text):
 
 class _WithMallopt:
     def __init__(self, name):
-        self.told = []
+        self.options = []
         libraries.append(self)
 
     def mallopt(self, option, value):
-        self.told.append((option, value))
+        self.options.append((option, value))
 
 
 libraries: list[_WithMallopt] = []
@@ -47,7 +47,7 @@ def test_large_blocks_are_given_back_where_the_library_can(monkeypatch):
     monkeypatch.setattr(memory.sys, "platform", "linux")
     monkeypatch.setattr("ctypes.CDLL", _WithMallopt)
     memory.return_freed_blocks()
-    assert [library.told for library in libraries] == [[(-3, 262144)]]
+    assert [library.options for library in libraries] == [[(-3, 262144)]]
     monkeypatch.setattr("ctypes.CDLL", lambda _name: object())
     memory.return_freed_blocks()
     monkeypatch.setattr(memory.sys, "platform", "win32")

@@ -52,8 +52,10 @@ def test_what_the_edge_cuts_off_leaves_the_rest_in_place(outline):
         moved = Region(40 + right, 40 + down, 30, 20, outline).mask(100, 100)
         expected = np.zeros_like(whole)
         rows, columns = np.nonzero(whole)
-        kept = (rows + down >= 0) & (rows + down < 100) & (columns + right >= 0) & (columns + right < 100)
-        expected[rows[kept] + down, columns[kept] + right] = True
+        is_inside = (
+            (rows + down >= 0) & (rows + down < 100) & (columns + right >= 0) & (columns + right < 100)
+        )
+        expected[rows[is_inside] + down, columns[is_inside] + right] = True
         assert np.array_equal(moved, expected)
 
 

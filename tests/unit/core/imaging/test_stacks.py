@@ -145,7 +145,7 @@ def test_a_image_file_is_no_stack(tmp_path, reader):
 
 def test_an_array_beside_volumes_tells_their_spacing(tmp_path):
     ct = np.zeros((2, 6, 5, 4), np.int16)
-    for spacing, told in (
+    for spacing, expected in (
         (np.array([[2.0, 0.5, 0.5], [1.5, 0.7, 0.7]]), (1.5, 0.7, 0.7)),
         (np.array([3, 1, 1]), (3.0, 1.0, 1.0)),
         (np.array([3.0, -1.0, 1.0]), None),
@@ -156,6 +156,6 @@ def test_an_array_beside_volumes_tells_their_spacing(tmp_path):
         with ImageReader() as reader:
             address = ImageAddress(tmp_path / "a.npz", "ct", 1)
             with reader.stack(address) as stack:
-                assert stack.spacing_mm == told
-                assert stack.image(2).spacing_mm == (None if told is None else told[1:])
-            assert reader.open(address).spacing_mm == (None if told is None else told[1:])
+                assert stack.spacing_mm == expected
+                assert stack.image(2).spacing_mm == (None if expected is None else expected[1:])
+            assert reader.open(address).spacing_mm == (None if expected is None else expected[1:])

@@ -162,15 +162,15 @@ def test_images_in_folders_zips_and_arrays_have_addresses(library):
 
 
 def test_the_stamp_changes_with_every_write_of_anyone(library):
-    seen = {library.catalogue.stamp()}
+    stamps = {library.catalogue.stamp()}
     with Library.open(library.path) as other:
         for number in range(5):
             other.save_search("mine", {"k": number})
-            seen.add(library.catalogue.stamp())
-            assert len(seen) == number + 2
+            stamps.add(library.catalogue.stamp())
+            assert len(stamps) == number + 2
         other.summary()
         library.summary()
-        assert library.catalogue.stamp() in seen
+        assert library.catalogue.stamp() in stamps
 
 
 def test_many_cases_are_read_at_once(library):

@@ -181,7 +181,7 @@ def test_writers_wait_for_each_other(path):
 
 @pytest.fixture
 def full(path):
-    """A library whose catalogue has no more room than it takes now."""
+    """A library whose catalogue cannot grow."""
     opened = Library.open(path)
 
     @sa.event.listens_for(opened.catalogue.engine, "connect")

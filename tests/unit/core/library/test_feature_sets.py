@@ -127,7 +127,7 @@ def test_failures_are_cached_until_the_case_shows_something_else(library):
     library.features.write_chunk(made, rows[:0], nothing, [(1, "c0", "cut off"), (2, "", "disk away")])
     assert library.features.failures(made) == [("s/0.png", "cut off"), ("s/1.png", "disk away")]
     assert library.features.cases_to_extract(made, images=True).tolist() == rows[1:].tolist()
-    fill(library, [0], content="mended ")
+    fill(library, [0], content="repaired ")
     assert library.features.failures(made) == [("s/1.png", "disk away")]
     assert library.features.cases_to_extract(made, images=True).tolist() == rows.tolist()
     library.features.write_chunk(made, rows[:2], values_of(rows[:2]))
@@ -211,9 +211,9 @@ def test_whole_chunks_that_are_not_the_ones_written_are_named(library, damage, d
         two.write_bytes(whole[0])
     else:
         two.unlink()
-    for asked in (None, rows[12:13]):
+    for requested in (None, rows[12:13]):
         with pytest.raises(BadInput, match=r"'made up' .*lost or damaged"):
-            read(library, made, asked)
+            read(library, made, requested)
     with pytest.raises(BadInput, match=r"'made up' .*lost or damaged"):
         list(library.features.blocks(made))
     state = store_state(library.features, made)

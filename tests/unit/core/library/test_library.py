@@ -138,8 +138,8 @@ def test_damage_in_the_middle_is_named_when_it_is_met(tmp_path):
 
 def test_a_library_with_deleted_feature_sets_still_works(tmp_path):
     path = make_library(tmp_path / "lib")
-    for room in ("features", "metrics", DERIVED):
-        (path / room).rmdir()
+    for folder in ("features", "metrics", DERIVED):
+        (path / folder).rmdir()
     with Library.open(path) as opened:
         made = numbers_set(opened)
         rows = case_rows(opened)
@@ -297,12 +297,12 @@ def test_with_a_full_disk_a_library_can_still_be_looked_at(tmp_path, monkeypatch
     monkeypatch.setattr(library_module, "disk_is_full", lambda _place: True)
     init = Library.__init__
 
-    def without_room(self, where: Path, *, writable: bool) -> None:
+    def full_disk(self, where: Path, *, writable: bool) -> None:
         if writable:
             raise SemblanceError("The disk is full.")
         init(self, where, writable=writable)
 
-    monkeypatch.setattr(Library, "__init__", without_room)
+    monkeypatch.setattr(Library, "__init__", full_disk)
     with Library.open(path) as opened:
         assert not opened.writable
         assert opened.summary()["cases"] == 6

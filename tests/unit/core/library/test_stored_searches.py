@@ -28,7 +28,7 @@ def catalogue(tmp_path):
 
 
 def _names(catalogue):
-    return [kept.name for kept in stored_searches(catalogue)]
+    return [search.name for search in stored_searches(catalogue)]
 
 
 def test_searches_are_saved_updated_and_renamed(catalogue):
@@ -38,7 +38,7 @@ def test_searches_are_saved_updated_and_renamed(catalogue):
     assert update_search(catalogue, "one", {"n": 11})
     assert not update_search(catalogue, "none", {"n": 3})
     rename_search(catalogue, "one", "first")
-    assert {kept.name: kept.state for kept in stored_searches(catalogue)} == {
+    assert {search.name: search.state for search in stored_searches(catalogue)} == {
         "first": {"n": 11},
         "two": {"n": 2},
     }
@@ -61,7 +61,7 @@ def test_what_is_deleted_comes_back_under_its_name_or_another(catalogue):
     assert _names(catalogue) == []
     add_search(catalogue, "a b", {"n": 2})
     assert restore_search(catalogue, token) == "a b 2"
-    assert {kept.name: kept.state["n"] for kept in stored_searches(catalogue)} == {"a b": 2, "a b 2": 1}
+    assert {search.name: search.state["n"] for search in stored_searches(catalogue)} == {"a b": 2, "a b 2": 1}
     with pytest.raises(BadArguments):
         restore_search(catalogue, token)
     with pytest.raises(BadArguments):
@@ -79,9 +79,9 @@ def test_deleted_searches_do_not_pile_up(catalogue, monkeypatch):
         tokens.append(delete_search(catalogue, f"s{n}"))
     with pytest.raises(BadArguments):
         restore_search(catalogue, tokens[0])
-    told = deleted_searches(catalogue)
-    assert len(told) == MAX_DELETED
-    assert told[0] == (f"s{MAX_DELETED + 2}", "2026-01-01T00:00:45", tokens[-1])
+    deleted = deleted_searches(catalogue)
+    assert len(deleted) == MAX_DELETED
+    assert deleted[0] == (f"s{MAX_DELETED + 2}", "2026-01-01T00:00:45", tokens[-1])
     assert restore_search(catalogue, tokens[-1]) == f"s{MAX_DELETED + 2}"
 
 

@@ -47,10 +47,10 @@ def refused(variant, words, X, y=None, **rest):
     """Fitting is refused in these ``words``, and what was learnt before is still there."""
     for learner in (variant.make(), taught(VARIANTS.index(variant))):
         before = dict(vars(learner))
-        with pytest.raises(BadInput, match=words) as told:
+        with pytest.raises(BadInput, match=words) as error:
             learner.fit(X, y, **rest)
-        assert told.value.message.endswith(".")
-        assert told.value.hint.endswith(".")
+        assert error.value.message.endswith(".")
+        assert error.value.hint.endswith(".")
         assert vars(learner).keys() == before.keys()
         assert all(vars(learner)[key] is value for key, value in before.items())
 

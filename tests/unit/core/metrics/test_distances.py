@@ -41,8 +41,8 @@ def test_linear_distance_is_that_of_its_matrix():
     rng = np.random.default_rng(0)
     L, X = rng.normal(size=(2, 4)), rng.normal(size=(6, 4))
     z = X[:, None] - X[None]
-    wanted = np.einsum("ijk,kl,ijl->ij", z, L.T @ L, z)
-    assert LinearDistance(4, L).between(X, X) == pytest.approx(wanted, abs=1e-12)
+    expected = np.einsum("ijk,kl,ijl->ij", z, L.T @ L, z)
+    assert LinearDistance(4, L).between(X, X) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

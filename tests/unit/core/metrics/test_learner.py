@@ -33,7 +33,7 @@ MOMENTS = 10
 
 @functools.cache
 def fitted(place, name):
-    """The metric of variant ``place`` on problem ``name``, or what it said instead."""
+    """The metric of variant ``place`` on problem ``name``, or its error message."""
     X, y = problem(name)
     try:
         return VARIANTS[place].make().fit(X, y).metric()
@@ -155,8 +155,8 @@ def test_stopped_early_it_keeps_the_best_so_far(variant):
     learner = variant.make().fit(X, y, reporter=stopped)
     assert len(stopped.partials) == 2
     rows = some_rows("two findings")
-    kept = learner.metric().distances(rows, rows)
-    assert any((kept == point.distance.between(rows, rows)).all() for point in stopped.partials)
+    distances = learner.metric().distances(rows, rows)
+    assert any((distances == point.distance.between(rows, rows)).all() for point in stopped.partials)
     assert any("topped" in note for note in learner.metric().card.notes)
 
 

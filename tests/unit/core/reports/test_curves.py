@@ -48,8 +48,8 @@ def test_an_objective_below_zero_falls_from_one_to_zero_too(values):
 
 
 def test_an_objective_with_gaps_keeps_them():
-    told = relative_objective([None, 2.0, math.inf, 1.0, math.nan])
-    np.testing.assert_array_equal(told, [np.nan, 1.0, np.nan, 0.5, np.nan])
+    relative = relative_objective([None, 2.0, math.inf, 1.0, math.nan])
+    np.testing.assert_array_equal(relative, [np.nan, 1.0, np.nan, 0.5, np.nan])
     assert np.isnan(relative_objective([None, math.nan])).all()
     assert relative_objective([]).size == 0
     assert relative_objective([-3.0, -3.0]).tolist() == [0.0, 0.0]

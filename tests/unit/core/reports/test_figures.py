@@ -46,8 +46,8 @@ def roc(label: str, bend: float, **more) -> RocCurve:
 
 def training(label: str, **more) -> TrainingCurve:
     rounds = tuple(range(1, 121))
-    seen = tuple(0.6 + 0.002 * r if r % 3 else None for r in rounds)
-    return TrainingCurve(label, rounds, tuple(30 * 0.98**r for r in rounds), seen, **more)
+    scores = tuple(0.6 + 0.002 * r if r % 3 else None for r in rounds)
+    return TrainingCurve(label, rounds, tuple(30 * 0.98**r for r in rounds), scores, **more)
 
 
 def calibration(label: str, **more) -> CalibrationCurve:

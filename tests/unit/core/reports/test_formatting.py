@@ -12,7 +12,7 @@ def texts(*distances: float) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("distances", "told"),
+    ("distances", "expected"),
     [
         ((1.9171, 1.9702, 2.0823), ["1.917", "1.970", "2.082"]),
         ((1.9171, 2.08231, 2.08244), ["1.9171", "2.0823", "2.0824"]),
@@ -26,8 +26,8 @@ def texts(*distances: float) -> list[str]:
         ((0.0, 0.0, 0.25), ["0.000", "0.000", "0.250"]),
     ],
 )
-def test_neighbours_differ_with_as_few_digits_as_that_takes(distances, told) -> None:
-    assert texts(*distances) == told
+def test_neighbours_differ_with_as_few_digits_as_that_takes(distances, expected) -> None:
+    assert texts(*distances) == expected
 
 
 def test_what_is_one_distance_computed_twice_asks_for_no_digits() -> None:

@@ -16,7 +16,7 @@ from semblance.core.reports.redaction import Redactor
 from tests.helpers.reports import report
 from tests.helpers.use_language import use_language
 
-TOLD = (
+GERMAN = (
     "Ähnliche Fälle",
     "Befund",
     "Beiträge zum Abstand",
@@ -34,21 +34,21 @@ def test_the_pdf_is_german(german):
     pdf = PdfReader(io.BytesIO(report_pdf(report(rows=3))))
     text = "\n".join(page.extract_text() for page in pdf.pages)
     assert "Seite 1 von" in text
-    assert [told for told in TOLD if told not in " ".join(text.split())] == []
+    assert [expected for expected in GERMAN if expected not in " ".join(text.split())] == []
 
 
 def test_the_page_is_german(german):
     page = report_html(report(rows=3))
     assert '<html lang="de">' in page
-    assert [told for told in TOLD if told not in " ".join(page.split())] == []
+    assert [expected for expected in GERMAN if expected not in " ".join(page.split())] == []
 
 
 def test_what_scripts_read_stays_english(german):
     document = report(rows=3)
-    told = report_json(document), report_csv(document)
+    formats = report_json(document), report_csv(document)
     with use_language("en"):
-        assert told == (report_json(document), report_csv(document))
-    assert "De-identified" in json.loads(told[0])["report"]["removed"][0]
+        assert formats == (report_json(document), report_csv(document))
+    assert "De-identified" in json.loads(formats[0])["report"]["removed"][0]
 
 
 def test_what_is_filled_in_is_cleaned_of_patients(german):

@@ -67,7 +67,7 @@ def test_hostile_names_stay_text() -> None:
 def test_what_it_tells() -> None:
     page = _page(report_html(report()))
     text = " ".join(page.text.split())
-    for told in (
+    for expected in (
         "de-identified",
         "4 nearest: 2 malignant, 2 benign",
         "Counts only. Not calibrated on held-out cases.",
@@ -77,7 +77,7 @@ def test_what_it_tells() -> None:
         "−0.050",
         "held-out patients",
     ):
-        assert told in text, told
+        assert expected in text, expected
     assert text.count("Support, not a diagnosis.") == 1
 
 

@@ -22,7 +22,7 @@ def test_text_can_be_searched_and_pages_are_numbered() -> None:
     assert total >= 3
     for number, page in enumerate(pdf.pages, start=1):
         assert f"Page {number} of {total}" in page.extract_text()
-    for told in (
+    for expected in (
         "Similar cases",
         "4 nearest: 2 malignant, 2 benign",
         "Counts only. Not calibrated",
@@ -36,7 +36,7 @@ def test_text_can_be_searched_and_pages_are_numbered() -> None:
         "Case 21",
         "semblance 0.1.0",
     ):
-        assert told in text, told
+        assert expected in text, expected
     assert pdf.metadata is not None
     assert pdf.metadata.title == "Similar cases"
 

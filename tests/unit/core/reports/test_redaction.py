@@ -24,7 +24,7 @@ def _everything(document: ReportDocument) -> str:
 
 
 def test_no_patient_and_no_file_is_named_by_default() -> None:
-    told = _everything(
+    texts = _everything(
         report(
             title=f"Cases like study/{QUERY_PATIENT}/query.png",
             library="/home/someone/Breast.semblance",
@@ -50,18 +50,18 @@ def test_no_patient_and_no_file_is_named_by_default() -> None:
         "query.png",
     )
     for secret in (*secrets, "case 1.png", "case 2.png"):
-        assert secret not in told, secret
-    assert "Cases like Case 1" in told
-    assert "The file Case 3 is small." in told
-    assert "Breast.semblance" in told
-    assert "De-identified" in told
+        assert secret not in texts, secret
+    assert "Cases like Case 1" in texts
+    assert "The file Case 3 is small." in texts
+    assert "Breast.semblance" in texts
+    assert "De-identified" in texts
 
 
 def test_an_identified_report_shows_everything() -> None:
-    told = _everything(report(identified=True))
-    for kept in (PATIENT, QUERY_PATIENT, "/srv/images"):
-        assert kept in told
-    assert "Identified: patient ids and file paths are included." in told
+    texts = _everything(report(identified=True))
+    for identifying in (PATIENT, QUERY_PATIENT, "/srv/images"):
+        assert identifying in texts
+    assert "Identified: patient ids and file paths are included." in texts
 
 
 def test_cases_are_numbered_from_the_query_on() -> None:
@@ -102,9 +102,9 @@ def test_very_many_patients_are_no_burden() -> None:
 
 
 def test_an_image_from_outside_is_not_named_by_its_file_name() -> None:
-    asked = QueryFacts(image="/home/someone/query.png")
-    assert report(query=asked).query.image == "Query image"
-    assert report(query=asked, identified=True).query.image == "/home/someone/query.png"
+    query = QueryFacts(image="/home/someone/query.png")
+    assert report(query=query).query.image == "Query image"
+    assert report(query=query, identified=True).query.image == "/home/someone/query.png"
 
 
 def test_a_document_made_from_another_stays_clean() -> None:
@@ -134,6 +134,8 @@ def test_names_no_encoding_has_are_replaced() -> None:
 
 def test_numbers_of_studies_and_series_are_not_reported():
     uid = "1.2.826.0.1.3680043.10.1430.2"
-    hidden = Redactor(False, ()).redact({"series": uid, "size": "1.25 x 2.5", "text": f"of {uid}, as told"})
-    assert hidden == {"series": "(DICOM id)", "size": "1.25 x 2.5", "text": "of (DICOM id), as told"}
+    hidden = Redactor(False, ()).redact(
+        {"series": uid, "size": "1.25 x 2.5", "text": f"of {uid}, as reported"}
+    )
+    assert hidden == {"series": "(DICOM id)", "size": "1.25 x 2.5", "text": "of (DICOM id), as reported"}
     assert Redactor(True, ()).redact(uid) == uid

@@ -54,10 +54,10 @@ def test_a_name_too_long_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(errno.ENOSPC, "disk is full"), (errno.EACCES, "was not written")]
+    ("number", "message"), [(errno.ENOSPC, "disk is full"), (errno.EACCES, "was not written")]
 )
 def test_a_failed_write_keeps_the_earlier_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, message: str
 ) -> None:
     target = tmp_path / "report.csv"
     target.write_text("earlier")
@@ -66,7 +66,7 @@ def test_a_failed_write_keeps_the_earlier_report(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(SemblanceError, match=told) as caught:
+    with pytest.raises(SemblanceError, match=message) as caught:
         write_report(report(), target)
     assert caught.value.hint
     assert target.read_text() == "earlier"

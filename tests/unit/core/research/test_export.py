@@ -73,8 +73,8 @@ def test_csv_has_full_precision(state):
     assert len(rows(tables.ranks_csv(made))) == 3 * 7
     pairs = rows(tables.pairs_csv(made))
     assert len(pairs) == 3 * 7
-    told = [pair for test in made["over_tables"] for pair in test["pairs"]]
-    adjusted = {(pair["score"], pair["a"], pair["b"]): pair["p_adjusted"] for pair in told}
+    tested = [pair for test in made["over_tables"] for pair in test["pairs"]]
+    adjusted = {(pair["score"], pair["a"], pair["b"]): pair["p_adjusted"] for pair in tested}
     assert {(one["score"], one["a"], one["b"]): float(one["p_holm"]) for one in pairs} == adjusted
 
 
@@ -111,18 +111,18 @@ def test_latex_caption_has_the_number_of_splits(home, state):
 def test_latex_and_csv_have_the_same_numbers(state):
     """To the printed digits, intervals that are cut at 0 or 1 included."""
     made = document(state)
-    told = {
+    scores = {
         (one["cases"], one["learner"], one["score"]): "{mean:.3f} ({ci95_low:.3f}--{ci95_high:.3f})".format(
             **{key: float(one[key]) for key in ("mean", "ci95_low", "ci95_high")}
         )
         for one in rows(tables.scores_csv(made))
         if one["mean"] and one["ci95_low"]
     }
-    assert any("--1.000" in one for one in told.values())
+    assert any("--1.000" in one for one in scores.values())
     lines = [line for line in tables.latex(made).splitlines() if "--" in line]
     for line, row in zip(lines, made["results"], strict=True):
         cells = line.replace(r"\textbf{", "").replace("}", "").removesuffix(r" \\").split(" & ")[2:]
-        assert cells == [told[row["cases"], row["learner"], name] for name in row["compared"]]
+        assert cells == [scores[row["cases"], row["learner"], name] for name in row["compared"]]
 
 
 def test_deidentified_export_has_no_names_or_folders(state, home, tmp_path):

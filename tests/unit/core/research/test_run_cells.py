@@ -80,11 +80,11 @@ def test_finished_cells_are_not_measured_again_and_more_repeats_only_add(tmp_pat
     chosen = spec({"table": table})
     with pytest.raises(Cancelled):
         measure(tmp_path / "e", chosen, reporter=RecordingReporter(cancel_after=4))
-    kept = read_state(ExperimentStore.open(tmp_path / "e")).done
-    assert 0 < kept < 4
+    n_done = read_state(ExperimentStore.open(tmp_path / "e")).done
+    assert 0 < n_done < 4
     runner = InlineRunner()
     state = measure(tmp_path / "e", chosen, runner)
-    assert (len(runner.cells), state.ran, state.found) == (4 - kept, 4 - kept, kept)
+    assert (len(runner.cells), state.ran, state.found) == (4 - n_done, 4 - n_done, n_done)
     more = spec({"table": table}, protocols=({"protocol": "bdm", "repeats": 3},))
     runner = InlineRunner()
     state = measure(tmp_path / "e", more, runner)
@@ -165,12 +165,14 @@ def test_unusable_cases_are_reported_and_the_others_measured(tmp_path, table):
 
 
 def test_partial_results_grow(tmp_path, table):
-    heard = []
-    measure(tmp_path / "e", spec({"table": table}), on_results=lambda state: heard.append(live_table(state)))
-    assert heard[0]["cells"]["done"] == 0
-    assert heard[-1]["complete"]
-    json.dumps(heard[-1], allow_nan=False)
-    assert heard[-1]["results"][0]["scores"]["auc"]["mean"] > 0.5
+    reported = []
+    measure(
+        tmp_path / "e", spec({"table": table}), on_results=lambda state: reported.append(live_table(state))
+    )
+    assert reported[0]["cells"]["done"] == 0
+    assert reported[-1]["complete"]
+    json.dumps(reported[-1], allow_nan=False)
+    assert reported[-1]["results"][0]["scores"]["auc"]["mean"] > 0.5
 
 
 def test_folder_keeps_no_case_data(tmp_path, table):

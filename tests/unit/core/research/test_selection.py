@@ -53,13 +53,13 @@ def test_test_part_does_not_affect_the_choice(criterion):
 
 
 def test_no_patient_is_in_two_inner_folds(monkeypatch):
-    cases, seen = data(), []
+    cases, splits = data(), []
     from semblance.core.research import selection
 
     real = selection.PreparedSplit
 
     def watched(part, split, *rest):
-        seen.append((part, split))
+        splits.append((part, split))
         return real(part, split, *rest)
 
     monkeypatch.setattr(
@@ -68,8 +68,8 @@ def test_no_patient_is_in_two_inner_folds(monkeypatch):
         watched,
     )
     chosen(cases, halves(cases.y.tolist(), cases.groups, 2).train)
-    assert len(seen) == 3
-    for part, split in seen:
+    assert len(splits) == 3
+    for part, split in splits:
         assert not set(part.groups[split.train]) & set(part.groups[split.test])
 
 

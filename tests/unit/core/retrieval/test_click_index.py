@@ -25,10 +25,10 @@ def test_the_nearest_are_those_of_the_dense_form(n: int, m: int, shift: float) -
     index = ClickIndex(Z, Z[7])
     index.form = form
     difference = Z - Z[7]
-    wanted = np.einsum("ij,jk,ik->i", difference, form.dense(), difference)
+    expected = np.einsum("ij,jk,ik->i", difference, form.dense(), difference)
     hits = index.search(Z[7], 20)
-    np.testing.assert_array_equal(hits.rows, np.argsort(wanted, kind="stable")[:20])
-    np.testing.assert_allclose(hits.distances, wanted[hits.rows], rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(hits.rows, np.argsort(expected, kind="stable")[:20])
+    np.testing.assert_allclose(hits.distances, expected[hits.rows], rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(index.distances(Z[7], hits.rows), hits.distances)
 
 
@@ -41,10 +41,10 @@ def test_a_form_that_began_with_a_metric_is_followed(open: float) -> None:
     index = ClickIndex(Z, Z[7], initial_weights)
     index.form = form
     difference = Z - Z[7]
-    wanted = np.einsum("ij,jk,ik->i", difference, form.dense(), difference)
+    expected = np.einsum("ij,jk,ik->i", difference, form.dense(), difference)
     hits = index.search(Z[7], 20)
-    np.testing.assert_array_equal(hits.rows, np.argsort(wanted, kind="stable")[:20])
-    np.testing.assert_allclose(hits.distances, wanted[hits.rows], rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(hits.rows, np.argsort(expected, kind="stable")[:20])
+    np.testing.assert_allclose(hits.distances, expected[hits.rows], rtol=1e-9, atol=1e-9)
 
 
 def test_a_new_form_and_a_new_query_are_followed() -> None:
@@ -53,8 +53,8 @@ def test_a_new_form_and_a_new_query_are_followed() -> None:
     for seed in range(3):
         index.form = trained(Z, seed)
         index.set_query(Z[seed])
-        wanted = np.argsort(index.form.squared(Z - Z[seed]), kind="stable")
-        np.testing.assert_array_equal(index.search(Z[seed], 200).rows, wanted)
+        expected = np.argsort(index.form.squared(Z - Z[seed]), kind="stable")
+        np.testing.assert_array_equal(index.search(Z[seed], 200).rows, expected)
 
 
 def test_forgotten_directions_leave_ties_as_if_all_counted_alike() -> None:

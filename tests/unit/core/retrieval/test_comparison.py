@@ -68,13 +68,13 @@ def test_the_whole_order_is_every_distance_sorted_without_kin_and_copies():
     query = EmbeddedQuery(rows[7], None, 7, patients[7], int(keys[7]))
     ranking, order = whole_order(Index(rows), query, 10, patients=patients, keys=keys)
     by_distance = sorted(range(60), key=lambda n: (((rows[n] - rows[7]) ** 2).sum(), n))
-    expected, seen = [], set()
+    expected, grouped = [], set()
     for n in by_distance:
         if n == 7 or patients[n] == patients[7] or (keys[7] >= 0 and keys[n] == keys[7]):
             continue
-        if keys[n] >= 0 and keys[n] in seen:
+        if keys[n] >= 0 and keys[n] in grouped:
             continue
-        seen.add(keys[n])
+        grouped.add(keys[n])
         expected.append(n)
     assert order.tolist() == expected
     assert ranking.rows.tolist() == expected[:10]

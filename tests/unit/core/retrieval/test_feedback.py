@@ -86,7 +86,7 @@ def test_the_scores_are_those_of_the_definition(liked, disliked):
     expected = plain_scores(X, 0, liked, disliked)
     others = np.setdiff1d(np.arange(len(X)), disliked)
     apart = found[others] - expected[others]
-    # Scores are told up to a constant.
+    # Scores are defined up to a constant.
     np.testing.assert_allclose(apart, apart[0], atol=1e-6)
     assert (found[disliked] < found[others].min()).all()
 
@@ -100,9 +100,9 @@ def test_marks_find_what_the_distance_cannot():
     for query in range(20):
         base = ((X - X[query]) ** 2).sum(axis=1)
         order = np.argsort(base)[1:]
-        seen, rest = order[:20], order[20:]
+        first, rest = order[:20], order[20:]
         alike = y == y[query]
-        scores = feedback_scores(X, query, seen[alike[seen]], seen[~alike[seen]], base=base)
+        scores = feedback_scores(X, query, first[alike[first]], first[~alike[first]], base=base)
         after = rest[np.argsort(-scores[rest])][:20]
         found.append((alike[rest[:20]].mean(), alike[after].mean()))
     before, now = np.mean(found, axis=0)

@@ -23,8 +23,8 @@ def brute(X, q, k, allowed=None, ties=None, tie_query=None):
     return rows[:k], d[rows[:k]]
 
 
-def agree(hits, wanted):
-    rows, distances = wanted
+def agree(hits, expected):
+    rows, distances = expected
     assert hits.rows.tolist() == list(rows)
     assert hits.distances == pytest.approx(distances, rel=1e-12, abs=0)
 
@@ -124,10 +124,10 @@ def test_the_index_of_a_metric_reports_its_distances_and_breaks_ties_by_euclid()
     q = X[11] + 0.05
     hits = index.search(metric.embed(q)[0], 40, tie_query=metric.tie_break(q)[0])
     exact, euclid = metric.distances(q, X)[0], ((X - q) ** 2).sum(axis=1)
-    wanted = np.lexsort((euclid, np.round(exact, 9)))[:40]
-    assert hits.rows.tolist() == wanted.tolist()
-    assert hits.distances == pytest.approx(exact[wanted], rel=1e-12)
-    assert len(np.unique(np.round(exact[wanted], 9))) < 40
+    expected = np.lexsort((euclid, np.round(exact, 9)))[:40]
+    assert hits.rows.tolist() == expected.tolist()
+    assert hits.distances == pytest.approx(exact[expected], rel=1e-12)
+    assert len(np.unique(np.round(exact[expected], 9))) < 40
     for row, distance in zip(*hits, strict=True):
         parts = metric.explain(q, X[row])
         assert sum(part.amount for part in parts) == pytest.approx(distance, rel=1e-9)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
+from semblance.core.metrics.distances import CityBlockDistance
 from semblance.core.retrieval.index import Index
-from semblance.core.retrieval.ranking import EmbeddedQuery, rank
+from semblance.core.retrieval.ranking import BATCH, EmbeddedQuery, rank, rank_many
+from semblance.core.retrieval.scan_index import ScanIndex
 
 LINE = Index(np.arange(10.0)[:, None])
 
@@ -95,3 +97,24 @@ def test_grouped_near_duplicates_are_counted():
             int((mask & (keys == keys[row])).sum()) - 1 if keys[row] >= 0 else 0 for row in ranking.rows
         ]
         assert ranking.duplicate_counts.tolist() == expected
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+def test_many_queries_at_once_rank_like_one_at_a_time(scanned, monkeypatch):
+    # Whole numbers tie; a few large groups make four times k cases too few.
+    monkeypatch.setattr("semblance.core.retrieval.index._BLOCK_BYTES", 4 * 64 * 3)
+    rng = np.random.default_rng(0)
+    rows, ties = rng.integers(-2, 3, size=(700, 3)).astype(float), rng.normal(size=(700, 2))
+    patients, keys = rng.integers(0, 40, 700), np.where(rng.random(700) < 0.4, -1, rng.integers(0, 9, 700))
+    index = ScanIndex(CityBlockDistance(3), rows, ties) if scanned else Index(rows, ties)
+    queries = [
+        EmbeddedQuery(rows[row], ties[row], row, int(patients[row]), int(keys[row]))
+        for row in range(2 * BATCH + 3)
+    ]
+    # Too far for single precision.
+    queries.append(EmbeddedQuery(np.full(3, 1e14), ties[0]))
+    for hidden in ({"patients": patients, "keys": keys}, {"keys": np.arange(700) % 3}, {}):
+        for query, found in zip(queries, rank_many(index, queries, 5, **hidden), strict=True):
+            expected = rank(index, query, 5, **hidden)
+            assert found.rows.tolist() == expected.rows.tolist()
+            assert found.distances.tolist() == expected.distances.tolist()

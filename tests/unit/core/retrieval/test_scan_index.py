@@ -76,7 +76,7 @@ def test_each_distance_gets_the_index_it_needs(votes):
 )
 def test_a_metric_without_coordinates_is_ranked_by_its_own_distances(kind, settings):
     X, y = problem(n=60)
-    # Findings told apart by what is alike, too: the middle against both ends.
+    # Findings separated by similar features, too: the middle against both ends.
     y = np.where(np.abs(X[:, 0]) < 0.6, "middle", "end") if kind is SignedDistance else y
     metric = fit_metric(
         make_learner("metricboost", rounds=8, **settings), X, y, steps=parse_steps("standardise")
@@ -105,6 +105,6 @@ def test_scores_of_a_scanned_metric_are_those_of_its_distances(votes):
         ranked_blocks(given, findings, 3, 12),
         strict=True,
     ):
-        order, wanted = np.argsort(one.queries), np.argsort(other.queries)
-        assert (one.share[order] == other.share[wanted]).all()
-        assert (one.distance[order] == other.distance[wanted]).all()
+        order, other_order = np.argsort(one.queries), np.argsort(other.queries)
+        assert (one.share[order] == other.share[other_order]).all()
+        assert (one.distance[order] == other.distance[other_order]).all()

@@ -73,9 +73,9 @@ def pairs_by_hand(points: np.ndarray, has: np.ndarray, groups: np.ndarray) -> fl
     won = []
     for i in np.flatnonzero(has):
         for j in np.flatnonzero(~has):
-            kept = (groups != groups[i]) & (groups != groups[j])
-            if has[kept].any() and not has[kept].all():
-                v = ridge_by_hand(points[kept], has[kept])
+            usable = (groups != groups[i]) & (groups != groups[j])
+            if has[usable].any() and not has[usable].all():
+                v = ridge_by_hand(points[usable], has[usable])
                 won.append(float(points[i] @ v > points[j] @ v))
     return float(np.mean(won))
 
@@ -111,7 +111,7 @@ def test_many_marks_are_cross_validated_in_folds() -> None:
 
 
 def test_patient_with_both_marks_is_left_out_whole() -> None:
-    """Two cases a patient that are nearly one point: with the patient left in, all would be told."""
+    """Two cases a patient that are nearly one point: with the patient left in, all would be found."""
     rng = np.random.default_rng(0)
     base = rng.normal(size=(12, 60))
     points = np.repeat(base, 2, axis=0) + rng.normal(size=(24, 60)) * 1e-3

@@ -80,9 +80,11 @@ def test_number_of_contradictions_is_limited() -> None:
     for _ in range(500):
         a, b = (f"c{n}" for n in rng.choice(60, 2, replace=False))
         made += [closer("q", a, b), closer("q", b, a)]
-    told = found(*made)
-    assert 0 < len(told) <= MAX_CYCLES
-    assert all(one.reason in (ContradictionReason.BOTH_WAYS, ContradictionReason.CIRCLE) for one in told)
+    contradictions = found(*made)
+    assert 0 < len(contradictions) <= MAX_CYCLES
+    assert all(
+        one.reason in (ContradictionReason.BOTH_WAYS, ContradictionReason.CIRCLE) for one in contradictions
+    )
 
 
 def test_undone_judgements_have_no_contradictions() -> None:

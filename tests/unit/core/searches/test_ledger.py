@@ -1,4 +1,4 @@
-"""Clicks kept in order, undone in any, once each."""
+"""Clicks are stored in order, undone in any, once each."""
 
 from __future__ import annotations
 

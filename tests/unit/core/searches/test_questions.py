@@ -1,4 +1,4 @@
-"""Questions: about what is unclear, never twice, never about what may not be asked."""
+"""Questions: about what is unclear, never twice, never about excluded cases."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_near_cases_are_the_questions_if_few_are_alike() -> None:
 def test_any_case_may_be_the_question_if_half_are_alike() -> None:
     even = LikenessModel(0.0, 0.0)
     near = nearer(Z, Z[7], Z, START)
-    asked = [choose_question(Z, START, 7, even, [], np.random.default_rng(seed)) for seed in range(60)]
-    shares = near[[place for one in asked for place in (one.first, one.second)]]
+    questions = [choose_question(Z, START, 7, even, [], np.random.default_rng(seed)) for seed in range(60)]
+    shares = near[[place for one in questions for place in (one.first, one.second)]]
     assert shares.min() < 0.2
     assert shares.max() > 0.8
 
@@ -141,8 +141,8 @@ def test_an_answer_is_two_judgements(answer: Answer, kinds: tuple) -> None:
 def test_prior_of_likeness_from_the_accuracy_curve(near, far):
     curve = [near] * 10 + [(near * 10 + far * (k - 10)) / k for k in range(11, 21)]
     found = LikenessModel.from_accuracy(curve, 200)
-    told = found.probability(np.array([5 / 200, 15 / 200]))
-    np.testing.assert_allclose(told, [near, far], atol=1e-9)
+    probabilities = found.probability(np.array([5 / 200, 15 / 200]))
+    np.testing.assert_allclose(probabilities, [near, far], atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_answers_update_the_prior():
     known = LikenessModel(-3.0, 1.5)
     assert LikenessModel.of(np.array([0.5]), [False], known).level < 0.0
     many = np.linspace(0.01, 0.99, 400)
-    said = np.random.default_rng(0).random(400) < LikenessModel(1.0, 0.5).probability(many)
-    from_known, from_usual = LikenessModel.of(many, said, known), LikenessModel.of(many, said)
+    answers = np.random.default_rng(0).random(400) < LikenessModel(1.0, 0.5).probability(many)
+    from_known, from_usual = LikenessModel.of(many, answers, known), LikenessModel.of(many, answers)
     evenly = np.linspace(0.005, 0.995, 100)
     shares = [one.probability(evenly).mean() for one in (from_known, from_usual)]
     assert abs(shares[0] - shares[1]) < 0.05

@@ -10,8 +10,8 @@ from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpa
 from semblance.core.searches.influence import influences
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.relevance_feedback import (
-    MAX_ALIKE,
-    MAX_UNLIKE,
+    MAX_NEGATIVE,
+    MAX_POSITIVE,
     STRETCH,
     WEIGHT,
     WEIGHT_PER_JUDGEMENT,
@@ -63,9 +63,9 @@ def test_single_judgement_is_compared_with_the_mean_of_visible_cases() -> None:
 def test_an_anchor_is_compared_with_the_nearest_and_in_bounds() -> None:
     given_feedback = [like("0", str(n)) for n in range(1, 20)] + [unlike("0", str(n)) for n in range(20, 60)]
     judged = feedback_triplets(given_feedback, coordinates)
-    assert len(judged.triplets) == 20 * MAX_ALIKE * MAX_UNLIKE
+    assert len(judged.triplets) == 20 * MAX_POSITIVE * MAX_NEGATIVE
     own = judged.triplets[judged.triplets[:, 0] == np.flatnonzero((judged.points == Z[0]).all(axis=1))[0]]
-    nearest = np.argsort(((Z[20:] - Z[0]) ** 2).sum(axis=1))[:MAX_UNLIKE] + 20
+    nearest = np.argsort(((Z[20:] - Z[0]) ** 2).sum(axis=1))[:MAX_NEGATIVE] + 20
     assert {tuple(judged.points[row]) for row in own[:, 2]} == set(points(*nearest))
 
 
@@ -225,5 +225,5 @@ def test_learning_in_threads_gives_the_same_form() -> None:
         left = {one["num_threads"] for one in ThreadpoolController().info() if one["user_api"] == "blas"}
     with threadpool_limits(1, user_api="blas"):
         np.testing.assert_array_equal(learn(given_feedback, coordinates, 5).dense(), form.dense())
-    # Whoever asked has the threads back.
+    # The caller has its threads again.
     assert left == {2}

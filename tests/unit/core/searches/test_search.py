@@ -32,8 +32,8 @@ def test_round_trip_through_json(search):
 
 def test_scores_of_an_older_version_are_read():
     old = {"query": {"case_id": "c0"}, "metric": "m", "hide_same_patient": False, "fold_alike": False}
-    kept = Search.from_json(old)
-    assert kept == Search("m", Query(case="c0"), hide_same_patient=False, group_duplicates=False)
+    restored = Search.from_json(old)
+    assert restored == Search("m", Query(case="c0"), hide_same_patient=False, group_duplicates=False)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def panel(qtbot, context, trained):
 
 
 def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
-    assert jobs.held == []
+    assert jobs.pending == []
     panel.show()
     kinds = []
     panel._job.partial.connect(lambda library_map: kinds.append(library_map.kind))
@@ -54,7 +54,7 @@ def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     assert not panel.is_stale
     panel.hide()
     panel.show()
-    assert jobs.held == []
+    assert jobs.pending == []
 
 
 def test_another_metric_makes_the_map_stale(panel, jobs, qtbot):

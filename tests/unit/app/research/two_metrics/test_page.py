@@ -163,7 +163,7 @@ def test_another_query_updates_the_rankings(panel, jobs):
 def test_a_hidden_page_is_updated_when_shown(panel, jobs):
     panel.hide()
     panel.state.set_query(Query(case=panel.state.columns.ids[7]))
-    assert jobs.held == []
+    assert jobs.pending == []
     panel.show()
     jobs.run_pending()
     assert _ids(panel, LEFT) == _order(panel, "plain")[:15]
@@ -272,7 +272,7 @@ def test_training_data_and_poor_calibration_are_shown(panel):
     assert panel.facts.trained.isVisible()
     assert "other" in panel.facts.trained.toolTip()
     assert "plain" not in panel.facts.trained.toolTip()
-    assert ["query", "not in training data", "in training data"] in panel.facts.texts()
+    assert ["finding of the query", "not used for training", "used for training"] in panel.facts.texts()
     assert not panel.facts.cautions[0].isVisible()
     assert panel.facts.cautions[1].text == f"other: {words}"
     panel._show_comparison(

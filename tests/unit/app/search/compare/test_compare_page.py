@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -7,6 +9,8 @@ from PySide6.QtCore import QPoint, Qt
 
 from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -45,15 +49,35 @@ def test_query_is_shown_beside_the_ranked_case(panel):
 
 
 def test_keys_step_through_the_ranks_and_go_back(panel, jobs, qtbot):
-    qtbot.keyClick(panel, Qt.Key.Key_Period)
+    left = panel.panes[1].view.viewport.x
+    qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Right)
     jobs.run_pending()
     assert panel.current_case() == panel.state.ranking.ranked[3].case_id
     assert panel.strip.current() == panel.state.ranking.ranked[3].row
+    assert panel.panes[1].view.viewport.x == left
+    qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Left)
+    jobs.run_pending()
+    assert panel.current_case() == panel.state.ranking.ranked[2].case_id
+    qtbot.keyClick(panel, Qt.Key.Key_Period)
+    assert panel.current_case() == panel.state.ranking.ranked[3].case_id
     qtbot.keyClick(panel, Qt.Key.Key_Comma)
     jobs.run_pending()
     assert panel.current_case() == panel.state.ranking.ranked[2].case_id
     with qtbot.waitSignal(panel.closed):
         qtbot.keyClick(panel, Qt.Key.Key_Escape)
+
+
+def test_the_cards_show_which_cases_are_marked(panel):
+    state, (first, second, *_) = panel.state, panel.state.ranking.ranked
+    unmarked = panel.strip.grab().toImage()
+    kinds = (JudgementKind.ALIKE, JudgementKind.NOT_ALIKE)
+    entries = tuple(
+        LedgerEntry(number, Judgement(kind, state.query.case, case.case_id))
+        for number, (kind, case) in enumerate(zip(kinds, (first, second), strict=True))
+    )
+    state.set_ranked_search(replace(state.ranked_search, entries=entries))
+    assert panel.strip.model().judgements == {first.row: 1, second.row: -1}
+    assert panel.strip.grab().toImage() != unmarked
 
 
 def test_stepping_stops_at_the_ends_of_the_ranking(panel, jobs):

@@ -187,7 +187,7 @@ def wait_for_message(window, text: str) -> None:
         QApplication.processEvents()
         if any(text in message.what for message in window.context.messages.history):
             return
-    raise AssertionError(f"nothing said '{text}'")
+    raise AssertionError(f"nothing shows '{text}'")
 
 
 def test_another_metric_measures_the_concepts_again(window):

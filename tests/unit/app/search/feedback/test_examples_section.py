@@ -177,8 +177,8 @@ def test_the_query_itself_and_too_many_are_refused(window):
     ]
     examples.add(context, regions, like=False)
     assert window.state.search.unlike == ()
-    told = [m.what for m in context.messages.history]
-    assert told == [
+    messages = [m.what for m in context.messages.history]
+    assert messages == [
         "This is the query itself. Choose another case as an example.",
         f"A search has at most {examples.MAX_EXAMPLES} examples. Remove some first.",
     ]
@@ -202,9 +202,9 @@ def test_metric_without_coordinates_shows_a_notice(window, monkeypatch):
     assert window.panels.ranking.status_text.endswith(" ms")
     with use_language("de"):
         window.state.changed.emit(Change.RANKING)
-        told = window.panels.query.examples.note.text()
-        assert translate(no_coordinates_error().message) in told
-        assert no_coordinates_error().message not in told
+        note = window.panels.query.examples.note.text()
+        assert translate(no_coordinates_error().message) in note
+        assert no_coordinates_error().message not in note
 
 
 def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
@@ -223,9 +223,9 @@ def test_the_menu_of_a_case_offers_both_sides(window, monkeypatch):
 
 
 def test_header_counts_examples_and_concepts(window):
-    asked = window.state.ranked_search
-    assert adjustments_text(asked) == ""
-    search = asked.search
+    ranked_search = window.state.ranked_search
+    assert adjustments_text(ranked_search) == ""
+    search = ranked_search.search
     for changes, words in (
         ({"like": (Query("a"),)}, "by 1 example"),
         ({"like": (Query("a"),), "unlike": (Query("b"), Query("c"))}, "by 3 examples"),
@@ -235,5 +235,5 @@ def test_header_counts_examples_and_concepts(window):
         ({"unlike": (Query("a"),), "concepts": (("x", 0.5), ("y", -1.0))}, "by 1 example, 2 concepts"),
     ):
         changed = type(search)(search.metric, search.query, **changes)
-        assert adjustments_text(RankedSearch(changed, asked.result)) == words
+        assert adjustments_text(RankedSearch(changed, ranked_search.result)) == words
     QTest.qWait(0)

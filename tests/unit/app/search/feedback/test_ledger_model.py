@@ -95,11 +95,11 @@ def test_influence_texts():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "text"),
     [(5, "now"), (80, "1 min"), (240, "4 min"), (7300, "2 h"), (3 * 86400, "3 d"), (-60, "now")],
 )
-def test_ago(seconds: int, told: str):
-    assert ago((NOW - timedelta(seconds=seconds)).isoformat(), NOW) == told
+def test_ago(seconds: int, text: str):
+    assert ago((NOW - timedelta(seconds=seconds)).isoformat(), NOW) == text
 
 
 def test_invalid_time_is_empty():

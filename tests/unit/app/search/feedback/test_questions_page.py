@@ -30,7 +30,7 @@ from tests.helpers.widgets import show_widget
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return striped_library(
-        tmp_path_factory.mktemp("asking"), n=40, metrics=(PLAIN, TrainRequest("l1", "city"))
+        tmp_path_factory.mktemp("questions"), n=40, metrics=(PLAIN, TrainRequest("l1", "city"))
     )
 
 
@@ -133,7 +133,7 @@ def test_next_question_and_its_images_are_prefetched(qtbot, page, jobs) -> None:
     qtbot.keyClick(page, Qt.Key.Key_N)
     assert page.session.question == following
     assert page.panes[1].view.image is not None
-    assert jobs.held, "keeping the answer goes on meanwhile"
+    assert jobs.pending, "the answer is being saved"
 
 
 def test_skip_saves_nothing_and_asks_about_other_cases(qtbot, page, context, jobs) -> None:
@@ -175,8 +175,8 @@ def test_key_repeat_answers_once(qtbot, page, context, jobs) -> None:
     from PySide6.QtGui import QKeyEvent
     from PySide6.QtWidgets import QApplication
 
-    held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier, "n", autorep=True)
-    QApplication.sendEvent(page, held)
+    pending = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier, "n", autorep=True)
+    QApplication.sendEvent(page, pending)
     settle(qtbot, jobs)
     assert judgement_kinds(context) == []
 

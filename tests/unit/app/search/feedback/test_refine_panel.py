@@ -42,7 +42,7 @@ def panel(qtbot, context, jobs):
 
 @pytest.fixture
 def ranked_panel(panel, context, jobs):
-    """The panel with the first case asked."""
+    """The panel with the first case as the query."""
     search_case(context, jobs)
     return panel
 
@@ -217,7 +217,7 @@ def test_influence_is_hidden_after_the_next_judgement(qtbot, ranked_panel, conte
     jobs.run_pending()
     assert set(ranked_panel.rows.influences) == set(ids)
     assert "Hide influence" in texts(ranked_panel)
-    # The row has room for the short form and the arrow at any width of the panel.
+    # The row is wide enough for the short form and the arrow at any width of the panel.
     assert set(ranked_panel.rows.short_influences) == set(ids)
     judge(context, jobs, ranked_panel, (6, False))
     assert ranked_panel.rows.influences == {}
@@ -281,7 +281,7 @@ def test_strength_changes_the_ranking(ranked_panel, context, jobs):
 def test_restored_strength_is_shown_and_ranked_once(ranked_panel, context, jobs):
     context.state.change_search(strength=0.4)
     assert ranked_panel.scores.strength.value() == 40
-    assert jobs.held == []
+    assert jobs.pending == []
 
 
 def test_late_refusal_of_another_metric_or_library_is_ignored(ranked_panel, context, jobs):

@@ -34,10 +34,10 @@ def test_existing_or_empty_name_cannot_be_saved(qtbot, dialog):
     assert dialog.name() == "mine"
 
 
-@pytest.mark.parametrize(("judgements", "said"), [(1, True), (FEW - 1, True), (FEW, False)])
-def test_few_judgements_show_a_note(qtbot, judgements, said):
+@pytest.mark.parametrize(("judgements", "note"), [(1, True), (FEW - 1, True), (FEW, False)])
+def test_few_judgements_show_a_note(qtbot, judgements, note):
     made = SaveRefinedDialog("BDM+V", judgements, [], "")
     qtbot.addWidget(made)
-    told = " ".join(label.text() for label in made.findChildren(QLabel))
-    assert ("rarely change" in told) == said
-    assert "No report" in told
+    labels = " ".join(label.text() for label in made.findChildren(QLabel))
+    assert ("rarely change" in labels) == note
+    assert "No report" in labels

@@ -34,7 +34,7 @@ def button(panel):
     return panel.notice.findChild(QPushButton)
 
 
-# Nothing asked
+# No query
 
 
 def test_empty_panel_shows_instructions(panel):

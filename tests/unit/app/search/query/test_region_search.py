@@ -39,7 +39,7 @@ def test_drawing_does_not_load_the_image_again(panel_with_query, jobs):
     view.zoom_by(2)
     shown, viewport = view.image, view.viewport
     draw(panel_with_query, PART)
-    assert jobs.held == []
+    assert jobs.pending == []
     assert (view.image, view.viewport) == (shown, viewport)
 
 
@@ -160,7 +160,7 @@ def test_context_menu_deletes_itself(panel, context, jobs, library, qtbot):
 
 def test_everything_can_be_reached_by_keyboard_and_has_a_name(panel_with_query):
     draw(panel_with_query, PART)
-    wanted = {
+    expected = {
         panel_with_query.more,
         *panel_with_query.tools.tools.values(),
         panel_with_query.tools.undo,
@@ -173,7 +173,7 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(panel_with_query):
     for _ in range(60):
         reached.add(widget)
         widget = widget.nextInFocusChain()
-    for control in wanted:
+    for control in expected:
         assert control in reached
         assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
         assert control.isEnabled()

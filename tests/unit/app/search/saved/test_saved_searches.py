@@ -1,4 +1,4 @@
-"""A search of a library that is left is kept all the same."""
+"""The search of a library is saved when another library is opened."""
 
 from __future__ import annotations
 

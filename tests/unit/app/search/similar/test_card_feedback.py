@@ -37,7 +37,7 @@ def context(jobs, made, tmp_path):
 
 @pytest.fixture
 def panel(qtbot, context, jobs):
-    """The first case asked, its ranking there."""
+    """The first case as the query, with its ranking."""
     panel = show_widget(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
     search_case(context, jobs)
     return panel
@@ -61,7 +61,7 @@ def test_mark_is_saved_shown_and_undone(qtbot, panel, context, jobs, view):
     panel._set_view(view)
     list_requested = row(panel, 2)
     press(qtbot, panel, 2, 1)
-    # Shown at once, before it is kept.
+    # Shown at once, before it is saved.
     assert panel.grid.model().judgements == {list_requested: 1}
     jobs.run_pending()
     assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
@@ -91,15 +91,15 @@ def test_author_time_and_visible_cases_are_saved(panel, context, jobs):
     assert entry.judgement.author == "Ann"
     assert entry.judgement.time
     with Library.open(context.state.path, writable=False) as opened:
-        ((_, kept, _),) = opened.judgements(context.state.ledger).read()
-    assert entry.judgement.case in kept.shown
-    assert len(kept.shown) > 3
+        ((_, stored, _),) = opened.judgements(context.state.ledger).read()
+    assert entry.judgement.case in stored.shown
+    assert len(stored.shown) > 3
 
 
 def test_several_cases_are_judged_and_undone_together(qtbot, panel, context, jobs):
     panel.grid.setFocus()
-    for key, held in ((Qt.Key.Key_Home, None), (Qt.Key.Key_Right, SHIFT), (Qt.Key.Key_Right, SHIFT)):
-        qtbot.keyClick(panel.grid, key, *([held] if held else []))
+    for key, pending in ((Qt.Key.Key_Home, None), (Qt.Key.Key_Right, SHIFT), (Qt.Key.Key_Right, SHIFT)):
+        qtbot.keyClick(panel.grid, key, *([pending] if pending else []))
     chosen = panel.grid.selected()
     panel.card_feedback.judge(-1)
     jobs.run_pending()
@@ -166,9 +166,9 @@ def test_cards_show_their_shift(panel, context, jobs):
         panel.card_feedback.judge(1, [row(panel, place)])
         panel.card_feedback.judge(-1, [row(panel, place - 8)])
     jobs.run_pending()
-    asked, model = context.state.ranked_search, panel.grid.model()
-    assert any(asked.shifts)
-    assert model.shifts.tolist() == list(asked.shifts)
+    refined, model = context.state.ranked_search, panel.grid.model()
+    assert any(refined.shifts)
+    assert model.shifts.tolist() == list(refined.shifts)
     operations.reset(context)
     jobs.run_pending()
     assert panel.grid.model().shifts is None
@@ -215,7 +215,7 @@ def test_marks_order_a_metric_that_they_cannot_refine(panel, context, jobs):
     assert context.state.marks.liked == (before[6],)
     assert after.index(before[6]) < 6
     panel.card_feedback.compare(row(panel, 1), row(panel, 0))
-    assert jobs.held == []
+    assert jobs.pending == []
     assert "no coordinates" in context.messages.history[-1].what
 
 

@@ -12,6 +12,6 @@ def test_difference_fits_on_two_lines(qtbot) -> None:
     qtbot.addWidget(strip)
     strip.resize(524, strip.sizeHint().height())
     strip.set_cases([StripCase(row, str(row), "4.5", NOTE) for row in range(6)])
-    room, small = strip.cell_rect(0).width() - 50 - 12, text_cache(SMALL)
-    assert max(map(small.width, _wrap_once(NOTE, small.width, room))) <= room
+    width, small = strip.cell_rect(0).width() - 50 - 12, text_cache(SMALL)
+    assert max(map(small.width, _wrap_once(NOTE, small.width, width))) <= width
     assert strip.cell_rect(strip.visible_count() - 1).right() < strip.width()

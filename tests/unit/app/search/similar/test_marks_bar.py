@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from semblance.app.search.similar.marks_bar import MarksBar
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
-from semblance.core.searches.marks import Marks
+from semblance.core.searches.marks import QueryMarks
 from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
 from tests.helpers.widgets import show_widget
 
@@ -80,7 +80,7 @@ def test_undo_takes_back_one_mark_and_start_again_all(qtbot, panel, bar, context
     assert len(context.state.marks) == 1
     qtbot.mouseClick(bar.start_again, LEFT)
     jobs.run_pending()
-    assert context.state.marks == Marks()
+    assert context.state.marks == QueryMarks()
     assert order(context) == before
     assert not bar.isVisible()
 

@@ -28,7 +28,7 @@ from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("good", 0.9))
-ASKED = Query(case="c000")
+QUERY = Query(case="c000")
 
 
 def ranking(*, n=20, counts=None, **more) -> SearchResult:
@@ -40,7 +40,7 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
     usual = {"same_patient": 0, "near_duplicates": 0, "no_good_match": False, "usual_distance": 2.0}
     counts = {"malignant": 5, "benign": 5} if counts is None else counts
     return SearchResult(
-        ASKED, "good", ranked, 99, counts=counts, seconds={"ask": 0.0123}, **{**usual, **more}
+        QUERY, "good", ranked, 99, counts=counts, seconds={"ask": 0.0123}, **{**usual, **more}
     )
 
 
@@ -63,7 +63,7 @@ def panel(open_panel):
 def ranked(panel, context):
     """The panel with a ranking of twenty cases."""
     context.state.set_library(BOARD)
-    context.state.set_query(ASKED)
+    context.state.set_query(QUERY)
     context.state.set_ranked_search(unrefined_search(ranking(same_patient=3, near_duplicates=2)))
     return panel
 
@@ -71,14 +71,14 @@ def ranked(panel, context):
 @pytest.fixture
 def searches(monkeypatch):
     """What was searched for, by (hide same patient, fold alike); each finds the same."""
-    asked = []
+    searched = []
 
     def ask(_library, search, **_):
-        asked.append((search.query, search.hide_same_patient, search.group_duplicates))
+        searched.append((search.query, search.hide_same_patient, search.group_duplicates))
         return unrefined_search(ranking())
 
     monkeypatch.setattr(rank_cases, "rank_cases", ask)
-    return asked
+    return searched
 
 
 def texts(panel) -> str:
@@ -189,7 +189,7 @@ def test_switches_rank_again(qtbot, ranked, context, jobs, searches):
     qtbot.keyClick(ranked.same_patient, Qt.Key.Key_Space)
     qtbot.keyClick(ranked.near_duplicates, Qt.Key.Key_Space)
     jobs.run_pending()
-    assert searches[-1] == (ASKED, False, False)
+    assert searches[-1] == (QUERY, False, False)
     assert not context.state.hide_same_patient
     before = len(searches)
     context.state.set_option(hide_same_patient=True)
@@ -208,13 +208,13 @@ def test_search_current_searches_with_the_ranked_case(qtbot, ranked, context, jo
 
 
 def test_enter_and_double_click_compare_with_the_query(qtbot, ranked, context, jobs, searches):
-    wanted = []
-    ranked.compare_requested.connect(wanted.append)
+    emitted = []
+    ranked.compare_requested.connect(emitted.append)
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Home)
     qtbot.keyClick(ranked.grid, Qt.Key.Key_Return)
     qtbot.mouseDClick(ranked.grid.viewport(), LEFT, pos=ranked.grid.card_rect(1).center())
-    assert wanted == [1, 2]
-    assert context.state.query == ASKED
+    assert emitted == [1, 2]
+    assert context.state.query == QUERY
     assert searches == []
 
 
@@ -239,10 +239,10 @@ def test_first_search_shows_that_it_runs(ranked, context, jobs, searches):
     context.state.set_ranked_search(None)
     assert "Searching" not in texts(ranked), "it failed"
     search_operations.rank(context)
-    assert "Searching" in texts(ranked), "asked again"
+    assert "Searching" in texts(ranked), "searched again"
     jobs.run_pending()
     context.state.restore_search(Search("good", Query(case="c4")))
-    assert "Searching" in texts(ranked), "a kept search is asked again"
+    assert "Searching" in texts(ranked), "a saved search is repeated"
 
 
 def test_deleted_cases_are_not_shown(ranked, context):

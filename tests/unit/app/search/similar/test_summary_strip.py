@@ -29,7 +29,7 @@ from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 BOARD = snapshot(metric("good", 0.9))
-ASKED = Query(case="c000")
+QUERY = Query(case="c000")
 VOTE = Vote(
     ("malignant",) * 7 + ("benign",) * 3,
     {"malignant": 7, "benign": 3},
@@ -53,7 +53,7 @@ def ranking(vote=VOTE, **more) -> SearchResult:
         case(2, near_duplicates=2, near_duplicate_rows=(40, 41), near_duplicate_distances=(0.2, 0.21)),
     )
     ranked += tuple(case(number) for number in range(3, 21))
-    made = SearchResult(ASKED, "good", ranked, 99, 0, 2, vote.counts, False, 2.0, {"search": 0.01}, vote)
+    made = SearchResult(QUERY, "good", ranked, 99, 0, 2, vote.counts, False, 2.0, {"search": 0.01}, vote)
     return replace(made, **more)
 
 
@@ -61,7 +61,7 @@ def ranking(vote=VOTE, **more) -> SearchResult:
 def panel(qtbot, context):
     made = show_widget(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 620)
     context.state.set_library(BOARD)
-    context.state.set_query(ASKED)
+    context.state.set_query(QUERY)
     return made
 
 
@@ -105,14 +105,14 @@ def test_ends_of_the_scale_do_not_swap(show):
 
 def test_finding_named_by_a_number_is_separated_from_its_estimate(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), findings=("1", "2")))
-    context.state.set_query(ASKED)
+    context.state.set_query(QUERY)
     vote = replace(VOTE, finding="2", findings=("1", "2"), counts={"1": 3, "2": 7})
     assert "2:</span> <b>0.71</b>" in show(ranking(vote))._strip.estimate.text()
 
 
 def test_of_several_findings_the_first_is_estimated(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), findings=("a", "b", "c")))
-    context.state.set_query(ASKED)
+    context.state.set_query(QUERY)
     vote = replace(VOTE, finding="b", findings=("a", "b", "c"))
     scale = show(ranking(vote))._strip.scale
     assert scale.ends[0] is None
@@ -120,15 +120,9 @@ def test_of_several_findings_the_first_is_estimated(show, context):
     assert scale.share == 0.71
 
 
-@pytest.mark.parametrize(
-    ("vote", "kind"),
-    [
-        (replace(VOTE, measured_on="held-out cases, unknown patients"), "unknown"),
-        (replace(VOTE, trained=True), "training"),
-    ],
-)
-def test_badge_shows_what_the_metric_was_tested_on(show, vote, kind):
-    assert show(ranking(vote))._strip.badge.kind == kind
+def test_badge_shows_what_the_metric_was_tested_on(show):
+    vote = replace(VOTE, measured_on="held-out cases, unknown patients")
+    assert show(ranking(vote))._strip.badge.kind == "unknown"
 
 
 def test_label_is_shortened_before_the_counts(show):
@@ -145,21 +139,21 @@ def test_label_is_shortened_before_the_counts(show):
 
 def test_reason_for_counts_only_uses_the_remaining_width(show):
     strip = show(ranking(Vote(VOTE.voters, VOTE.counts, why_not=REFINED)))._strip
-    for width, told in ((330, "Counts only: refined search"), (190, "refined search")):
+    for width, text in ((330, "Counts only: refined search"), (190, "refined search")):
         strip.resize(width, strip.height())
         strip.layout().activate()
-        assert strip._note.shown_text() == told
+        assert strip._note.shown_text() == text
 
 
 def test_new_cases_make_the_estimate_stale(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
-    context.state.set_query(ASKED)
+    context.state.set_query(QUERY)
     assert show(ranking())._strip.badge.kind == "stale"
 
 
 def test_number_of_cases_without_features_is_shown(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
-    context.state.set_query(ASKED)
+    context.state.set_query(QUERY)
     assert show(ranking()).status_text == "99 of 119"
     assert show(ranking(compared=119)).status_text.startswith("119 in ")
 
@@ -212,10 +206,10 @@ def test_warnings_of_the_query_are_shown(show):
 
 
 def test_match_threshold_is_set_in_the_menu_and_ranked_again(panel, context, monkeypatch, jobs):
-    asked = []
+    searched = []
 
     def ask(_library, search, **_):
-        asked.append((search.no_match_rate, search.diverse))
+        searched.append((search.no_match_rate, search.diverse))
         return unrefined_search(ranking())
 
     monkeypatch.setattr(rank_cases, "rank_cases", ask)
@@ -232,7 +226,7 @@ def test_match_threshold_is_set_in_the_menu_and_ranked_again(panel, context, mon
     assert context.state.no_match_rate == 0.05
     assert context.state.diverse == DIVERSE
     jobs.run_pending()
-    assert asked[-1] == (0.05, DIVERSE)
+    assert searched[-1] == (0.05, DIVERSE)
     context.state.change_search(diverse=0.0)
     assert not panel.options.diverse.isChecked()
     menu.deleteLater()
@@ -267,7 +261,7 @@ def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatc
 
 def test_several_findings_are_titled_by_the_leading_one(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), findings=("benign", "malignant", "normal")))
-    context.state.set_query(ASKED)
+    context.state.set_query(QUERY)
     panel = show(ranking(others=(case(2), case(4))))
     assert "Nearest cases that are not malignant" in texts(panel.others)
 

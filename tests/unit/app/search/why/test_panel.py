@@ -87,7 +87,7 @@ def test_panel_shows_the_next_step_without_a_ranking(panel, context, table):
 def test_explanation_of_a_closed_library_is_dropped(panel, context, table):
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
-    context.jobs.held.pop(0).run()
+    context.jobs.pending.pop(0).run()
     QCoreApplication.processEvents()
     context.state.set_library(None)
     context.jobs.run_pending()
@@ -105,7 +105,7 @@ def test_late_images_and_errors_are_ignored(panel, context, table, monkeypatch):
     monkeypatch.setattr(compare_images, "compare_images", fails)
     context.state.set_library(read_snapshot(table))
     search_operations.submit_query(context, Query("t/c0"))
-    context.jobs.held.pop(0).run()
+    context.jobs.pending.pop(0).run()
     QCoreApplication.processEvents()
     assert {operations.EXPLANATION_CHANNEL, operations.IMAGES_CHANNEL} <= context.jobs._latest.keys()
     context.state.set_library(read_snapshot(table))
@@ -134,7 +134,7 @@ def test_features_are_preloaded_after_a_delay(panel_with_query, context, qtbot):
         return search_operations.PRELOAD in context.jobs._latest
 
     qtbot.waitUntil(waits)
-    # Whatever is asked goes first; it is read when that was told.
+    # The explanation goes first; this is read once that is shown.
     panel_with_query.follow(context.state.ranking.ranked[1].row)
     assert not waits()
     context.jobs.run_pending()
@@ -167,8 +167,8 @@ def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(panel_with
     assert names(panel_with_query) == order, "a second click at the same place takes the first back"
     assert not box_of(panel_with_query, "f3").isChecked()
     assert panel_with_query.waterfall.rows[order.index("f3")].amount_text == "left out"
-    told = explain_distance(context.state.path, context.state.search, panel_with_query.shown.case)
-    assert panel_with_query.waterfall.total_text == distance_text(told.distance)
+    explained = explain_distance(context.state.path, context.state.search, panel_with_query.shown.case)
+    assert panel_with_query.waterfall.total_text == distance_text(explained.distance)
     assert panel_with_query.header.isVisible()
     panel_with_query.header.action_requested.emit()
     context.jobs.run_pending()

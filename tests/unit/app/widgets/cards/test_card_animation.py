@@ -10,7 +10,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 
 
 @pytest.fixture
-def moving(monkeypatch):
+def animated(monkeypatch):
     """As on a screen whose system wants things to move."""
     monkeypatch.setattr(card_animation, "system_duration", lambda: 200)
 
@@ -22,7 +22,7 @@ def turned(model: CaseModel) -> CaseModel:
     return CaseModel(model.columns, order, model.distances)
 
 
-def test_cards_go_from_where_they_were_to_where_they_belong(qtbot, moving):
+def test_cards_go_from_where_they_were_to_where_they_belong(qtbot, animated):
     motion = CardAnimation()
     with qtbot.waitSignal(motion.ended):
         motion.start({1: (QPoint(0, 0), QPoint(100, 50)), 2: (QPoint(5, 5), QPoint(5, 5))})
@@ -34,7 +34,7 @@ def test_cards_go_from_where_they_were_to_where_they_belong(qtbot, moving):
     assert motion.position(1) is None
 
 
-def test_a_new_order_replaces_one_still_under_way(moving):
+def test_a_new_order_replaces_one_still_under_way(animated):
     motion = CardAnimation()
     motion.start({1: (QPoint(0, 0), QPoint(100, 50))})
     motion.start({4: (QPoint(0, 0), QPoint(7, 0))})
@@ -43,7 +43,7 @@ def test_a_new_order_replaces_one_still_under_way(moving):
     assert motion.places == []
 
 
-def test_nothing_moves_where_nobody_looks_nor_beyond_what_can_be_followed(moving, monkeypatch):
+def test_nothing_moves_where_nobody_looks_nor_beyond_what_can_be_followed(animated, monkeypatch):
     motion = CardAnimation()
     motion.start({n: (QPoint(0, 0), QPoint(1, 1)) for n in range(MAX_CARDS + 1)})
     assert motion.places == []
@@ -56,7 +56,7 @@ def test_tests_and_images_of_the_window_show_cards_at_rest(qapp):
     assert card_animation.system_duration() == 0
 
 
-def test_the_grid_is_animated_only_on_request(grid, moving):
+def test_the_grid_is_animated_only_on_request(grid, animated):
     model = grid.model()
     grid.set_model(turned(model))
     assert grid._animation.places == []
@@ -67,7 +67,7 @@ def test_the_grid_is_animated_only_on_request(grid, moving):
     assert not grid.viewport().grab().isNull()
 
 
-def test_a_card_that_leaves_fades_out(grid, moving):
+def test_a_card_that_leaves_fades_out(grid, animated):
     model = grid.model()
     order = np.roll(model.order, -1)
     grid.set_model(CaseModel(model.columns, order, model.distances), animate=True)
@@ -75,7 +75,7 @@ def test_a_card_that_leaves_fades_out(grid, moving):
     assert grid._animation._paths[39][1].y() == grid.viewport().height()
 
 
-def test_scrolling_ends_it(grid, moving):
+def test_scrolling_ends_it(grid, animated):
     grid.set_model(turned(grid.model()), animate=True)
     assert grid._animation.places
     grid.verticalScrollBar().setValue(40)
@@ -85,9 +85,9 @@ def test_scrolling_ends_it(grid, moving):
 def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, grid):
     grid.set_current(1)
     model = grid.model()
-    with qtbot.waitSignal(grid.current_changed) as told:
+    with qtbot.waitSignal(grid.current_changed) as signal:
         grid.set_model(CaseModel(model.columns, np.roll(model.order, -1), model.distances), animate=True)
-    assert told.args == [2]
+    assert signal.args == [2]
     assert grid.current_place() == 0
     grid.set_model(model, animate=True)
     assert grid.current() == 2
@@ -95,7 +95,7 @@ def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, gr
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Right, Qt.Key.Key_End])
-def test_keys_are_taken_while_cards_glide(qtbot, grid, moving, key):
+def test_keys_are_taken_while_cards_glide(qtbot, grid, animated, key):
     grid.set_current(1)
     grid.set_model(turned(grid.model()), animate=True)
     before = grid.current_place()

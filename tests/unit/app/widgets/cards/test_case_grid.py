@@ -48,11 +48,11 @@ def test_a_card_higher_than_the_viewport_shows_its_top(qtbot) -> None:
 
 def test_the_keyboard_reaches_every_case(qtbot, grid: CaseGrid) -> None:
     grid.set_current(NONE)
-    seen = []
+    places = []
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_End):
         qtbot.keyClick(grid, key)
-        seen.append(grid.current_place())
-    assert seen == [0, 1, 6, 5, 39]
+        places.append(grid.current_place())
+    assert places == [0, 1, 6, 5, 39]
     assert grid.viewport().rect().contains(grid.card_rect(39))
     for key in (Qt.Key.Key_PageUp, Qt.Key.Key_Up):
         qtbot.keyClick(grid, key)

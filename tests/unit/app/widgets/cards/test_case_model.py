@@ -32,9 +32,9 @@ def test_a_case_in_words(model: CaseModel) -> None:
 
 def test_very_small_distances_differ(model: CaseModel) -> None:
     close = replace(model, distances=np.linspace(0.00121, 0.00128, len(model)))
-    told = [close.distance_text(place) for place in range(len(close))]
-    assert len(set(told)) == len(close)
-    assert told[0] == "0.0012"
+    texts = [close.distance_text(place) for place in range(len(close))]
+    assert len(set(texts)) == len(close)
+    assert texts[0] == "0.0012"
     assert close.describe(0).endswith("distance 0.0012")
     assert len(close.longest_distance) == len("0.0012")
 

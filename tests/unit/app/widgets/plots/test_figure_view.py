@@ -29,7 +29,7 @@ def view(qtbot, context):
 
 
 def drawn(view, jobs, qtbot):
-    """The image once everything asked for was drawn."""
+    """The image once everything requested is drawn."""
     qtbot.waitUntil(lambda: not view._redraw_timer.isActive())
     jobs.run_pending()
     return view.image()
@@ -71,18 +71,18 @@ def test_resizing_asks_once_it_rests_and_shows_the_old_image_meanwhile(view, job
     before = drawn(view, jobs, qtbot)
     for width in range(300, 340, 4):
         view.resize(width, 150)
-    assert not jobs.held
+    assert not jobs.pending
     assert view.image() == before
     assert view._redraw_timer.interval() == REDRAW_MS
-    qtbot.waitUntil(lambda: len(jobs.held) == 1)
+    qtbot.waitUntil(lambda: len(jobs.pending) == 1)
     jobs.run_pending()
     assert view.image().width() == round(336 * view.devicePixelRatioF())
 
 
 def test_a_late_image_of_older_curves_is_dropped(view, jobs, qtbot):
     view.set_curves(CURVES)
-    qtbot.waitUntil(lambda: len(jobs.held) == 1)
-    late = jobs.held.pop()
+    qtbot.waitUntil(lambda: len(jobs.pending) == 1)
+    late = jobs.pending.pop()
     view.set_curves(())
     empty = drawn(view, jobs, qtbot)
     late.run()
@@ -95,7 +95,7 @@ def test_the_same_curves_are_not_drawn_again(view, jobs, qtbot):
     drawn(view, jobs, qtbot)
     view.set_curves(CURVES, title="another title", note="held-out patients")
     qtbot.wait(20)
-    assert not jobs.held
+    assert not jobs.pending
 
 
 def test_another_theme_is_drawn_at_once_and_the_old_ground_never_shown(view, jobs, qtbot, qapp):
@@ -118,10 +118,10 @@ def test_larger_text_gives_another_image(view, jobs, qtbot, qapp):
 
 def test_what_is_hidden_is_drawn_when_it_is_shown(view, jobs, qtbot):
     view.hide()
-    jobs.held.clear()
+    jobs.pending.clear()
     view.set_curves(CURVES)
     qtbot.wait(20)
-    assert not jobs.held
+    assert not jobs.pending
     view.show()
     assert not drawn(view, jobs, qtbot).isNull()
 
@@ -190,10 +190,10 @@ def test_a_plot_saved_as_displayed_has_the_theme_of_the_window(view, jobs, monke
 
 def test_a_dialog_that_is_cancelled_saves_nothing(view, jobs, monkeypatch):
     view.set_curves(CURVES)
-    jobs.held.clear()
+    jobs.pending.clear()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
     view.save_as()
-    assert not jobs.held
+    assert not jobs.pending
 
 
 def test_what_cannot_be_written_is_reported(view, jobs, context, monkeypatch, tmp_path):

@@ -31,20 +31,20 @@ def curve(qtbot, context):
 @pytest.fixture
 def drawings(curve, monkeypatch):
     """The courses drawn, one after the other."""
-    seen = []
+    curves = []
     draw = curve.plot.show_curve
 
     def note(course, words=""):
-        seen.append(course)
+        curves.append(course)
         draw(course, words)
 
     monkeypatch.setattr(curve.plot, "show_curve", note)
-    return seen
+    return curves
 
 
 def has_colour(widget, colour: str) -> bool:
-    image, wanted = widget.grab().toImage(), QColor(colour).rgb()
-    return any(image.pixel(x, y) == wanted for x in range(image.width()) for y in range(image.height()))
+    image, expected = widget.grab().toImage(), QColor(colour).rgb()
+    return any(image.pixel(x, y) == expected for x in range(image.width()) for y in range(image.height()))
 
 
 def test_it_grows_with_the_training(curve, drawings, context, qtbot):

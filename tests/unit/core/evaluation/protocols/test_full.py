@@ -54,8 +54,8 @@ def test_scores_against_plain_definitions(data):
     assert found.scores["triplet_accuracy"] == pytest.approx(right / total)
     knn = KNeighborsClassifier(1).fit(data.X[split.train], data.y[split.train])
     assert found.scores["knn_error@1"] == pytest.approx(1 - knn.score(X, y))
-    told = metrics.balanced_accuracy_score(y, knn.predict(X))
-    assert found.scores["balanced_knn_error@1"] == pytest.approx(1 - told)
+    expected = metrics.balanced_accuracy_score(y, knn.predict(X))
+    assert found.scores["balanced_knn_error@1"] == pytest.approx(1 - expected)
     assert found.scores["ccknn_error@1"] == pytest.approx(found.scores["knn_error@1"])
     shares = KNeighborsClassifier(10).fit(data.X[split.train], data.y[split.train]).predict_proba(X)
     for column, name in enumerate("012"):

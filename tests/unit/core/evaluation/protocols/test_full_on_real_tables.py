@@ -24,9 +24,9 @@ from semblance.core.tasks import SILENT
 def standardised(train, test):
     medians = np.nanmedian(train, axis=0)
     train, test = (np.where(np.isnan(rows), medians, rows) for rows in (train, test))
-    kept = train.std(axis=0) > 0
-    mean, deviation = train.mean(axis=0)[kept], train.std(axis=0)[kept]
-    return (train[:, kept] - mean) / deviation, (test[:, kept] - mean) / deviation
+    varying = train.std(axis=0) > 0
+    mean, deviation = train.mean(axis=0)[varying], train.std(axis=0)[varying]
+    return (train[:, varying] - mean) / deviation, (test[:, varying] - mean) / deviation
 
 
 def squared(a, b):
@@ -101,7 +101,7 @@ def test_every_score_is_that_of_its_definition(data, table):
     train, test = standardised(cases.X[split.train], cases.X[split.test])
     gallery, query_findings = cases.y[split.train], cases.y[split.test]
     own = np.searchsorted(names, query_findings)
-    wanted = {}
+    expected = {}
 
     inside = squared(test, test)
     per_query, right, every = [], 0, 0
@@ -114,13 +114,13 @@ def test_every_score_is_that_of_its_definition(data, table):
     curves = ("precision", "recall", "ndcg", "hit_rate")
     for place, name in enumerate(curves):
         for k in (1, 5, 10, 20):
-            wanted[f"{name}@{k}"] = np.mean(
+            expected[f"{name}@{k}"] = np.mean(
                 [one[place][k - 1] for one in per_query if one[place] is not None]
             )
     for k in (1, 5, 10, 20):
-        wanted[f"retrieval_accuracy@{k}"] = wanted[f"precision@{k}"]
-    wanted["map@r"] = np.mean([one[4] for one in per_query if one[4] is not None])
-    wanted["triplet_accuracy"] = right / every
+        expected[f"retrieval_accuracy@{k}"] = expected[f"precision@{k}"]
+    expected["map@r"] = np.mean([one[4] for one in per_query if one[4] is not None])
+    expected["triplet_accuracy"] = right / every
 
     across = squared(test, train)
     for k in (1, 3, 5, 10):
@@ -128,36 +128,39 @@ def test_every_score_is_that_of_its_definition(data, table):
         wrong = np.array([1 - credit(share, mine) for share, mine in zip(shares, own, strict=True)])
         means = [[np.sort(row[gallery == name])[:k].mean() for name in names] for row in across]
         lost = np.array([1 - credit(row, mine, smallest=True) for row, mine in zip(means, own, strict=True)])
-        wanted |= {f"knn_error@{k}": wrong.mean(), f"balanced_knn_error@{k}": balanced(wrong, query_findings)}
-        wanted |= {
+        expected |= {
+            f"knn_error@{k}": wrong.mean(),
+            f"balanced_knn_error@{k}": balanced(wrong, query_findings),
+        }
+        expected |= {
             f"ccknn_error@{k}": lost.mean(),
             f"balanced_ccknn_error@{k}": balanced(lost, query_findings),
         }
     # Shares and errors are now those of ten votes.
     bins = np.minimum((shares.max(axis=1) * 10).astype(int), 9)
     gaps = [(shares.max(axis=1) - (1 - wrong))[bins == number].sum() for number in range(10)]
-    wanted["calibration_error"] = np.abs(gaps).sum() / len(test)
-    told = [
+    expected["calibration_error"] = np.abs(gaps).sum() / len(test)
+    reported = [
         place for place, name in enumerate(names) if 0 < np.sum(query_findings == name) < len(query_findings)
     ]
-    for place in told:
+    for place in reported:
         share, positive = shares[:, place], query_findings == names[place]
         thresholds = [*np.unique(share), np.inf]
-        wanted[f"sensitivity@0.9:{names[place]}"] = max(
+        expected[f"sensitivity@0.9:{names[place]}"] = max(
             np.mean(share[positive] >= cut)
             for cut in thresholds
             if np.mean(share[~positive] < cut) >= 0.9 - 1e-12
         )
         if positive.sum() > 1:
-            wanted[f"auc:{names[place]}"], ends = delong(share, positive)
+            expected[f"auc:{names[place]}"], ends = delong(share, positive)
             assert scores.intervals[f"auc:{names[place]}"]["delong"] == pytest.approx(ends, abs=1e-9)
         else:
-            wanted[f"auc:{names[place]}"] = np.mean(
+            expected[f"auc:{names[place]}"] = np.mean(
                 (share[positive] > share[~positive]) + 0.5 * (share[positive] == share[~positive])
             )
             assert "delong" not in scores.intervals[f"auc:{names[place]}"]
     for name in ("auc", "sensitivity@0.9"):
-        wanted[name] = np.mean([wanted[f"{name}:{names[place]}"] for place in told])
+        expected[name] = np.mean([expected[f"{name}:{names[place]}"] for place in reported])
 
-    assert set(scores.scores) == set(wanted)
-    assert {name: scores.scores[name] for name in wanted} == pytest.approx(wanted, abs=1e-9)
+    assert set(scores.scores) == set(expected)
+    assert {name: scores.scores[name] for name in expected} == pytest.approx(expected, abs=1e-9)

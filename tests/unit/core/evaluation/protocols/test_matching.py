@@ -1,4 +1,4 @@
-"""Polyps from view to view: who is asked, what is learnt from, and how hits are counted."""
+"""Polyps from view to view: queries, training cases, and how hits are counted."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def test_rates_are_the_plain_loops():
         for k in (1, 3, 10):
             ways = []
             for here in ("prone", "supine"):
-                asked = []
+                ranks = []
                 for i in split.test:
                     if view[i] != here or data.y[i] == FALSE:
                         continue
                     there = [j for j in split.test if data.groups[j] == data.groups[i] and view[j] != here]
                     there.sort(key=lambda j: ((data.X[i] - data.X[j]) ** 2).sum())
-                    asked.append(any(data.y[j] == data.y[i] for j in there[:k]))
-                ways.append(np.mean(asked))
+                    ranks.append(any(data.y[j] == data.y[i] for j in there[:k]))
+                ways.append(np.mean(ranks))
             assert found[f"hit_rate@{k}"].values[fold] == pytest.approx(np.mean(ways))
 
 
@@ -136,14 +136,14 @@ def test_no_patient_is_trained_on_and_tested():
 
 
 def test_learners_are_given_triplets_or_identities(monkeypatch):
-    seen = []
+    given = []
 
     class Watching(Euclidean):
         name = "watching"
         accepts = frozenset({"triplets"})
 
         def fit(self, X, y=None, *, pairs=None, triplets=None, groups=None, reporter=None):
-            seen.append((len(X), y, triplets))
+            given.append((len(X), y, triplets))
             return super().fit(X, y, groups=groups)
 
     class Others(Watching):
@@ -153,7 +153,7 @@ def test_learners_are_given_triplets_or_identities(monkeypatch):
     monkeypatch.setattr(registry, "_LEARNERS", (*registry._LEARNERS, Watching, Others))
     result = run(candidates(), "watching", "others")
     assert not result.failed
-    (n, y, triplets), (_, _, none) = seen[:2]
+    (n, y, triplets), (_, _, none) = given[:2]
     assert none is None
     assert triplets.max() < n
     _, counts = np.unique(y, return_counts=True)
@@ -206,20 +206,20 @@ def test_same_seed_gives_the_same_document():
 
 def test_partial_results_and_cancelling():
     class Watch(Reporter):
-        seen: list = []  # noqa: RUF012
+        results: list = []  # noqa: RUF012
 
         def partial(self, result):
-            self.seen.append(result)
+            self.results.append(result)
 
         def check_cancelled(self):
-            if len(self.seen) == 2:
+            if len(self.results) == 2:
                 raise Cancelled
 
     watch = Watch()
     with pytest.raises(Cancelled):
         run(candidates(), "euclidean", reporter=watch)
-    assert [one.repeats for one in watch.seen] == [1, 2]
-    assert FALSE in watch.seen[0].source["findings"]
+    assert [one.repeats for one in watch.results] == [1, 2]
+    assert FALSE in watch.results[0].source["findings"]
 
 
 @pytest.mark.parametrize(

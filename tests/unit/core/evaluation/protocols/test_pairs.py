@@ -44,16 +44,16 @@ def best_cut(scores, same):
     return max(cuts, key=lambda cut: (int(((scores >= cut) == same).sum()), -cut))
 
 
-def expected(data, seed, asking):
-    """Every score of one repeat, by loops; every ``asking``-th training case asks the others."""
+def expected(data, seed, step):
+    """Every score of one repeat, by loops; every ``step``-th training case is a query of the others."""
     split = halves(data.y.tolist(), data.units, repeat_seed(seed, 0))
     Z, y = standardised(data, split.train), data.y
     codes = np.unique(y, return_inverse=True)[1]
     own = np.arange(len(y)) if data.groups is None else np.unique(data.groups, return_inverse=True)[1]
     test = balanced_pairs(codes[split.test], own[split.test], pairs.MAX_PAIRS, split.seed)
     train = balanced_pairs(codes[split.train], own[split.train], pairs.MAX_PAIRS, split.seed + 1)
-    asked = set(range(0, len(split.train), asking))
-    known = np.array([i in asked and j in asked for i, j in zip(train.i, train.j, strict=True)])
+    queries = set(range(0, len(split.train), step))
+    known = np.array([i in queries and j in queries for i, j in zip(train.i, train.j, strict=True)])
     inside = PairSet(train.i[known], train.j[known], train.same[known])
 
     def chances(rows, chosen, k):
@@ -82,14 +82,14 @@ def expected(data, seed, asking):
     }
 
 
-@pytest.mark.parametrize(("patients", "asking"), [(0, 1), (2, 1), (2, 2)])
-def test_every_score_is_that_of_loops(monkeypatch, patients, asking):
+@pytest.mark.parametrize(("patients", "step"), [(0, 1), (2, 1), (2, 2)])
+def test_every_score_is_that_of_loops(monkeypatch, patients, step):
     data = blobs(n=96, patients=patients)
-    monkeypatch.setattr(choose_k, "_MAX_QUERIES", 48 // asking)
+    monkeypatch.setattr(choose_k, "_MAX_QUERIES", 48 // step)
     monkeypatch.setattr(pairs, "MAX_PAIRS", 150)
     result = run_protocol("pairs", data, "euclidean", seed=2)
     scores = {name: summary.mean for name, summary in result.results[0].scores.items()}
-    assert scores == pytest.approx(expected(data, 2, asking))
+    assert scores == pytest.approx(expected(data, 2, step))
     assert set(result.results[0].roc) == {BY_DISTANCE, BY_VOTES}
 
 

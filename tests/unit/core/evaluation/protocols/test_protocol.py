@@ -38,7 +38,7 @@ each = pytest.mark.parametrize(("name", "settings"), PROTOCOLS)
 
 
 class Watching(Euclidean):
-    """Remembers the patients it was fitted on and those it is then asked about."""
+    """Remembers the patients it was fitted on and those it then ranks."""
 
     name = "watching"
     fitted: list = []  # noqa: RUF012

@@ -36,10 +36,10 @@ def test_nothing_is_reported_to_the_maker_of_onnxruntime(private_home):
 def test_a_whole_image_is_squeezed_and_nothing_cut():
     pixels = np.zeros((100, 300), dtype=np.uint8)
     pixels[:, :10], pixels[:, -10:] = 255, 200
-    seen = encoder().prepare(Image(pixels, 255.0))
-    assert (seen.shape, seen.dtype) == ((224, 224, 3), np.uint8)
-    assert (seen[:, 0] == 255).all()
-    assert (seen[:, -1] == 200).all()
+    prepared = encoder().prepare(Image(pixels, 255.0))
+    assert (prepared.shape, prepared.dtype) == ((224, 224, 3), np.uint8)
+    assert (prepared[:, 0] == 255).all()
+    assert (prepared[:, -1] == 200).all()
 
 
 def test_colours_stay_and_grey_is_shown_in_all_channels():
@@ -52,9 +52,9 @@ def test_colours_stay_and_grey_is_shown_in_all_channels():
 def test_the_window_of_the_file_decides():
     stored = np.linspace(-1000, 3000, 224 * 224).astype(np.int16).reshape(224, 224)
     values = ValueScale(intercept=-24.0, unit="HU", windows=(ValueWindow(-160.0, 240.0), ValueWindow(0, 9)))
-    seen = encoder().prepare(Image(stored, 3000.0, black=-1000.0, values=values))
+    prepared = encoder().prepare(Image(stored, 3000.0, black=-1000.0, values=values))
     expected = np.clip((stored - 24.0 + 160.0) / 400.0, 0, 1) * 255.0
-    assert np.abs(seen[:, :, 0] - expected).max() <= 0.51
+    assert np.abs(prepared[:, :, 0] - expected).max() <= 0.51
 
 
 @pytest.mark.parametrize(

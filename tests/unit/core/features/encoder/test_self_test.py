@@ -44,10 +44,10 @@ def test_photographs_are_recognised(weights, name, classes, chances):
     pixels = np.asarray(photograph.crop((left, top, left + 224, top + 224)))
     (features,) = measured(encoder_session(), [pixels])
     logits = weights["_fc.weight"] @ features + weights["_fc.bias"]
-    told = np.exp(logits - logits.max())
-    told /= told.sum()
-    assert np.argsort(-told)[: len(classes)].tolist() == classes
-    assert told[classes] == pytest.approx(chances, abs=0.006)
+    probabilities = np.exp(logits - logits.max())
+    probabilities /= probabilities.sum()
+    assert np.argsort(-probabilities)[: len(classes)].tolist() == classes
+    assert probabilities[classes] == pytest.approx(chances, abs=0.006)
 
 
 def test_the_encoder_as_it_is_passes():

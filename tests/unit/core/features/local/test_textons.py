@@ -41,27 +41,27 @@ def test_there_are_seventeen():
 
 @pytest.mark.parametrize("place", range(len(SMOOTH)))
 def test_a_spot_is_smoothed_to_a_gaussian(place):
-    wanted = 100 * bell(SMOOTH[place])
-    assert responses(lightness(spot()))[place] == pytest.approx(wanted, abs=2e-3 * wanted.max())
+    expected = 100 * bell(SMOOTH[place])
+    assert responses(lightness(spot()))[place] == pytest.approx(expected, abs=2e-3 * expected.max())
 
 
 @pytest.mark.parametrize("place", range(len(BLOBS)))
 def test_a_spot_gives_the_laplacian_of_a_gaussian(place):
     sigma = BLOBS[place]
     y, x = grid()
-    wanted = 100 * ((x * x + y * y) / sigma**2 - 2) * bell(sigma)
+    expected = 100 * ((x * x + y * y) / sigma**2 - 2) * bell(sigma)
     # Sampled at whole pixels, the kernel of sigma 1 differs from the formula most.
     found = responses(lightness(spot()))[FIRST_BLOB + place]
-    assert found == pytest.approx(wanted, abs=0.02 * np.abs(wanted).max())
+    assert found == pytest.approx(expected, abs=0.02 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("place", range(len(EDGES)))
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_spot_gives_first_derivatives(place, axis):
     sigma = EDGES[place]
-    wanted = -100 * grid()[axis] / sigma * bell(sigma)
+    expected = -100 * grid()[axis] / sigma * bell(sigma)
     found = responses(lightness(spot()))[FIRST_EDGE + 2 * place + axis]
-    assert found == pytest.approx(wanted, abs=0.01 * np.abs(wanted).max())
+    assert found == pytest.approx(expected, abs=0.01 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("place", range(len(EDGES)))
@@ -75,10 +75,12 @@ def test_a_ramp_has_its_slope_along_it_and_none_across(place):
 
 def test_of_noise_they_are_those_of_scipy():
     lab = np.random.default_rng(0).uniform(-50, 90, (3, 40, 60))
-    wanted = [ndimage.gaussian_filter(plane, sigma) for plane in lab for sigma in (1, 2, 4)]
-    wanted += [s * s * ndimage.gaussian_laplace(lab[0], s) for s in (1, 2, 4, 8)]
-    wanted += [s * ndimage.gaussian_filter1d(ndimage.gaussian_filter1d(lab[0], s, 0, 1), s, 1) for s in (2,)]
-    assert responses(lab)[: FIRST_EDGE + 1] == pytest.approx(np.array(wanted), abs=1e-4)
+    expected = [ndimage.gaussian_filter(plane, sigma) for plane in lab for sigma in (1, 2, 4)]
+    expected += [s * s * ndimage.gaussian_laplace(lab[0], s) for s in (1, 2, 4, 8)]
+    expected += [
+        s * ndimage.gaussian_filter1d(ndimage.gaussian_filter1d(lab[0], s, 0, 1), s, 1) for s in (2,)
+    ]
+    assert responses(lab)[: FIRST_EDGE + 1] == pytest.approx(np.array(expected), abs=1e-4)
 
 
 def test_responses_of_any_image_stay_in_the_stored_range():
@@ -106,11 +108,11 @@ def test_colour_is_cie_lab_and_grey_has_none():
 
 def test_the_responses_at_the_places_are_stored():
     pixels = np.random.default_rng(2).integers(0, 256, (12, 15, 3), dtype=np.uint8)
-    kept = PACKING.unpack(make_extractor("textons").extract(Image(pixels, 255.0)))
+    stored = PACKING.unpack(make_extractor("textons").extract(Image(pixels, 255.0)))
     whole = responses(lab_of((pixels / np.float32(255)).transpose(2, 0, 1))).reshape(17, -1).T
     step = (np.array(PACKING.high) - PACKING.low) / 4095
-    assert kept.shape == whole.shape
-    assert (np.abs(kept - whole) <= 0.51 * step + 1e-3).all()
+    assert stored.shape == whole.shape
+    assert (np.abs(stored - whole) <= 0.51 * step + 1e-3).all()
 
 
 def test_only_places_inside_the_outline_count():

@@ -172,10 +172,10 @@ def test_a_rod_is_no_cap():
 
 
 def test_a_shifted_scan_changes_the_place_only(sessile):
-    kept = numbers_of(np.pad(sessile, 4, mode="edge"), spot(37, 32, 32))
+    original = numbers_of(np.pad(sessile, 4, mode="edge"), spot(37, 32, 32))
     moved = numbers_of(np.pad(sessile, ((7, 1), (2, 6), (5, 3)), mode="edge"), spot(40, 30, 33))
-    np.testing.assert_allclose(moved[MOVING], kept[MOVING], rtol=1e-5, atol=1e-5)
-    assert not np.allclose(moved[PLACE], kept[PLACE])
+    np.testing.assert_allclose(moved[MOVING], original[MOVING], rtol=1e-5, atol=1e-5)
+    assert not np.allclose(moved[PLACE], original[PLACE])
 
 
 @pytest.mark.parametrize("axes", [(0, 1), (0, 2), (1, 2)])
@@ -184,8 +184,8 @@ def test_a_turned_scan_changes_the_place_only(axes):
         lambda z, y, x: np.minimum(z, np.sqrt((z - 2) ** 2 + (y - 1) ** 2 / 1.5 + (x + 0.7) ** 2) - 5),
         noise=20,
     )
-    kept, turned = numbers_of(hu), numbers_of(np.ascontiguousarray(np.rot90(hu, axes=axes)))
-    np.testing.assert_allclose(turned[MOVING], kept[MOVING], rtol=2e-3, atol=2e-3)
+    original, turned = numbers_of(hu), numbers_of(np.ascontiguousarray(np.rot90(hu, axes=axes)))
+    np.testing.assert_allclose(turned[MOVING], original[MOVING], rtol=2e-3, atol=2e-3)
 
 
 def test_thick_slices_give_nearly_the_same_numbers():
@@ -208,9 +208,9 @@ def test_thick_slices_give_nearly_the_same_numbers():
 def test_the_spacing_of_volumes_that_do_not_tell_theirs():
     spacing = (1.25, 0.75, 0.75)
     hu = ct_of(ball_on_wall(7.0), (47, 77, 77), spacing)
-    told = numbers_of(hu, spacing=spacing)
+    from_stack = numbers_of(hu, spacing=spacing)
     given = Polyp(spacing="1.25,0.75,0.75").prepare_stack(stack_of(hu, None))
-    np.testing.assert_array_equal(told, given)
+    np.testing.assert_array_equal(from_stack, given)
 
 
 def test_the_position_may_be_a_little_off(sessile):

@@ -76,7 +76,7 @@ def test_a_series_of_files_tells_its_spacing_and_directions(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:Invalid value for VR CS")
 @pytest.mark.parametrize(
-    ("said", "inside"),
+    ("name", "inside"),
     [
         (["A", "B"], True),
         ("IM1", True),
@@ -87,9 +87,9 @@ def test_a_series_of_files_tells_its_spacing_and_directions(tmp_path):
         (["C:", "X"], False),
     ],
 )
-def test_a_dicomdir_names_only_files_below_itself(said, inside):
+def test_a_dicomdir_names_only_files_below_itself(name, inside):
     record = Dataset()
-    record.add_new(0x00041500, "CS", said)
+    record.add_new(0x00041500, "CS", name)
     directory = Dataset()
     directory.DirectoryRecordSequence = [record]
     files, refused = named_files(directory)

@@ -64,12 +64,12 @@ def test_real_files_have_the_pixels_that_other_decoders_find(data, name):
     compared = 0
     for plugin in decoder.available_plugins or ("",):
         for frame, (stored, photometric) in zip(frames, mine, strict=True):
-            wanted = {"decoding_plugin": plugin} if plugin else {}
+            options = {"decoding_plugin": plugin} if plugin else {}
             try:
-                theirs, told = decoder.as_array(reference, index=frame, raw=True, **wanted)
+                theirs, properties = decoder.as_array(reference, index=frame, raw=True, **options)
             except (RuntimeError, ValueError, NotImplementedError):
                 continue
-            assert photometric == told["photometric_interpretation"] or "422" in photometric
+            assert photometric == properties["photometric_interpretation"] or "422" in photometric
             np.testing.assert_array_equal(stored, theirs)
             compared += 1
     assert compared or "liver_rle" in name

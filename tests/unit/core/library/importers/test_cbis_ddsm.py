@@ -22,8 +22,8 @@ def test_cbis_ddsm(tmp_path):
         "jpeg/Mass-Training_P_00001_LEFT_CC/1.2/P_00001.3/000000.png",
         "jpeg/Mass-Training_P_00002_LEFT_MLO/1.2/P_00002.3/000000.png",
     )
-    told = [(c.key, c.finding, c.patient, (c.region.x, c.region.y, c.region.width)) for c in scan.cases]
-    assert told == [
+    found = [(c.key, c.finding, c.patient, (c.region.x, c.region.y, c.region.width)) for c in scan.cases]
+    assert found == [
         (image, "malignant", "P_00001", (10, 20, 8)),
         (f"{image}#2", "benign", "P_00001", (30, 5, 4)),
         (other, "benign", "P_00002", (1, 2, 3)),

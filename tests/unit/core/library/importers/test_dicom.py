@@ -225,9 +225,9 @@ def test_a_dicomdir_is_held_against_what_is_there(tmp_path):
         record.add_new(0x00041500, "LO", name)
         directory.DirectoryRecordSequence.append(record)
     save(directory, tmp_path / "cd" / "DICOMDIR")
-    told = rejected(tmp_path / "cd")["DICOMDIR"].reason
-    assert "2 files, of which 1 are missing ('IMG/GONE')" in told
-    assert "1 outside its folder are not read ('../secret.dcm')" in told
+    reason = rejected(tmp_path / "cd")["DICOMDIR"].reason
+    assert "2 files, of which 1 are missing ('IMG/GONE')" in reason
+    assert "1 outside its folder are not read ('../secret.dcm')" in reason
     assert [case.path for case in cases(tmp_path / "cd")] == ["IMG/000.dcm"]
 
 

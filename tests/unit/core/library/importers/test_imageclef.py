@@ -28,13 +28,13 @@ def zipped(tmp_path, table: str, *images: str, name: str = "codes.csv"):
 def test_the_code_is_the_finding_and_its_axes_are_attributes(tmp_path, table, name):
     scan = Scan(zipped(tmp_path, table, "train/1880.png", "train/22.png", "train/7.png", name=name))
     assert scan.kind == "imageclef"
-    told = {case.path: case for case in scan.cases}
-    assert {path: case.finding for path, case in told.items()} == {
+    cases = {case.path: case for case in scan.cases}
+    assert {path: case.finding for path, case in cases.items()} == {
         "train/7.png": None,
         "train/22.png": OTHER,
         "train/1880.png": CODE,
     }
-    assert told["train/22.png"].attributes == {
+    assert cases["train/22.png"].attributes == {
         "irma_code": OTHER,
         "technique": "1123",
         "direction": "211",

@@ -1,4 +1,4 @@
-"""Every file of a source becomes cases or is told with a reason, whatever the kind."""
+"""Every file of a source becomes cases or is reported with a reason, whatever the kind."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def test_labels_beside_the_images(tmp_path):
         "ragged\n"
     )
     scan = Scan(zipped(tmp_path, "a/1.png", "a/2.png", "b/3.png", "b/4.png", labels=labels))
-    told = {case.path: (case.finding, case.patient, dict(case.attributes)) for case in scan.cases}
-    assert told == {
+    cases = {case.path: (case.finding, case.patient, dict(case.attributes)) for case in scan.cases}
+    assert cases == {
         "a/1.png": ("benign", "p1", {"side": "left"}),
         "a/2.png": (None, "p2", {}),
         "b/3.png": ("malignant", None, {"side": "right"}),

@@ -45,8 +45,8 @@ def mias(tmp_path, info=INFO, **others):
 def test_a_line_of_info_is_a_case(tmp_path):
     scan = mias(tmp_path)
     assert scan.kind == "mammograms"
-    told = {case.key: (case.finding, case.patient, case.region is not None) for case in scan.cases}
-    assert told == {
+    cases = {case.key: (case.finding, case.patient, case.region is not None) for case in scan.cases}
+    assert cases == {
         "mdb001.pgm": ("benign", "mdb001-mdb002", True),
         "mdb002.pgm": ("normal", "mdb001-mdb002", False),
         "mdb005.pgm": (None, "mdb005-mdb006", False),
@@ -165,10 +165,10 @@ def test_inbreast(tmp_path):
     }
     scan = Scan(write_zip(tmp_path / "inbreast.zip", files))
     assert scan.kind == "mammograms"
-    told = [
+    cases = [
         (c.key.split("/")[1][:8], c.finding, c.patient, c.attributes.get("abnormality")) for c in scan.cases
     ]
-    assert told == [
+    assert cases == [
         ("20586908", "malignant", "6c613a14b80a8591", "mass"),
         ("20586908", "malignant", "6c613a14b80a8591", "spiculated region"),
         ("20586934", "normal", "6c613a14b80a8591", None),

@@ -65,7 +65,7 @@ def test_volumes_of_medmnist_are_recognised(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "reason"),
     [
         ({"test_labels": np.zeros((2, 1), int)}, "'test_labels' has the shape"),
         ({"test_labels": np.array([0.5])}, "'test_labels' has the shape"),
@@ -73,10 +73,10 @@ def test_volumes_of_medmnist_are_recognised(tmp_path):
         ({"test_images": np.zeros((1, 4, 4, 4, 4))}, "neither images nor volumes"),
     ],
 )
-def test_a_bad_part_does_not_hide_the_others(tmp_path, more, told):
+def test_a_bad_part_does_not_hide_the_others(tmp_path, more, reason):
     scan = Scan(medmnist(tmp_path / "m.npz", **more), kind="medmnist")
     assert {case.attributes["split"] for case in scan.cases} == {"train"}
-    assert told in scan.rejected["m.npz!test_images"].reason
+    assert reason in scan.rejected["m.npz!test_images"].reason
     assert scan.rejected["m.npz!test_images"].failed
 
 

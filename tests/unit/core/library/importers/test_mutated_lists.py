@@ -1,4 +1,4 @@
-"""Damaged lists and arrays: every file is told of, or the source is refused; nothing else is raised."""
+"""Damaged lists and arrays: every file is reported, or the source is refused; nothing else is raised."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def test_mutated_copies(tmp_path, kind, table):
         except SemblanceError:
             refused += 1
             continue
-        told = {path for item in found if isinstance(item, FoundCase) for path in item.paths}
-        told |= {item.path for item in found if isinstance(item, RejectedFile)}
-        assert {"list.csv", "ct.npz"} <= told
+        paths = {path for item in found if isinstance(item, FoundCase) for path in item.paths}
+        paths |= {item.path for item in found if isinstance(item, RejectedFile)}
+        assert {"list.csv", "ct.npz"} <= paths
         cases += sum(isinstance(item, FoundCase) for item in found)
     assert cases > 50
     assert refused > 0

@@ -1,4 +1,4 @@
-"""Polyp candidates: scans found by what the table calls them, views linked, bad rows told by line."""
+"""Polyp candidates: scans found by what the table calls them, views linked, bad rows reported by line."""
 
 from __future__ import annotations
 
@@ -122,12 +122,12 @@ def test_positions_in_mm_without_a_spacing_are_reported(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("geodesic", "kept"), [("0.25", True), ("0", True), ("", True), ("1.5", False), ("x", False)]
+    ("geodesic", "is_imported"), [("0.25", True), ("0", True), ("", True), ("1.5", False), ("x", False)]
 )
-def test_geodesic_positions_lie_between_rectum_and_caecum(tmp_path, geodesic, kept):
+def test_geodesic_positions_lie_between_rectum_and_caecum(tmp_path, geodesic, is_imported):
     header = HEADER.replace("z\n", "z,geodesic\n")
     scan = found_in(listed(arrays(tmp_path), f"A,prone,1,ct,0,5,5,5,{geodesic}\n", header))
-    assert bool(scan.cases) is kept
+    assert bool(scan.cases) is is_imported
     for case in scan.cases:
         assert case.attributes.get("geodesic", "") == geodesic
 
@@ -246,9 +246,9 @@ def test_import_extract_and_ready_features(tmp_path):
     assert (result.kind, result.added, result.failed) == ("polyps", 3, [])
     assert suitable_extractors(library)[0] == "polyp"
     assert "raw" in suitable_extractors(library)
-    told = extract_features(library, "polyp", workers=1)
-    assert told.extracted + len(told.failed) == 3
-    assert told.extracted >= 2
+    extracted = extract_features(library, "polyp", workers=1)
+    assert extracted.extracted + len(extracted.failed) == 3
+    assert extracted.extracted >= 2
     assert extract_features(library, "raw").extracted == 3
     with open_library(library) as opened:
         rows, numbers = opened.features.read(opened.features.get("raw"))
@@ -262,8 +262,8 @@ def test_import_extract_and_ready_features(tmp_path):
 def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
     ct_series(tmp_path / "A", 12)
     listed(tmp_path, "A,prone,1,A,10,12,5\n", "patient,view,polyp,scan,x,y,z\n")
-    seen = []
-    monkeypatch.setattr(Polyp, "prepare_stack", lambda self, stack, region: seen.append(stack.spacing_mm))
+    spacings = []
+    monkeypatch.setattr(Polyp, "prepare_stack", lambda self, stack, region: spacings.append(stack.spacing_mm))
     library = tmp_path.parent / f"{tmp_path.name}.semblance"
     import_source(tmp_path, library)
     from semblance.core.workflows.features import extract_features as module
@@ -272,7 +272,7 @@ def test_the_extractor_sees_the_spacing_of_a_series(tmp_path, monkeypatch):
         images = module.case_images(opened, np.array([row.id for row in opened.catalogue.all_cases()]))
     monkeypatch.setattr(module.Batch, "add", lambda *_: None)
     module.measure_cases("polyp", {}, images, reporter=SILENT)
-    assert seen == [(2.0, 0.5, 0.5)]
+    assert spacings == [(2.0, 0.5, 0.5)]
 
 
 def test_real_crops_with_a_list(data, tmp_path):
@@ -292,5 +292,5 @@ def test_real_crops_with_a_list(data, tmp_path):
     library = tmp_path / "crops.semblance"
     result = import_source(folder, library)
     assert (result.kind, result.added, result.failed, result.patients) == ("polyps", 2, [], 1)
-    told = extract_features(library, "polyp", workers=1)
-    assert (told.extracted, told.failed) == (2, [])
+    extracted = extract_features(library, "polyp", workers=1)
+    assert (extracted.extracted, extracted.failed) == (2, [])

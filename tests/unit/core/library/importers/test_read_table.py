@@ -1,14 +1,16 @@
-"""Tables read: what is a number, what is lost, and who is told."""
+"""Tables: which columns are numbers, which values are missing, and what is reported."""
 
 from __future__ import annotations
 
 import csv
+import io
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.read_table import TableFile, TableFormat, read_table
 
 
 def table(text: str | bytes):
@@ -136,15 +138,15 @@ def test_ways_of_writing_the_same(text):
         ("a,label\n1,caf\xe9\n".encode("latin-1"), "not written in UTF-8: line 2"),
         (b"\x89PNG\0\0\0", "binary data"),
         ("a,b,label\n", "contains no row"),
-        ("1,2,3\n4,5,6\n", "no header row"),
+        ("1,2,3\n4,5,6\n", "may have no header row"),
         ("a,a,label\n1,2,x\n", "two columns named 'a'"),
         (",a,label\n0,2,x\n1,2,x\n", "Column 1 of 't.csv' has no name"),
-        ("label\nx\n", "no column of numbers"),
+        ("label\nx\n", "one column only"),
         ("a,b,label\nu,v,x\n", "no column of numbers"),
         ("a,label\n1,\n2,\n", "has no finding: its column 'label' is empty"),
         ("a,b\n1,2.5\n3,4.5\n", "has no finding: no column is named 'label'"),
         ("a,b\n" + "".join(f"{i},{i}\n" for i in range(30)), "has no finding"),
-        ("case_id\nk\n", "has no finding"),
+        ("case_id,patient_id\nk,p\n", "has no finding"),
         ("a,label\ninf,x\ninf,y\n", "No row of 't.csv' can be used; line 2"),
         ('a,"label\n1,x\n', "header of 't.csv' cannot be read"),
     ],
@@ -171,7 +173,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_the_limit_of_size(monkeypatch):
     monkeypatch.setattr("semblance.core.library.importers.csv_text.MAX_TABLE_BYTES", 10)
-    with pytest.raises(BadInput, match="the limit is 10 bytes"):
+    with pytest.raises(BadInput, match="more than 10 bytes, the limit"):
         table("a,label\n1,x\n2,y\n")
 
 
@@ -201,3 +203,98 @@ def test_real_tables_agree_with_plain_reading(data):
         expected = [[float(cell) if cell else np.nan for cell in row[:-1]] for row in rows[1:]]
         np.testing.assert_array_equal(found.X, expected, err_msg=path.name)
         assert found.failed == found.left_out == []
+
+
+def written(rows, delimiter, decimal, *, header=True, quoted=False, ending="\n"):
+    """Rows of numbers and a finding as a CSV file."""
+    names = [*(f"f{i}" for i in range(len(rows[0]) - 1)), "kind"]
+    lines = [names] if header else []
+    for *numbers, finding in rows:
+        cells = [f"{number:.4f}".replace(".", decimal) for number in numbers]
+        lines.append([*(f'"{cell}"' if quoted else cell for cell in cells), finding])
+    return "".join(delimiter.join(line) + ending for line in lines)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (2, 3), (40, 6)])
+def test_delimiter_decimal_sign_and_header_are_recognised(delimiter, decimal, header, n, d):
+    rng = np.random.default_rng(n * d)
+    X = np.round(rng.uniform(-9, 99, (n, d)), 4)
+    rows = [[*x, "benign" if i % 2 or n == 2 else "malignant"] for i, x in enumerate(X.tolist())]
+    for quoted in {delimiter == decimal, True}:
+        found = table(
+            "\ufeff" + written(rows, delimiter, decimal, header=header, quoted=quoted, ending="\r\n")
+        )
+        np.testing.assert_array_equal(found.X, X)
+        assert found.findings == [row[-1] for row in rows]
+        assert found.case_ids == [f"row{i + 1}" for i in range(n)]
+        assert found.columns[0] == ("f0" if header else "column1")
+        assert not found.failed
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "option"),
+    [
+        ("5,1,7\n4,2,7\n6,3,8\n", "'5,1,7'", "header=no"),
+        ("2001,2002,kind\n1,2,x\n3,4,y\n", "'2001,2002,kind'", "header=yes"),
+        (
+            "a;b;label\n1,5;2;x\n1.5;2;y\n",
+            r"'1,5' in line 2\) and decimal points \('1.5' in line 3",
+            "decimal=.",
+        ),
+        ("a;b;label\n1,234;2;x\n950;2;y\n", "'1,234' in line 2", "decimal=,"),
+        ("a;b;label\n1.234;2;x\n950;2;y\n", "'1.234' in line 2", "decimal=."),
+        ('a,b,label\n"1,234",2,x\n950,2,y\n', "'1,234' in line 2", "decimal=,"),
+        ("a,b;c,label\n1,2;3,x\n4,5;6,y\n", "'a,b;c,label'", "delimiter="),
+        ("a b label\n1 2 x\n3 4 y\n", "one column only.*'a b label'", "delimiter="),
+        ("a|b|label\n1|2|x\n3|4|y\n", "one column only", "delimiter="),
+    ],
+)
+def test_what_can_be_meant_in_two_ways_is_refused_with_the_option_that_settles_it(text, seen, option):
+    with pytest.raises(BadInput, match=seen) as error:
+        table(text)
+    assert option in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "X"),
+    [
+        ("5,1,7\n4,2,7\n6,3,8\n", {"header": "no"}, [[5, 1], [4, 2], [6, 3]]),
+        ("2001,2002,kind\n1,2,x\n3,4,y\n", {"header": "yes"}, [[1, 2], [3, 4]]),
+        ("a;b;label\n1,234;2;x\n950;2;y\n", {"decimal": ","}, [[1.234, 2], [950, 2]]),
+        ("a;b;label\n1.234;2;x\n950;2;y\n", {"decimal": "."}, [[1.234, 2], [950, 2]]),
+        ("a,b;c;label\n1,2;3;x\n4,5;6;y\n", {"delimiter": ";"}, [[1.2, 3], [4.5, 6]]),
+        ("a\tb;c\tlabel\n1\t2\tx\n", {"delimiter": "tab"}, [[1, 2]]),
+    ],
+)
+def test_settings_decide_how_a_table_is_read(text, settings, X):
+    found = read_table(text.encode(), "t.csv", TableFormat.of(settings))
+    assert found.X.tolist() == X
+
+
+def test_with_a_decimal_sign_set_the_other_one_fails_its_row_only():
+    found = read_table(b"a;label\n1,5;x\n1.5;y\n2,5;y\n", "t.csv", TableFormat(decimal=","))
+    assert found.X.tolist() == [[1.5], [2.5]]
+    assert [row.line for row in found.failed] == [3]
+
+
+def test_a_table_in_which_most_rows_are_damaged_reports_a_thousand_of_them_and_counts_the_others():
+    found = table("a,label\n1,x\n" + "1\n" * 3000)
+    assert len(found.failed) == 1001
+    assert found.failed[-1].line == 3002
+    assert "2,000 more rows" in found.failed[-1].reason
+
+
+def test_a_long_table_is_read_without_being_held():
+    """200,000 cells are 60 bytes each as texts; what is held is a block of rows and the names of findings."""
+    text = written([[i / 7, i / 3, i / 11, "ab"[i % 2]] for i in range(50_000)], ",", ".").encode()
+    tracemalloc.start()
+    try:
+        rows = sum(len(block.X) for block in TableFile(io.BytesIO(text), "t.csv").rows())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert rows == 50_000
+    assert peak < 8 << 20

@@ -91,12 +91,12 @@ def test_what_is_no_scan_is_rejected_with_its_reason(tmp_path):
     del without.PixelData
     save(without, tmp_path / "report.dcm")
     scans = found_in(tmp_path)
-    told = reasons(scans)
+    found = reasons(scans)
     assert scans.found == []
-    assert told["notes.txt"] == ("Neither a scan nor a table of regions.", False)
-    assert told["report.dcm"] == ("A DICOM object without pixels.", False)
-    assert told["cut.dcm"][1]
-    assert sorted(told) == ["cut.dcm", "notes.txt", "report.dcm"]
+    assert found["notes.txt"] == ("Neither a scan nor a table of regions.", False)
+    assert found["report.dcm"] == ("A DICOM object without pixels.", False)
+    assert found["cut.dcm"][1]
+    assert sorted(found) == ["cut.dcm", "notes.txt", "report.dcm"]
 
 
 # Images and arrays

@@ -1,4 +1,4 @@
-"""A folder, a zip and a single file, told alike; nothing leads out of them, nothing vanishes."""
+"""A folder, a zip and a single file are listed in the same way; no path leads out of them, and no file vanishes."""
 
 from __future__ import annotations
 

@@ -29,14 +29,14 @@ def test_masks_are_united_into_one_region(tmp_path):
     }
     scan = Scan(write_zip(tmp_path / "busi.zip", files))
     assert scan.kind == "ultrasound"
-    told = {case.path: case for case in scan.cases}
-    first = told["set/benign/benign (1).png"]
+    cases = {case.path: case for case in scan.cases}
+    first = cases["set/benign/benign (1).png"]
     assert (first.finding, first.patient, first.key) == ("benign", None, first.path)
     assert (first.region.x, first.region.y, first.region.width, first.region.height) == (2, 3, 24, 13)
     expected = np.zeros((30, 40), bool)
     expected[3:7, 2:7] = expected[10:16, 20:26] = True
     np.testing.assert_array_equal(first.region.mask(30, 40), expected)
-    assert told["set/normal/normal (1).png"].region is None
+    assert cases["set/normal/normal (1).png"].region is None
     assert scan.findings == {"benign": 1, "malignant": 1, "normal": 1}
     masks = [name for name in files if "_mask" in name]
     assert all(not scan.rejected[name].failed for name in masks)
@@ -57,10 +57,10 @@ def test_a_mask_that_cannot_be_used_is_reported_and_the_case_stays(tmp_path):
         "4_mask.png": mask((1, 1, 2, 2)),
     }
     scan = Scan(write_zip(tmp_path / "x.zip", files))
-    told = {case.path: case.region for case in scan.cases}
-    assert set(told) == {"1.png", "2.png", "3.png", "4.png"}
-    assert (told["1.png"].width, told["1.png"].x) == (3, 4)
-    assert told["2.png"] is told["3.png"] is told["4.png"] is None
+    regions = {case.path: case.region for case in scan.cases}
+    assert set(regions) == {"1.png", "2.png", "3.png", "4.png"}
+    assert (regions["1.png"].width, regions["1.png"].x) == (3, 4)
+    assert regions["2.png"] is regions["3.png"] is regions["4.png"] is None
     failed = {name for name, item in scan.rejected.items() if item.failed}
     assert failed == {"1_mask.png", "2_mask.png", "3_mask.png"}
     assert "20 x 20 pixels, its image 40 x 30" in scan.rejected["1_mask.png"].reason

@@ -180,11 +180,11 @@ def test_merged_members_are_pairs_of_the_first_case_of_their_cell():
 
 def test_work_can_be_cancelled_within_a_round():
     class Impatient(Reporter):
-        asked = 0
+        checks = 0
 
         def check_cancelled(self):
-            self.asked += 1
-            if self.asked == 8:
+            self.checks += 1
+            if self.checks == 8:
                 raise Cancelled
 
         def partial(self, result):

@@ -39,8 +39,10 @@ def naive(distance, x):
             z = np.empty((size, size))
             for i in range(size):
                 for j in range(size):
-                    seen = sum((m[i : i + k, j : j + k] * w).sum() for m, w in zip(maps, kernel, strict=True))
-                    z[i, j] = max(0.0, seen + bias)
+                    response = sum(
+                        (m[i : i + k, j : j + k] * w).sum() for m, w in zip(maps, kernel, strict=True)
+                    )
+                    z[i, j] = max(0.0, response + bias)
             half = size // 2
             out.append(
                 [[z[2 * i : 2 * i + 2, 2 * j : 2 * j + 2].max() for j in range(half)] for i in range(half)]
@@ -96,8 +98,8 @@ def test_stored_and_restored_it_is_the_same():
 
 def _changed(settings=None, drop=None, **arrays):
     distance = network(12)
-    kept = {name: array for name, array in distance.arrays().items() if name != drop}
-    return distance.settings() | (settings or {}), kept | arrays
+    remaining = {name: array for name, array in distance.arrays().items() if name != drop}
+    return distance.settings() | (settings or {}), remaining | arrays
 
 
 @pytest.mark.parametrize(

@@ -107,12 +107,12 @@ def test_no_visual_neighbours_is_plain_bdm():
 
 def test_every_round_is_reported_and_a_point_keeps_its_distance():
     X, y = naive.problem()
-    seen = Recorder()
-    learner = make_learner("bdm", rounds=6).fit(X, y, reporter=seen)
-    assert seen.steps == [(t, 6, "BDM") for t in range(7)]
-    assert [point.round for point in seen.points] == [1, 2, 3, 4, 5, 6]
-    assert [point.objective for point in seen.points] == learner.objectives_[1:]
-    third = seen.points[2]
+    recorder = Recorder()
+    learner = make_learner("bdm", rounds=6).fit(X, y, reporter=recorder)
+    assert recorder.steps == [(t, 6, "BDM") for t in range(7)]
+    assert [point.round for point in recorder.points] == [1, 2, 3, 4, 5, 6]
+    assert [point.objective for point in recorder.points] == learner.objectives_[1:]
+    third = recorder.points[2]
     assert isinstance(third, TrainingPoint)
     assert len(third.distance.weights) == 3
     again = pickle.loads(pickle.dumps(third))

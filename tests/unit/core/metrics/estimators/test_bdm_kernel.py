@@ -70,8 +70,8 @@ def test_new_rows_are_compared_through_the_kernel(kernel):
     bits = np.array(K) @ found.bits.directions > found.bits.thresholds
     for i in range(9):
         for j in range(9):
-            wanted = sum(4.0 * found.bits.weights[bits[i] != bits[j]])
-            assert found.between(new, new)[i, j] == pytest.approx(wanted, rel=1e-12)
+            expected = sum(4.0 * found.bits.weights[bits[i] != bits[j]])
+            assert found.between(new, new)[i, j] == pytest.approx(expected, rel=1e-12)
     embedded = found.embed(new)
     squared = ((embedded[:, None] - embedded) ** 2).sum(axis=2)
     assert squared == pytest.approx(found.between(new, new), rel=1e-12)

@@ -101,8 +101,8 @@ def test_all_cuts_and_the_curvature_equal_their_definitions_after_many_rounds(fo
         bits.append((np.where(f, 1.0, -1.0).tolist(), 0.05))
     s_plus, s_minus = naive.weights(similarity.dense().tolist(), naive.distances(bits))
 
-    wanted = X.T @ (naive.laplacian(s_minus) - naive.laplacian(s_plus)) @ X
-    assert np.abs(pairs.curvature - wanted).max() < 1e-12 * np.abs(wanted).max()
+    expected = X.T @ (naive.laplacian(s_minus) - naive.laplacian(s_plus)) @ X
+    assert np.abs(pairs.curvature - expected).max() < 1e-12 * np.abs(expected).max()
 
     projection = rng.normal(size=len(X))
     splits = pairs.splits(projection)

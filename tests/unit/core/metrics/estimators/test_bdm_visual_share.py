@@ -43,7 +43,7 @@ def test_pairs_follow_looks_and_then_findings(share: float) -> None:
         elif sign == 1:
             assert y[i] == y[j]
         elif share < 1.0 and y[i] == y[j]:
-            assert share > 0.0  # drawn from all, as not looking alike
+            assert share > 0.0  # drawn from all, as not similar
     assert near <= {(i, j) for i, j, _ in pairs.tolist()}
     if share == 1.0:
         assert {(i, j) for i, j, sign in pairs.tolist() if sign == 1} == near
@@ -83,7 +83,7 @@ def test_without_looks_it_is_bdm() -> None:
 def test_the_ends_lead_to_looks_and_to_findings() -> None:
     # Findings that overlap: where bits tell them apart at once, all others tie and looks decide again.
     (X, y), (Q, z) = made_up(200, noise=0.9), made_up(200, seed=1, noise=0.9)
-    accuracy, looks = [], []
+    accuracy, visual = [], []
     apart = ((Q[:, None] - Q) ** 2).sum(axis=2)
     for share in (1.0, 0.5, 0.0):
         metric = BDMVisualShare(visual_share=share, rounds=120, random_state=0).fit(X, y).metric()
@@ -91,9 +91,9 @@ def test_the_ends_lead_to_looks_and_to_findings() -> None:
         np.fill_diagonal(D, np.inf)
         near = np.argsort(D, axis=1)[:, :10]
         accuracy.append((z[near] == z[:, None]).mean())
-        looks.append(np.take_along_axis(apart, near, axis=1).mean())
+        visual.append(np.take_along_axis(apart, near, axis=1).mean())
     assert accuracy[0] < min(accuracy[1:])
-    assert looks[0] < looks[1] < looks[2]
+    assert visual[0] < visual[1] < visual[2]
 
 
 def test_it_needs_findings() -> None:

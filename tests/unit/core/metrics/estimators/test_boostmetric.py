@@ -66,8 +66,8 @@ def test_nearest_rows_are_exact_whatever_the_rounding(name, scale, monkeypatch):
     for i in range(120):
         d = ((X - X[i]) ** 2).sum(axis=1)
         order = [j for j in np.lexsort((np.arange(120), d)).tolist() if j != i]
-        wanted = [j for j in order if codes[j] == codes[i]][:3]
-        assert targets[i][targets[i] >= 0].tolist() == wanted
+        expected = [j for j in order if codes[j] == codes[i]][:3]
+        assert targets[i][targets[i] >= 0].tolist() == expected
         assert impostors[i].tolist() == [j for j in order if codes[j] != codes[i]][:3]
 
 
@@ -77,8 +77,8 @@ def test_margins_and_curvature_equal_sums_over_triplets():
     rng = np.random.default_rng(0)
     v, u = rng.normal(size=5), rng.random(len(table))
     assert margins.of(margins.squares(v)) == pytest.approx(naive.margins(A, np.outer(v, v)), rel=1e-12)
-    wanted = sum(weight * a for weight, a in zip(u, A, strict=True))
-    assert margins.curvature(u) == pytest.approx(wanted, rel=1e-11, abs=1e-12 * np.abs(wanted).max())
+    expected = sum(weight * a for weight, a in zip(u, A, strict=True))
+    assert margins.curvature(u) == pytest.approx(expected, rel=1e-11, abs=1e-12 * np.abs(expected).max())
     edges = rng.normal(size=margins.n_edges)
     assert margins.on_edges(u) @ edges == pytest.approx(u @ margins.of(edges), rel=1e-12)
 
@@ -146,9 +146,9 @@ def test_all_weights_together_are_at_the_optimum(loss):
     # Weights of 0 must not want to grow, the others neither way.
     slopes = V - H.T @ form.weights(rho)
     size = np.abs(H).mean(axis=0) * (len(table) if loss == "logistic" else 1)
-    kept = np.isin(np.round(H, 12), np.round(columns.table(), 12)).all(axis=0)
-    assert kept.sum() == len(columns.weights)
-    assert (np.abs(slopes / size)[kept] < 1e-4).all()
+    chosen = np.isin(np.round(H, 12), np.round(columns.table(), 12)).all(axis=0)
+    assert chosen.sum() == len(columns.weights)
+    assert (np.abs(slopes / size)[chosen] < 1e-4).all()
     assert (slopes / size > -1e-4).all()
 
 

@@ -33,7 +33,7 @@ def naive_posteriors(x, offsets, means, roots):
         scores.append(offset - 0.5 * sum(value * value for value in y))
     best = max(scores)
     total = sum(math.exp(score - best) for score in scores)
-    # Memberships are kept to 12 decimals.
+    # Memberships are rounded to 12 decimals.
     return [round(math.exp(score - best) / total, 12) for score in scores]
 
 

@@ -157,8 +157,8 @@ def test_cancelled_at_any_report_nothing_is_left(settings, given):
 def test_the_largest_distance_is_the_largest():
     rng = np.random.default_rng(0)
     for X in (rng.normal(size=(200, 3)), rng.normal(size=(50, 4)) + 1e6, np.ones((5, 2)), np.eye(3)):
-        wanted = ((X[:, np.newaxis] - X) ** 2).sum(axis=2).max()
-        assert largest_squared_distance(X, SILENT) == pytest.approx(wanted, rel=1e-9)
+        expected = ((X[:, np.newaxis] - X) ** 2).sum(axis=2).max()
+        assert largest_squared_distance(X, SILENT) == pytest.approx(expected, rel=1e-9)
 
 
 def rewritten(path, change):

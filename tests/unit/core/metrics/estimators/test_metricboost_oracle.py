@@ -69,8 +69,8 @@ def test_every_round_equals_its_definition(fitted):
 
         q = naive.squares(u, X, table)
         if form == "binary":
-            wanted, best, _ = naive.best_stump(D, q)
-            assert (beta, alpha) == (pytest.approx(wanted, rel=1e-12), pytest.approx(best, rel=1e-12))
+            expected, best, _ = naive.best_stump(D, q)
+            assert (beta, alpha) == (pytest.approx(expected, rel=1e-12), pytest.approx(best, rel=1e-12))
         elif form == "gaussian":
             near = {tuple(sorted((i, j))) for i, j, _ in table}
             far = {tuple(sorted((i, k))) for i, _, k in table}
@@ -145,7 +145,7 @@ def test_bounding_the_thresholds_finds_what_sorting_all_pairs_finds(monkeypatch,
             X = (X > 0).astype(float)
         learner = make_learner("metricboost", readout="votes", rounds=5, allow_similarity=similarity)
         sorted_all = learner.fit(X, y).metric().distance, learner.log_bounds_
-        for name, value in (("_FEW", 50), ("_KEPT", 0), ("_SAMPLED_LEAST", 5), ("_PLACES", 60)):
+        for name, value in (("_FEW", 50), ("_MAX_RUNNING_SUMS", 0), ("_SAMPLED_LEAST", 5), ("_PLACES", 60)):
             monkeypatch.setattr(vote_triplets, name, value)
         bounded = learner.fit(X, y).metric().distance, learner.log_bounds_
         monkeypatch.undo()
@@ -211,8 +211,8 @@ def test_prefix_sums_are_sums(n):
     sums = PrefixSums(values, *np.empty((2, memory_needed(n, 3))))
     below = np.random.default_rng(0).integers(n + 1, size=(6, 3))
     above = np.maximum(below, np.random.default_rng(1).integers(n + 1, size=(6, 3)))
-    wanted = [
+    expected = [
         [values[:b, c].sum() + values[a:, c].sum() for c, (b, a) in enumerate(zip(*row, strict=True))]
         for row in zip(below, above, strict=True)
     ]
-    assert sums.beyond(below, above) == pytest.approx(wanted / values.sum(axis=0), rel=1e-12, abs=1e-15)
+    assert sums.beyond(below, above) == pytest.approx(expected / values.sum(axis=0), rel=1e-12, abs=1e-15)

@@ -208,16 +208,16 @@ class Stopping(Reporter):
     """Cancels, or asks to stop, at the given look."""
 
     def __init__(self, cancel_at=None, stop_at=None):
-        self.looks, self.points, self.cancel_at, self.stop_at = 0, [], cancel_at, stop_at
+        self.checks, self.points, self.cancel_at, self.stop_at = 0, [], cancel_at, stop_at
 
     def check_cancelled(self):
-        self.looks += 1
-        if self.looks == self.cancel_at:
+        self.checks += 1
+        if self.checks == self.cancel_at:
             raise Cancelled
 
     @property
     def stop_requested(self):
-        return self.stop_at is not None and self.looks >= self.stop_at
+        return self.stop_at is not None and self.checks >= self.stop_at
 
     def partial(self, result):
         self.points.append(result)
@@ -236,15 +236,15 @@ def test_progress_is_reported_and_cancelling_changes_nothing(psd):
     np.testing.assert_allclose(
         full.points[-1].distance.between(X, X), learner.metric().distances(X, X), rtol=1e-9, atol=1e-12
     )
-    for look in range(1, full.looks + 1, 5):
+    for check in range(1, full.checks + 1, 5):
         with pytest.raises(Cancelled):
-            learner.fit(X * 2, y, reporter=Stopping(cancel_at=look))
+            learner.fit(X * 2, y, reporter=Stopping(cancel_at=check))
         assert learner.metric().card.content_hash == before
         with pytest.raises(Cancelled):
             learner.partial_fit(X, y, reporter=Stopping(cancel_at=1))
         assert learner.metric().card.content_hash == before
     stopped = make_learner("passive_aggressive", psd=psd, passes=60)
-    stopped.fit(X, y, reporter=Stopping(stop_at=full.looks // 2))
+    stopped.fit(X, y, reporter=Stopping(stop_at=full.checks // 2))
     assert 0 < stopped.model_.n_pairs < learner.model_.n_pairs
     assert "Stopped on request" in stopped.metric().card.notes[0]
 

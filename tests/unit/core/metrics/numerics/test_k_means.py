@@ -21,9 +21,9 @@ def spread(X, centres):
 def test_nearest_centres_by_direct_difference():
     X, centres = points(5000), points(37, seed=1)
     nearest, far = nearest_centres(X, centres)
-    wanted = np.square(X[:, None].astype(float) - centres[None]).sum(axis=2)
-    np.testing.assert_array_equal(nearest, wanted.argmin(axis=1))
-    assert far == pytest.approx(wanted.min(axis=1), rel=1e-3, abs=1e-3)
+    expected = np.square(X[:, None].astype(float) - centres[None]).sum(axis=2)
+    np.testing.assert_array_equal(nearest, expected.argmin(axis=1))
+    assert far == pytest.approx(expected.min(axis=1), rel=1e-3, abs=1e-3)
 
 
 def test_of_equal_centres_the_first():

@@ -13,8 +13,8 @@ from semblance.core.metrics.numerics.merge_words import merge_words
 def information(counts: np.ndarray) -> float:
     shares = counts / counts.sum()
     outer = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0)
-    seen = shares > 0
-    return float((shares[seen] * np.log(shares[seen] / outer[seen])).sum())
+    positive = shares > 0
+    return float((shares[positive] * np.log(shares[positive] / outer[positive])).sum())
 
 
 def grouped(counts: np.ndarray, member: np.ndarray) -> np.ndarray:
@@ -27,11 +27,11 @@ def naive(counts: np.ndarray, k: int) -> np.ndarray:
     """Of all pairs the one that loses least, again and again."""
     groups = [[word] for word in range(len(counts))]
     while len(groups) > k:
-        kept = {}
+        remaining = {}
         for i, j in itertools.combinations(range(len(groups)), 2):
             merged = [*groups[:i], groups[i] + groups[j], *groups[i + 1 : j], *groups[j + 1 :]]
-            kept[i, j] = information(np.array([counts[group].sum(axis=0) for group in merged]))
-        i, j = max(kept, key=lambda pair: kept[pair])
+            remaining[i, j] = information(np.array([counts[group].sum(axis=0) for group in merged]))
+        i, j = max(remaining, key=lambda pair: remaining[pair])
         groups[i] += groups.pop(j)
     member = np.empty(len(counts), dtype=int)
     for number, group in enumerate(sorted(groups, key=min)):

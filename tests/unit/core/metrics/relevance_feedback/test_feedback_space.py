@@ -50,13 +50,13 @@ def test_a_linear_start_keeps_nine_tenths_and_forgets_nothing() -> None:
 def test_without_a_click_distances_are_those_of_the_metric(base: object) -> None:
     X = rows(n=60)
     space = FeedbackSpace.of(base, X)
-    Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
-    np.testing.assert_allclose(space.start().squared(Z - Z[0]), wanted, rtol=1e-9, atol=1e-12)
+    Z, expected = space.coordinates(X), base.between(X[:1], X)[0]
+    np.testing.assert_allclose(space.start().squared(Z - Z[0]), expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(
-        space.distance(space.start()).between(X[:1], X)[0], wanted, rtol=1e-9, atol=1e-12
+        space.distance(space.start()).between(X[:1], X)[0], expected, rtol=1e-9, atol=1e-12
     )
     index = ClickIndex(Z, Z[0], space.initial_weights)
-    order = np.lexsort(((Z - Z[0]) ** 2 @ np.ones(Z.shape[1]), np.round(wanted, 9)))
+    order = np.lexsort(((Z - Z[0]) ** 2 @ np.ones(Z.shape[1]), np.round(expected, 9)))
     np.testing.assert_array_equal(index.search(Z[0], 60).rows, order)
 
 
@@ -64,23 +64,23 @@ def test_without_a_click_distances_are_those_of_the_metric(base: object) -> None
 def test_a_form_leaves_the_metric_little_by_little(base: object) -> None:
     X = rows(n=60)
     space = FeedbackSpace.of(base, X)
-    Z, wanted = space.coordinates(X), base.between(X[:1], X)[0]
+    Z, expected = space.coordinates(X), base.between(X[:1], X)[0]
     full = fit_form(WeightedTriplets.of(Z, [[0, 1, 2], [3, 4, 5]])).with_initial_weights(
         space.initial_weights, 0.5
     )
-    away = [np.abs(full.blended(part).squared(Z - Z[0]) - wanted).max() for part in (1.0, 0.1, 0.01, 0.0)]
+    away = [np.abs(full.blended(part).squared(Z - Z[0]) - expected).max() for part in (1.0, 0.1, 0.01, 0.0)]
     assert away[0] > 5 * away[1] > 25 * away[2]
-    assert away[3] < 1e-9 * wanted.max()
+    assert away[3] < 1e-9 * expected.max()
 
 
 @pytest.mark.parametrize(
-    ("base", "X", "said"),
+    ("base", "X", "message"),
     [
         (SignedDistance(np.eye(4), np.ones(4)), rows(), "no coordinates"),
         (LinearDistance(4), rows(n=1), "too few cases"),
         (LinearDistance(4), np.ones((5, 4)), "one place"),
     ],
 )
-def test_what_cannot_be_refined_says_so(base: object, X: np.ndarray, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_what_cannot_be_refined_says_so(base: object, X: np.ndarray, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         FeedbackSpace.of(base, X)

@@ -87,8 +87,8 @@ def problem_parts(along: float, seed: int = 0, n: int = 12) -> tuple[np.ndarray,
     points, parts = rng.normal(size=(120, 6)), []
     for _ in range(n):
         query, *others = rng.choice(120, 21, replace=False).tolist()
-        asked = np.abs(points[others, 0] - points[query, 0]) if rng.random() < along else rng.random(20)
-        order = np.array(others)[np.argsort(asked)]
+        distances = np.abs(points[others, 0] - points[query, 0]) if rng.random() < along else rng.random(20)
+        order = np.array(others)[np.argsort(distances)]
         parts.append((np.array([(query, a, b) for a in order[:5] for b in order[-5:]]), np.ones(25)))
     return points, parts
 

@@ -1,4 +1,4 @@
-"""What the cases tell by how they lie: neighbours of one kind come nearer, and nothing is told of too few."""
+"""The structure of neighbours: those of one finding come nearer, and too few cases give nothing."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ def test_the_nearest_form_lifts_what_would_be_negative() -> None:
     change = rng.normal(size=(3, 3)) * 3
     change += change.T
     basis = np.linalg.qr(rng.normal(size=(6, 3)))[0].T
-    wanted = naive_psd(np.eye(6) + basis.T @ change @ basis)
-    np.testing.assert_allclose(FeedbackForm.nearest(change, basis).dense(), wanted, atol=1e-12)
+    expected = naive_psd(np.eye(6) + basis.T @ change @ basis)
+    np.testing.assert_allclose(FeedbackForm.nearest(change, basis).dense(), expected, atol=1e-12)
 
 
 def test_strength_blends_between_the_start_and_the_clicks() -> None:

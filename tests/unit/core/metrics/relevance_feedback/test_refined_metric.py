@@ -42,11 +42,11 @@ def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_pat
     metric = refined_metric(
         start, space, form, name="mine", judgements=3, triplets=3, authors=("ann",), strength=0.7
     )
-    wanted = form.squared(Z - Z[0])
-    np.testing.assert_allclose(metric.distances(X[:1], X)[0], wanted, rtol=1e-9, atol=1e-12)
+    expected = form.squared(Z - Z[0])
+    np.testing.assert_allclose(metric.distances(X[:1], X)[0], expected, rtol=1e-9, atol=1e-12)
     for other in (1, 5, 40):
         parts = metric.explain(X[0], X[other])
-        assert sum(part.amount for part in parts) == pytest.approx(wanted[other], rel=1e-9)
+        assert sum(part.amount for part in parts) == pytest.approx(expected[other], rel=1e-9)
     metric.save(tmp_path / "m.metric")
     again = load_metric(tmp_path / "m.metric")
     np.testing.assert_array_equal(again.distances(X[:2], X), metric.distances(X[:2], X))
@@ -69,7 +69,7 @@ def test_a_refined_metric_can_be_refined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda s, a: s.pop("base"), "lacks the one"),
         (lambda s, a: a.pop("gains"), "what was learnt"),
@@ -78,11 +78,11 @@ def test_a_refined_metric_can_be_refined() -> None:
         (lambda s, a: a.update(gains=np.array([-2.0] * len(a["gains"]))), "negative"),
     ],
 )
-def test_a_forged_distance_is_refused(change, said: str) -> None:
+def test_a_forged_distance_is_refused(change, message: str) -> None:
     X, base = rows(), bases()[2]
     space = FeedbackSpace.of(base, X)
     distance = space.distance(fit_form(WeightedTriplets.of(space.coordinates(X), [[0, 1, 2]])))
     settings, arrays = distance.settings(), distance.arrays()
     change(settings, arrays)
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         RefinedDistance.restore(settings, arrays)

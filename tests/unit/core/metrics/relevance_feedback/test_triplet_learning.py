@@ -28,8 +28,8 @@ def judged(seed: int = 0, p: int = 9, m: int = 5, t: int = 12) -> WeightedTriple
 @pytest.mark.parametrize("m", [3, 5, 30])
 def test_replay_equals_plain_gradient_descent(m: int) -> None:
     given = judged(m=m, p=5, t=6)
-    wanted = naive_replay(given.points, given.triplets.tolist(), given.weights.tolist(), 2.0)
-    np.testing.assert_allclose(fit_form(given, 2.0).dense(), wanted, atol=1e-9)
+    expected = naive_replay(given.points, given.triplets.tolist(), given.weights.tolist(), 2.0)
+    np.testing.assert_allclose(fit_form(given, 2.0).dense(), expected, atol=1e-9)
 
 
 def test_many_triplets_are_learnt_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,9 +76,9 @@ def test_the_gram_matrix_is_that_of_the_forms() -> None:
     forms = [naive_form(given.points, triplet) for triplet in given.triplets]
     near = given.points[given.triplets[:, 1]] - given.points[given.triplets[:, 0]]
     far = given.points[given.triplets[:, 2]] - given.points[given.triplets[:, 0]]
-    wanted = [[float((A * B).sum()) for B in forms] for A in forms]
+    expected = [[float((A * B).sum()) for B in forms] for A in forms]
     got = gram(near, far, (near**2).sum(axis=1) + (far**2).sum(axis=1))
-    np.testing.assert_allclose(got, wanted, atol=1e-12)
+    np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("m", [4, 40])

@@ -165,16 +165,16 @@ def test_other_rows_are_refused():
 def test_words_never_see_the_cases_they_are_measured_on():
     """The held-out images are made of quite other places: the metrics of both runs have to be the same."""
     X, y, _ = local_rows(n=60)
-    seen: list[list[np.ndarray]] = []
+    fitted_on: list[list[np.ndarray]] = []
 
     class Watching(Codebook):
         def fit(self, X, y=None):
             super().fit(X, y)
-            seen[-1].append(np.concatenate([self.words_.ravel(), self.merged_]))
+            fitted_on[-1].append(np.concatenate([self.words_.ravel(), self.merged_]))
             return self
 
     def run(rows):
-        seen.append([])
+        fitted_on.append([])
         steps = (Watching(20, 5, PACKING),)
         data = EvaluationData(rows, y)
         return get_protocol("bdm").run(data, [LearnerSpec("euclidean")], steps=steps, repeats=1, seed=3)
@@ -187,9 +187,9 @@ def test_words_never_see_the_cases_they_are_measured_on():
     other = X.copy()
     other[split.train] = np.where(other[split.train] >= 0, PACKING.largest - other[split.train], -1.0)
     run(other)
-    assert [len(words) for words in seen] == [1, 1, 1]
-    np.testing.assert_array_equal(seen[0][0], seen[1][0])
-    assert not np.array_equal(seen[0][0], seen[2][0])
+    assert [len(words) for words in fitted_on] == [1, 1, 1]
+    np.testing.assert_array_equal(fitted_on[0][0], fitted_on[1][0])
+    assert not np.array_equal(fitted_on[0][0], fitted_on[2][0])
 
 
 @pytest.mark.parametrize("text", ["codebook:200", "codebook:2000:300", "codebook:100,standardise,pca:20"])

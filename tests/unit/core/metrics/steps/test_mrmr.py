@@ -41,13 +41,16 @@ def test_redundancy_is_pearsons_correlation():
 def test_the_choice_is_the_plain_loop():
     rng = np.random.default_rng(0)
     relevant, correlated = rng.random(15), np.abs(np.corrcoef(rng.normal(size=(15, 20))))
-    kept = [max(range(15), key=lambda c: relevant[c])]
-    while len(kept) < 8:
-        rest = [c for c in range(15) if c not in kept]
-        kept.append(
-            max(rest, key=lambda c: relevant[c] / max(0.1, np.mean([correlated[c, other] for other in kept])))
+    selected = [max(range(15), key=lambda c: relevant[c])]
+    while len(selected) < 8:
+        rest = [c for c in range(15) if c not in selected]
+        selected.append(
+            max(
+                rest,
+                key=lambda c: relevant[c] / max(0.1, np.mean([correlated[c, other] for other in selected])),
+            )
         )
-    assert choose(relevant, correlated, 8, floor=0.1).tolist() == kept
+    assert choose(relevant, correlated, 8, floor=0.1).tolist() == selected
     assert sorted(choose(relevant, correlated, 99, floor=0.1).tolist()) == list(range(15))
 
 
@@ -69,12 +72,12 @@ def test_it_is_part_of_the_metric_and_on_its_card(tmp_path):
     metric.save(tmp_path / "metric.zip")
     again = load_metric(tmp_path / "metric.zip")
     assert (again.distances(X, X) == metric.distances(X, X)).all()
-    kept = metric.steps[-1].selected_
-    assert again.card.selected_columns == tuple(names[column] for column in kept)
+    selected = metric.steps[-1].selected_
+    assert again.card.selected_columns == tuple(names[column] for column in selected)
     parts = {part.name: part.amount for part in again.explain(X[0], X[1])}
-    assert {name for name, amount in parts.items() if amount} == {names[column] for column in kept}
+    assert {name for name, amount in parts.items() if amount} == {names[column] for column in selected}
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    assert sum(parts.values()) == pytest.approx(((Z[0] - Z[1])[kept] ** 2).sum(), rel=1e-9)
+    assert sum(parts.values()) == pytest.approx(((Z[0] - Z[1])[selected] ** 2).sum(), rel=1e-9)
     assert metric.transform(X).shape == (60, 4)
 
 
@@ -89,9 +92,9 @@ def test_perfect_and_constant_features():
     X, y = problem()
     X[:, 7] = (y == "f1") * 1.0
     X[:, 8] = 3.0
-    kept = MRMR(12).fit(X, y).selected_.tolist()
-    assert kept[0] == 7
-    assert kept[-1] == 8
+    selected = MRMR(12).fit(X, y).selected_.tolist()
+    assert selected[0] == 7
+    assert selected[-1] == 8
 
 
 @pytest.mark.parametrize(("y", "words"), [(None, "needs findings"), (["a"] * 60, "at least two findings")])
@@ -101,7 +104,7 @@ def test_without_findings_it_is_refused(y, words):
 
 
 @pytest.mark.parametrize(
-    ("settings", "kept"),
+    ("settings", "stored"),
     [
         ({}, [0]),
         ({"n_features_kept": 2, "n_features": 3}, None),
@@ -111,7 +114,7 @@ def test_without_findings_it_is_refused(y, words):
         ({"n_features_kept": 2, "n_features": 3}, []),
     ],
 )
-def test_stored_values_that_do_not_fit_are_refused(settings, kept):
-    arrays = {} if kept is None else {"kept": np.array(kept, dtype=np.int64)}
+def test_stored_values_that_do_not_fit_are_refused(settings, stored):
+    arrays = {} if stored is None else {"kept": np.array(stored, dtype=np.int64)}
     with pytest.raises(BadInput, match="stored mrmr step"):
         MRMR.restore(settings, arrays)

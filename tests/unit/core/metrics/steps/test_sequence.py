@@ -171,8 +171,8 @@ def test_the_card_tells_of_gaps_dropped_columns_and_components():
 def test_linear_steps_trace_a_distance_back_to_the_columns_as_extracted():
     X = rows(40, 4)
     metric = fit_metric(make_learner("euclidean"), X, steps=parse_steps("standardise"))
-    wanted = ((X[0] - X[1]) / X.std(axis=0)) ** 2
-    assert [part.amount for part in metric.explain(X[0], X[1])] == pytest.approx(wanted.tolist(), rel=1e-12)
+    expected = ((X[0] - X[1]) / X.std(axis=0)) ** 2
+    assert [part.amount for part in metric.explain(X[0], X[1])] == pytest.approx(expected.tolist(), rel=1e-12)
 
 
 def test_kinds_are_different():

@@ -1,4 +1,4 @@
-"""What would not fit into memory is refused before it is asked for, with the number and the way out."""
+"""Arrays that would not fit into memory are refused before they are allocated, with their size and a hint."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_the_message_says_how_much_and_what_to_do(little):
     check_memory(1 << 16, "Nothing", "Do nothing.")
     with pytest.raises(
         BadInput, match=r"Ten rows would take 3\.0 GiB of memory; 0\.1 MiB may be used"
-    ) as told:
+    ) as error:
         check_memory(3 << 30, "Ten rows", "Use nine.")
-    assert told.value.hint == "Use nine."
+    assert error.value.hint == "Use nine."
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_the_message_says_how_much_and_what_to_do(little):
 )
 def test_a_learner_that_would_not_fit_is_refused_before_its_first_round(little, name, settings, way_out):
     X, y = many()
-    with pytest.raises(BadInput, match=r"would take [\d.,]+ [MG]iB of memory") as told:
+    with pytest.raises(BadInput, match=r"would take [\d.,]+ [MG]iB of memory") as error:
         make_learner(name, **settings).fit(X, y)
-    assert way_out in told.value.hint
+    assert way_out in error.value.hint
 
 
 def test_impostors_are_counted_beforehand(monkeypatch):
     X, y = many()
-    # Room for the differences from targets, not for impostors among findings that lie across each other.
+    # Memory for the differences from targets, not for impostors among findings that lie across each other.
     monkeypatch.setattr(memory, "budget", lambda: 400_000)
     with pytest.raises(BadInput, match="impostors of 400 cases"):
         make_learner("lmnn").fit(X, y)
@@ -70,6 +70,6 @@ def test_impostors_are_counted_beforehand(monkeypatch):
 def test_a_matrix_of_too_many_features_is_refused(name):
     X = np.zeros((4, MAX_FEATURES + 1))
     X[:2, 0] = 1.0
-    with pytest.raises(BadInput, match=r"11,001 features would take [\d.]+ [MG]iB") as told:
+    with pytest.raises(BadInput, match=r"11,001 features would take [\d.]+ [MG]iB") as error:
         make_learner(name).fit(X, list("abab"))
-    assert "pca:200" in told.value.hint
+    assert "pca:200" in error.value.hint

@@ -50,11 +50,11 @@ def explain_places(name, query, case, *, learner="euclidean", without=(), region
         feature_groups=[column.group for column in columns],
     )
     grouping = Grouping(exclude_feature_groups(metric, without))
-    seen = [
+    features = [
         ImageFeatures(image, region, extractor.extract(image, region).astype(np.float64))
         for image, region in zip((query, case), regions, strict=True)
     ]
-    return places_of(extractor, grouping, *seen, grouping.head_rows(X.astype(np.float64))), grouping
+    return places_of(extractor, grouping, *features, grouping.head_rows(X.astype(np.float64))), grouping
 
 
 def test_rings_stand_where_strong_texture_is_alike():

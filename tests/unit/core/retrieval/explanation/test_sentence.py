@@ -10,7 +10,7 @@ GROUPS = ("Shape", "Size", "Margin", "Texture")
 
 
 @pytest.mark.parametrize(
-    ("ranks", "said"),
+    ("ranks", "expected"),
     [
         ((0.1, 0.2, 0.9, 0.5), "Close in outline shape and size, far in margin."),
         ((0.2, 0.1, 0.9, 0.95), "Close in size and outline shape, far in texture and margin."),
@@ -20,13 +20,13 @@ GROUPS = ("Shape", "Size", "Margin", "Texture")
         ((0.5, 0.5, 0.5, 0.5), "As far apart as usual; most in texture."),
     ],
 )
-def test_close_and_far_groups_are_named_in_one_sentence(ranks, said):
-    assert sentence(GROUPS, (0.1, 0.2, 0.3, 0.4), ranks) == said
+def test_close_and_far_groups_are_named_in_one_sentence(ranks, expected):
+    assert sentence(GROUPS, (0.1, 0.2, 0.3, 0.4), ranks) == expected
 
 
 def test_groups_left_out_are_not_spoken_of():
-    said = sentence(GROUPS, (0.1, 0.2, 0.0, 0.4), (0.1, 0.5, 0.0, 0.9), ("Margin",))
-    assert said == "Close in outline shape, far in texture."
+    text = sentence(GROUPS, (0.1, 0.2, 0.0, 0.4), (0.1, 0.5, 0.0, 0.9), ("Margin",))
+    assert text == "Close in outline shape, far in texture."
     assert sentence(("Shape",), (0.0,), (0.0,), ("Shape",)) == ""
 
 
@@ -38,8 +38,8 @@ def test_equal_cases_are_called_the_same_and_one_group_is_called_by_name():
 def test_many_visual_words_are_counted():
     words = [f"word {n}" for n in range(1, 21)]
     ranks = [0.1] * 5 + [0.5] * 12 + [0.9] * 3
-    said = sentence(words, [0.1] * 19 + [0.2], ranks)
-    assert said == "Close in 5 of 20 visual words, far in 3; most apart in visual word 20."
+    text = sentence(words, [0.1] * 19 + [0.2], ranks)
+    assert text == "Close in 5 of 20 visual words, far in 3; most apart in visual word 20."
 
 
 def test_widths_of_stripes_stand_together():

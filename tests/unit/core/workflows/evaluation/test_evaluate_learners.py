@@ -138,9 +138,15 @@ def test_rows_of_a_table_that_cannot_be_used_are_reported(tmp_path):
     ],
 )
 def test_wrong_requests_are_reported_with_the_valid_choices(library, changes, says):
-    wanted = {"learners": LEARNERS, "protocol": "bdm", "library": library, "settings": ROUNDS, "repeats": 2}
+    arguments = {
+        "learners": LEARNERS,
+        "protocol": "bdm",
+        "library": library,
+        "settings": ROUNDS,
+        "repeats": 2,
+    }
     with pytest.raises(BadArguments, match=says):
-        evaluate(EvaluateRequest(**(wanted | changes)))
+        evaluate(EvaluateRequest(**(arguments | changes)))
 
 
 @pytest.mark.parametrize(
@@ -266,3 +272,18 @@ def test_wrong_requests_of_several_tables_are_refused(tables, library):
         evaluate_tables(replace(request, library=library), tables)
     with pytest.raises(BadArguments, match="no learner 'magic'"):
         evaluate_tables(replace(request, learners=("magic",)), tables)
+
+
+def test_a_table_is_scored_as_the_settings_say_it_is_written(tmp_path):
+    plain = write_table(tmp_path / "t.csv", n=40)
+    foreign = tmp_path / "foreign.csv"
+    rows = plain.read_text().splitlines()
+    foreign.write_text(
+        "\n".join([rows[0], *(row.replace(".", "#") for row in rows[1:])]).replace(",", ";").replace("#", ",")
+    )
+    asked = EvaluateRequest(("euclidean",), "bdm", table=str(plain), repeats=2)
+    scores = evaluate(asked)["results"][0]["scores"]
+    texts = ("delimiter=;", "decimal=,", "header=yes")
+    assert evaluate(replace(asked, table=str(foreign), settings=texts))["results"][0]["scores"] == scores
+    with pytest.raises(BadArguments, match="'header' cannot be 'maybe'"):
+        evaluate(replace(asked, settings=("header=maybe",)))

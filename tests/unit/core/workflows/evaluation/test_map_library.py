@@ -22,12 +22,12 @@ def library(tmp_path_factory):
 @pytest.mark.parametrize(("metric", "first"), [("plain", "principal axes"), ("city block", "landmarks")])
 def test_a_map_is_there_at_once_and_grows(library, monkeypatch, metric, first):
     monkeypatch.setattr(mapping, "UPDATE_S", 0.0)
-    heard = RecordingReporter()
-    found = map_library(library, metric, reporter=heard)
-    assert [one.kind for one in heard.partials[:2]] == [first, "neighbours"]
-    assert heard.partials[0].share > 0
-    assert heard.partials[1].growing
-    assert [one.done for one in heard.partials] == list(range(751))
+    reporter = RecordingReporter()
+    found = map_library(library, metric, reporter=reporter)
+    assert [one.kind for one in reporter.partials[:2]] == [first, "neighbours"]
+    assert reporter.partials[0].share > 0
+    assert reporter.partials[1].growing
+    assert [one.done for one in reporter.partials] == list(range(751))
     assert (found.kind, found.done, found.total, found.growing) == ("neighbours", 750, 750, False)
     assert found.rows.tolist() == open_metric(library, metric).rows.tolist()
     assert found.places.shape == (60, 2)

@@ -119,9 +119,9 @@ def test_findings_are_in_the_order_of_the_library():
     ],
 )
 def test_scores_that_cannot_be_read_are_none(broken):
-    kept = metric("m", 0.8)
-    scores = broken if len(broken) == 1 and "measured_on" in broken else {**kept.scores, **broken}
-    (read,) = scored_metrics(snapshot(type(kept)(**{**vars(kept), "scores": scores})))
+    record = metric("m", 0.8)
+    scores = broken if len(broken) == 1 and "measured_on" in broken else {**record.scores, **broken}
+    (read,) = scored_metrics(snapshot(type(record)(**{**vars(record), "scores": scores})))
     if "training_curve" in broken:
         assert read.training is None
         assert read.scores is not None
@@ -132,9 +132,9 @@ def test_scores_that_cannot_be_read_are_none(broken):
 
 @pytest.mark.parametrize("points", [[[1, 2.0]], [[1, "x", None]], [[None, 1.0, 1.0]], [5]])
 def test_a_training_curve_that_cannot_be_read_is_none(points):
-    kept = metric("m", 0.8)
-    scores = {**kept.scores, "training_curve": points}
-    assert scored_metrics(snapshot(type(kept)(**{**vars(kept), "scores": scores})))[0].training is None
+    record = metric("m", 0.8)
+    scores = {**record.scores, "training_curve": points}
+    assert scored_metrics(snapshot(type(record)(**{**vars(record), "scores": scores})))[0].training is None
 
 
 def test_the_interval_of_a_sensitivity_is_wilsons():

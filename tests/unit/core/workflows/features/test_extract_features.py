@@ -226,10 +226,10 @@ def test_cancelling_keeps_what_counted(library, here, monkeypatch, after):
     recorder = RecordingReporter(cancel_after=after)
     with pytest.raises(Cancelled):
         extract_features(library, QUICK, workers=6, reporter=recorder)
-    kept = recorder.partials[-1]
-    assert len(numbers(library)) == kept > 0
+    partial = recorder.partials[-1]
+    assert len(numbers(library)) == partial > 0
     result = extract_features(library, QUICK)
-    assert (result.extracted, result.cases) == (12 - kept, 12)
+    assert (result.extracted, result.cases) == (12 - partial, 12)
 
 
 def test_cancelling_ends_the_processes(library):
@@ -247,8 +247,8 @@ def test_two_programs_extracting_at_once_leave_every_case_once(library):
         "    sys.stdin.readline()\n"
         f"    print(module.extract_features(Path(sys.argv[1]), '{QUICK}', workers=2).extracted)\n"
     )
-    told = run_at_once(code, *[(library,)] * 2)
-    assert sum(map(int, told)) == 12
+    outputs = run_at_once(code, *[(library,)] * 2)
+    assert sum(map(int, outputs)) == 12
     assert sorted(row for rows in chunks(library).values() for row in rows) == list(range(1, 13))
 
 

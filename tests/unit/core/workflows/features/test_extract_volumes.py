@@ -1,4 +1,4 @@
-"""Extractors that look at whole volumes: every slice is seen, and one that changed is told."""
+"""Extractors of whole volumes: every slice is read, and a changed one is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric on several feature sets: they are joined as they are, count alike, and are told apart in explanations."""
+"""A metric on several feature sets: they are joined unchanged, have equal weight, and are separate in explanations."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ def test_every_case_is_dealt_out_once(first, spread):
 
 
 def test_a_case_requested_later_is_next():
-    asked = []
-    order = MeasuringOrder(ROWS, 2, lambda: asked)
+    requested = []
+    order = MeasuringOrder(ROWS, 2, lambda: requested)
     order.take()
-    asked[:] = [2900, 1500]
+    requested[:] = [2900, 1500]
     part = order.take().tolist()
     assert part[:2] == [2900, 1500]
     assert len(part) == STEP

@@ -1,4 +1,4 @@
-"""Findings that are told apart by having a region or none."""
+"""Findings that are separated by having a region or none."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from semblance.core.workflows.imaging.read_header import read_header
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept():
+def empty_cache():
     yield
     library_cache.stack_cache.forget()
 

@@ -30,7 +30,7 @@ class CollectingReporter(Reporter):
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept():
+def empty_cache():
     yield
     view_planes.forget_volume()
     library_cache.stack_cache.forget()

@@ -1,4 +1,4 @@
-"""Every module that keeps libraries between calls lets go of them when it is told to."""
+"""Every module that caches open libraries closes them on request."""
 
 from __future__ import annotations
 

@@ -64,18 +64,18 @@ def test_the_first_cases_are_ranked_while_others_are_imported(tmp_path, small):
 
 
 class _WaitingForTheImport(RecordingReporter):
-    """Lets measuring go on only after it was told what was imported, once all is read."""
+    """Lets extraction continue only after the result of the import was reported."""
 
     def __init__(self, n):
         super().__init__()
-        self.n, self.told = n, threading.Event()
+        self.n, self.imported = n, threading.Event()
 
     def partial(self, result):
         super().partial(result)
         if isinstance(result, ImportResult):
-            self.told.set()
+            self.imported.set()
         elif result.provisional and result.imported == self.n:
-            assert self.told.wait(60)
+            assert self.imported.wait(60)
 
 
 def test_imported_cases_are_reported_before_all_are_extracted(tmp_path, small):
@@ -83,7 +83,7 @@ def test_imported_cases_are_reported_before_all_are_extracted(tmp_path, small):
     import_and_prepare(
         striped_folder(tmp_path / "i", n=48), tmp_path / "lib.semblance", workers=1, reporter=waiting
     )
-    assert waiting.told.is_set()
+    assert waiting.imported.is_set()
 
 
 def test_of_a_table_features_are_copied_when_all_of_it_is_read(tmp_path):

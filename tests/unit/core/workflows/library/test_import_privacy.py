@@ -78,8 +78,8 @@ def tree(tmp_path) -> Path:
     return folder
 
 
-def planted_in(told: str | bytes) -> list[str]:
-    text = (told if isinstance(told, str) else told.decode("latin-1")).casefold()
+def planted_in(content: str | bytes) -> list[str]:
+    text = (content if isinstance(content, str) else content.decode("latin-1")).casefold()
     return [word for word in PLANTED if word in text]
 
 
@@ -104,9 +104,9 @@ def test_no_case_tells_who_the_patient_is(tree, tmp_path):
     assert "ZEBROVICH" not in cases_as_written(tmp_path / "lib").upper()
     assert planted_in(cases_as_written(tmp_path / "lib")) == []
     assert planted_in(json.dumps(result.to_json() | {"failed": [], "ignored": []})) == []
-    told = " ".join(result.notes)
-    assert "patient ids and UIDs are replaced by codes" in told
-    assert "Left out because they may identify a patient: patient_name." in told
+    notes = " ".join(result.notes)
+    assert "patient ids and UIDs are replaced by codes" in notes
+    assert "Left out because they may identify a patient: patient_name." in notes
 
 
 def test_importing_again_gives_the_same_codes_and_another_library_others(tree, tmp_path):
@@ -203,10 +203,10 @@ def test_no_report_of_an_identified_library_does_by_default(tree, tmp_path):
     out = write_search_report(library, Search("plain", Query(case)), tmp_path / "r.html")
     # What is left are names of files, which the person gave or chose.
     assert set(planted_in(out.read_bytes())) <= {"zebrovich"}
-    asked = write_search_report(
+    report = write_search_report(
         library, Search("plain", Query(case)), tmp_path / "i.html", ReportOptions(identified=True)
     )
-    assert {"778812", "2019-03-08"} <= set(planted_in(asked.read_bytes()))
+    assert {"778812", "2019-03-08"} <= set(planted_in(report.read_bytes()))
 
 
 def test_what_the_program_prints_of_a_library(with_metric, capsys):
@@ -220,14 +220,14 @@ def test_what_the_program_prints_of_a_library(with_metric, capsys):
          "--protocol", "bdm", "--repeats", "1", "--json"],
     ):  # fmt: skip
         assert run(arguments) == 0
-        told = capsys.readouterr()
-        assert planted_in(told.out + told.err) == []
+        captured = capsys.readouterr()
+        assert planted_in(captured.out + captured.err) == []
 
 
 def test_thumbnails_hold_pixels_only(with_metric):
     library, _ = with_metric
-    for kept in ("thumbnails.sqlite", "features", "metrics"):
-        place = library / kept
+    for name in ("thumbnails.sqlite", "features", "metrics"):
+        place = library / name
         for file in [place] if place.is_file() else [one for one in place.rglob("*") if one.is_file()]:
             assert planted_in(file.read_bytes()) == []
 
@@ -254,7 +254,7 @@ def burnt_in(tmp_path: Path, **header: object) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "warning"),
     [
         ({"Modality": "DX"}, ""),
         ({"Modality": "DX", "BurnedInAnnotation": "YES"}, "yes"),
@@ -267,10 +267,10 @@ def burnt_in(tmp_path: Path, **header: object) -> tuple[str, list[str]]:
         ({"Modality": "MR", "ImageType": ["ORIGINAL", "PRIMARY"]}, ""),
     ],
 )
-def test_burnt_in_text_is_warned_of(tmp_path, header, said):
+def test_burnt_in_text_is_warned_of(tmp_path, header, warning):
     attribute, notes = burnt_in(tmp_path, **header)
-    assert attribute == said
-    assert any("urnt-in text" in note for note in notes) is bool(said)
+    assert attribute == warning
+    assert any("urnt-in text" in note for note in notes) is bool(warning)
 
 
 def test_labels_of_segments_with_a_name_in_them_are_dropped(tmp_path):

@@ -173,11 +173,11 @@ def test_every_file_is_in_exactly_one_list(tmp_path, library):
         (folder / name).write_bytes(data)
     (folder / "link.png").symlink_to(folder / "good.png")
     result = import_source(folder, library)
-    told = [item["path"] for item in result.failed + result.ignored]
+    paths = [item["path"] for item in result.failed + result.ignored]
     usable = {"good.png", "sub/also good.jpg", "twin.png", "image without ending", "wrong ending.jpg"}
     assert {case_id.removeprefix("mixed/") for case_id in facts(library)} == usable
-    assert sorted(told) == sorted({*files, "link.png"} - usable)
-    assert len(told) == len(set(told))
+    assert sorted(paths) == sorted({*files, "link.png"} - usable)
+    assert len(paths) == len(set(paths))
     assert result.added == len(usable)
     assert {item["path"] for item in result.failed} == {
         "cut.png",
@@ -192,9 +192,11 @@ def test_every_file_is_in_exactly_one_list(tmp_path, library):
     assert (again.added, again.unchanged) == (0, len(usable))
     assert (again.failed, again.ignored) == (result.failed, result.ignored)
     with Library.open(library) as opened:
-        kept = {path: (state, reason) for _, path, state, reason in opened.catalogue.files_without_cases()}
-    assert set(kept) == set(told)
-    assert kept["empty.png"] == ("failed", "The file is empty (0 bytes).")
+        recorded = {
+            path: (state, reason) for _, path, state, reason in opened.catalogue.files_without_cases()
+        }
+    assert set(recorded) == set(paths)
+    assert recorded["empty.png"] == ("failed", "The file is empty (0 bytes).")
 
 
 def test_a_failed_file_is_tried_again_and_forgotten_once_it_is_gone(images, library):
@@ -295,8 +297,8 @@ def test_cancelling_keeps_what_was_reported_and_the_next_import_finishes(images,
         import_source(images, library, reporter=recorder)
     reported = max(done for done, _, _ in recorder.messages)
     with Library.open(library) as opened:
-        cases, told = opened.summary()["cases"], len(opened.catalogue.files_without_cases())
-    assert cases + told >= reported
+        cases, files = opened.summary()["cases"], len(opened.catalogue.files_without_cases())
+    assert cases + files >= reported
     assert cases < 12
     result = import_source(images, library)
     assert (result.added + cases, result.unchanged, result.cases) == (12, cases, 12)

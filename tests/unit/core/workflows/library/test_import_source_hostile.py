@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from semblance.core.errors import BadInput
+from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.limits import MAX_OBJECT_BYTES
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.library.importers.source import FolderSource
@@ -212,3 +212,20 @@ def test_ten_thousand_private_elements_and_sequences_within_sequences(tmp_path):
     save(deep, tmp_path / "t" / "deep.dcm")
     result = import_source(tmp_path / "t", tmp_path / "lib")
     assert (result.added, result.failed) == (2, [])
+
+
+def test_a_table_is_imported_as_the_settings_say_it_is_written(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("1;2,5;7\n3;4,5;8\n")
+    with pytest.raises(BadInput, match="may have no header row"):
+        import_source(table, tmp_path / "refused.semblance")
+    result = import_source(table, tmp_path / "lib.semblance", settings=["header=no"])
+    assert result.added == 2
+    assert result.findings == {"7": 1, "8": 1}
+    assert any("without a header row" in item["reason"] for item in result.ignored)
+    with pytest.raises(BadArguments, match="'delimiter' cannot be 'x'"):
+        import_source(table, tmp_path / "lib.semblance", settings=["delimiter=x"])
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").write_bytes(encoded(pattern()))
+    with pytest.raises(BadArguments, match="not a setting of the kind folder"):
+        import_source(tmp_path / "images", tmp_path / "images.semblance", settings=["header=no"])

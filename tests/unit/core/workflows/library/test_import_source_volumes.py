@@ -117,11 +117,11 @@ def test_a_damaged_slice_fails_by_itself(series, library):
 
 def test_removed_and_added_slices_are_reported(series, library, tmp_path):
     import_source(series, library, kind="series")
-    shutil.move(series / "a" / "0.png", tmp_path / "kept.png")
+    shutil.move(series / "a" / "0.png", tmp_path / "aside.png")
     again = import_source(series, library, kind="series")
     assert (again.missing, again.updated, again.unchanged) == (["a/0.png"], 1, 2)
     assert details(library, "scans/a").depth == 5
-    shutil.move(tmp_path / "kept.png", series / "a" / "0.png")
+    shutil.move(tmp_path / "aside.png", series / "a" / "0.png")
     assert import_source(series, library, kind="series").updated == 1
     assert details(library, "scans/a").depth == 6
 
@@ -150,10 +150,10 @@ def test_a_case_that_lost_one_slice_says_which(series, library):
 
 def test_new_labels_reach_volumes(series, library, monkeypatch):
     import_source(series, library, kind="series")
-    told = SeriesImporter.scan
+    original_scan = SeriesImporter.scan
 
     def other(self, source, reporter):
-        for case in told(self, source, reporter):
+        for case in original_scan(self, source, reporter):
             yield FoundCase(case.key, case.path, finding="new", region=case.region, slices=case.slices)
 
     monkeypatch.setattr(SeriesImporter, "scan", other)

@@ -66,13 +66,13 @@ def test_nothing_is_touched_where_nothing_is_missing(images, library, tmp_path):
 @pytest.mark.parametrize("named", ["itself", "parent", "grandparent", "a part of it"])
 def test_a_moved_folder_is_found(images, library, tmp_path, named):
     place = moved(images, tmp_path / "new" / "place" / "study [1]")
-    told = {
+    found = {
         "itself": place,
         "parent": place.parent,
         "grandparent": place.parent.parent,
         "a part of it": place / "level",
     }[named]
-    result = relink(library, told)
+    result = relink(library, found)
     assert result.to_json() == {"moved": {"study [1]": str(place)}, "found": 12, "still_missing": 0}
     assert source_paths(library) == [place]
     assert readable(library) == 12
@@ -96,8 +96,8 @@ def test_a_wrong_folder_is_not_taken(images, library, tmp_path):
     """Same names, same sizes of folders, other images."""
     moved(images, tmp_path / "hidden")
     wrong = striped_folder(tmp_path / "wrong" / "study [1]", n=12, seed=7)
-    for told in (wrong, wrong.parent):
-        assert relink(library, told).to_json() == {"moved": {}, "found": 0, "still_missing": 12}
+    for folder in (wrong, wrong.parent):
+        assert relink(library, folder).to_json() == {"moved": {}, "found": 0, "still_missing": 12}
     assert source_paths(library) == [images]
     with pytest.raises(BadInput, match=r"gone does not exist\. Choose the folder or zip"):
         relink(library, tmp_path / "gone")

@@ -114,9 +114,9 @@ def test_a_backup_does_not_go_into_the_library_itself(library):
 def test_what_is_no_library_or_cannot_be_written(library, tmp_path):
     with pytest.raises(BadInput, match=r"gone does not exist"):
         back_up(tmp_path / "gone", tmp_path / "b.zip")
-    with pytest.raises(SemblanceError, match=r"b\.zip cannot be written: No such file") as told:
+    with pytest.raises(SemblanceError, match=r"b\.zip cannot be written: No such file") as error:
         back_up(library, tmp_path / "no folder" / "b.zip")
-    assert "lib.semblance" not in str(told.value)
+    assert "lib.semblance" not in str(error.value)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lib.semblance"]
 
 
@@ -234,10 +234,10 @@ def test_a_changed_backup_is_refused_and_leaves_nothing(file, tmp_path, change, 
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.3, 0.9])
-def test_a_cut_backup_is_refused(file, tmp_path, kept):
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_a_cut_backup_is_refused(file, tmp_path, share):
     data = file.read_bytes()
-    file.write_bytes(data[: int(len(data) * kept)])
+    file.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(BadInput, match=r"is not a backup, or it is damaged"):
         restore(file, tmp_path / "again")
     with pytest.raises(BadInput, match=r"gone\.zip' does not exist"):

@@ -29,8 +29,8 @@ def test_the_command_a_check_tells_makes_the_same_metric(library):
     command = re.search(r"\((semblance train .*)\), or restore", finding.remedy)
     assert command
     words = shlex.split(command[1].replace("LIB", str(library)))
-    status, _, said = run_program(*words[1:])
-    assert status == 0, said
+    status, _, err = run_program(*words[1:])
+    assert status == 0, err
     assert verify_library(library).findings == []
     with Library.open(library) as opened:
         assert opened.metric("it's mine").card["content_hash"] == record.card["content_hash"]

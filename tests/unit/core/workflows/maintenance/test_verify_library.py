@@ -106,8 +106,8 @@ def test_a_damaged_block_of_numbers_is_named_and_extracted_again(library, damage
     again, values = stored_features(library)
     np.testing.assert_array_equal(again, ids)
     np.testing.assert_array_equal(values, before)
-    kept = list((library / repair_library.DAMAGED_FOLDER).rglob("c/0/0"))
-    assert len(kept) == (0 if damage == "gone" else 1)
+    damaged = list((library / repair_library.DAMAGED_FOLDER).rglob("c/0/0"))
+    assert len(damaged) == (0 if damage == "gone" else 1)
     assert verify_library(library).findings == []
 
 

@@ -48,17 +48,17 @@ def test_a_metric_counts_words_of_its_training_part_and_answers_a_image(counted)
 
 def test_default_steps_are_the_papers(counted):
     library, _, extractor = counted
-    told = evaluate(EvaluateRequest(("euclidean",), "bdm", library=library, repeats=1))
-    assert not told["failed"]
-    assert told["results"][0]["steps"] == FORMS[extractor][0]
-    assert np.isfinite(told["results"][0]["scores"]["retrieval_accuracy@1"]["mean"])
+    evaluated = evaluate(EvaluateRequest(("euclidean",), "bdm", library=library, repeats=1))
+    assert not evaluated["failed"]
+    assert evaluated["results"][0]["steps"] == FORMS[extractor][0]
+    assert np.isfinite(evaluated["results"][0]["scores"]["retrieval_accuracy@1"]["mean"])
 
 
 def test_other_steps_may_follow_but_the_codebook_may_not_be_left_out(counted):
     library, _, extractor = counted
     steps = FORMS[extractor][1] + ",standardise"
-    told = evaluate(EvaluateRequest(("euclidean",), "bdm", library=library, steps=steps, repeats=1))
-    assert told["results"][0]["steps"] == steps
+    evaluated = evaluate(EvaluateRequest(("euclidean",), "bdm", library=library, steps=steps, repeats=1))
+    assert evaluated["results"][0]["steps"] == steps
     with pytest.raises(BadArguments, match="counted first"):
         evaluate(EvaluateRequest(("euclidean",), "bdm", library=library, steps="standardise", repeats=1))
 

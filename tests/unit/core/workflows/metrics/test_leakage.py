@@ -12,6 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
 from semblance.core.evaluation.protocols.split_protocol import random_halves
+from semblance.core.library.lesion_groups import join
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -27,6 +28,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import concepts, refine_metric
 from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
+from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import PLAIN, table_library, write_table
 
@@ -51,8 +53,8 @@ def copies(tmp_path):
 
 def contents(library, rows):
     with Library.open(library) as opened:
-        wanted = set(np.asarray(rows).tolist())
-        return {r.content for r in opened.catalogue.all_cases() if r.id in wanted}
+        ids = set(np.asarray(rows).tolist())
+        return {r.content for r in opened.catalogue.all_cases() if r.id in ids}
 
 
 def training(library, name):
@@ -75,6 +77,35 @@ def test_copies_of_a_image_stand_on_one_side(copies):
     assert result.scores["measured_on"] == HELD_OUT_CASES
     for split in random_halves(data, 3, 0)[1]:
         assert not set(data.units[split.train]) & set(data.units[split.test])
+
+
+def test_a_lesion_stands_on_one_side_counts_once_and_never_answers_itself(tmp_path):
+    library = tmp_path / "images.semblance"
+    import_source(striped_folder(tmp_path / "images", n=24, patients=False), library)
+    extract_features(library, "colour_edge_texture")
+    with Library.open(library) as opened:
+        names = {r.id: r.case_id for r in opened.catalogue.all_cases()}
+        rows = list(names)
+        lesions = [set(rows[start::8]) for start in range(8)]
+        for members in lesions:
+            join(opened.catalogue, members)
+        data = library_data(opened, opened.features.get(None))
+    assert data.lesions is not None
+    train_metric(library, TrainRequest("euclidean", "plain", held_out=0.5))
+    trained = set(training(library, "plain").tolist())
+    assert all(members <= trained or not members & trained for members in lesions)
+    accuracy = score_metric(library, "plain")["retrieval_accuracy"]
+    held_out = [members for members in lesions if not members & trained]
+    # Beyond the other lesions there is nothing more to retrieve.
+    tail = accuracy["mean"][len(held_out) - 2 :]
+    assert tail == pytest.approx([tail[0]] * len(tail))
+    for row in (min(trained), min(set(rows) - trained)):
+        result = rank_cases(library, Search("plain", Query(names[row])), k=50).result
+        (own,) = [members for members in lesions if row in members]
+        groups = [{case.row, *case.near_duplicate_rows} for case in result.ranked]
+        assert sorted(groups, key=min) == sorted((one for one in lesions if one != own), key=min)
+        assert [case.near_duplicates for case in result.ranked] == [2] * 7
+        assert all(case.near_duplicate_distances >= (case.distance,) for case in result.ranked)
 
 
 def test_a_copy_does_not_answer_its_original(copies):
@@ -105,8 +136,8 @@ def test_a_metric_trained_before_copies_were_imported_is_not_measured_on_them(tm
     assert not is_stale(metric, read_snapshot(library))
     calibrated = after["calibration"]
     if calibrated is not None:
-        seen = contents(library, training(library, "plain"))
-        assert not seen & contents(library, [row for row, _, _ in calibrated["cases"]])
+        training_contents = contents(library, training(library, "plain"))
+        assert not training_contents & contents(library, [row for row, _, _ in calibrated["cases"]])
 
 
 def test_a_training_case_that_lost_its_finding_still_holds_its_patient_back(tmp_path):
@@ -123,8 +154,8 @@ def test_a_training_case_that_lost_its_finding_still_holds_its_patient_back(tmp_
         other = next(r for r in opened.catalogue.all_cases() if r.patient == lost.patient and r.id != lost.id)
         file = opened.new_metric_file()
         shutil.copy(record.file, file)
-        kept = rows[rows != other.id]
-        opened.add_metric("part", "euclidean", record.feature_set, file, dict(record.card), kept, None)
+        remaining = rows[rows != other.id]
+        opened.add_metric("part", "euclidean", record.feature_set, file, dict(record.card), remaining, None)
         opened.catalogue.relabel([(lost.case_id, None, lost.patient, {})])
     assert score_metric(library, "part")["n_test"] == before
     assert len(held_out_cases(library, "part")) == before
@@ -157,15 +188,15 @@ def test_cases_it_saw_elsewhere_are_not_new_when_they_are_imported_later(tmp_pat
     scores = score_metric(away, "brought")
     assert scores["n_train"] == here
     assert scores["measured_on"] == HELD_OUT_CASES
-    seen = contents(home, training(home, "plain"))
+    training_contents = contents(home, training(home, "plain"))
     with Library.open(away) as opened:
         record = opened.metric("brought")
         unseen = IdentityIndex(opened).unseen(record.training, record.card["trained_elsewhere"])
-    assert not seen & contents(away, unseen)
+    assert not training_contents & contents(away, unseen)
     assert scores["n_test"] == len(unseen)
     search = Search("brought", Query(case="t/c0"), ledger="l")
-    told = refine_metric.held_out_score(away, search)
-    assert told is None or told.cases <= len(unseen)
+    score = refine_metric.held_out_score(away, search)
+    assert score is None or score.cases <= len(unseen)
 
 
 def test_the_live_score_speaks_of_patients_only_where_all_are_known(tmp_path):

@@ -1,4 +1,4 @@
-"""The slider between visual and diagnostic likeness: trained at once, kept together."""
+"""The slider between visual and diagnostic likeness: trained in one job, stored together."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def test_steps_that_are_gone_are_passed_over(made):
     library, slider = made
     with Library.open(library, writable=False) as opened:
         cards = [(record.name, record.card) for record in opened.metrics()]
-    kept = sliders_by_name(card for card in cards if card[0] != step_name("between", 50))
-    assert list(kept) == ["between"]
-    assert [step.place for step in kept["between"].steps] == [p for p in PLACES if p != 50]
+    sliders = sliders_by_name(card for card in cards if card[0] != step_name("between", 50))
+    assert list(sliders) == ["between"]
+    assert [step.place for step in sliders["between"].steps] == [p for p in PLACES if p != 50]
     assert slider.nearest(52).place == 50
-    assert kept["between"].nearest(45).place == 30
+    assert sliders["between"].nearest(45).place == 30
     assert sliders_by_name([("odd", {"slider": {"name": 3}}), ("none", {})]) == {}
 
 
@@ -75,10 +75,10 @@ class _Impatient(Reporter):
     """Gives up after some news."""
 
     def __init__(self, after: int) -> None:
-        self.left, self.heard = after, []
+        self.left, self.progress_calls = after, []
 
     def progress(self, done, total, what):
-        self.heard.append((done, total, what))
+        self.progress_calls.append((done, total, what))
         self.left -= 1
 
     def check_cancelled(self):
@@ -108,10 +108,10 @@ def test_cancelled_it_keeps_nothing(tmp_path):
 def test_progress_counts_all_steps(tmp_path):
     reporter = _Impatient(10**6)
     prepare_slider(table_library(tmp_path, n=60), REQUEST, reporter=reporter)
-    shares = [done / total for done, total, _ in reporter.heard[1:] if total]
+    shares = [done / total for done, total, _ in reporter.progress_calls[1:] if total]
     assert np.all(np.diff(shares) >= 0)
     assert shares[-1] > 0.9
-    assert any("30 % diagnostic" in what for _, _, what in reporter.heard)
+    assert any("30 % diagnostic" in what for _, _, what in reporter.progress_calls)
 
 
 def test_a_library_without_findings_is_refused(tmp_path):

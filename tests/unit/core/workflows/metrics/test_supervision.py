@@ -85,8 +85,8 @@ def test_judgements_about_held_out_cases_are_left_out_and_reported(library):
 def test_comparisons_are_triplets(library):
     judge(library, likes=0, dislikes=0)
     query, near, far = trained_cases(library)[:3]
-    asked = Search("plain", Query(case=query), "mine")
-    refine_metric.judge(library, asked, [comparison_judgement(asked, near, far)])
+    request = Search("plain", Query(case=query), "mine")
+    refine_metric.judge(library, request, [comparison_judgement(request, near, far)])
     card = train_metric(library, TrainRequest("boostmetric", "both", judgements="mine")).card
     assert card["constraints"]["judged"] == 1
     with pytest.raises(BadInput, match="that BDM can use"):

@@ -42,8 +42,8 @@ def test_a_metric_is_scored_on_patients_it_never_saw(library):
         patients = {r.id: r.patient for r in opened.catalogue.all_cases()}
         feature_set = opened.features.get(None)
     trained = set(record.training.tolist())
-    seen = {patients[row] for row in trained}
-    assert not seen & {patients[row] for row in patients if row not in trained}
+    training_patients = {patients[row] for row in trained}
+    assert not training_patients & {patients[row] for row in patients if row not in trained}
     assert 0.6 < len(trained) / 60 < 0.8
     scores = result.scores
     assert scores["measured_on"] == "held-out patients"
@@ -89,8 +89,8 @@ def test_the_stored_metric_is_the_one_that_was_scored(library):
 def test_the_curve_is_emitted_during_training_and_stored(library):
     recorder = RecordingReporter()
     result = train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=recorder)
-    told = [p for p in recorder.partials if isinstance(p, CurvePoint)]
-    points = list({point.round: point for point in told}.values())
+    emitted = [p for p in recorder.partials if isinstance(p, CurvePoint)]
+    points = list({point.round: point for point in emitted}.values())
     assert [point.round for point in points] == list(range(1, len(points) + 1))
     objectives = [point.objective for point in points]
     assert objectives == sorted(objectives, reverse=True)
@@ -105,13 +105,13 @@ def test_the_last_round_is_scored_whatever_it_takes(monkeypatch, library):
     monkeypatch.setattr(training_curve, "CURVE_SHARE", 1e-9)
     recorder = RecordingReporter()
     train_metric(library, TrainRequest("bdm", "mine", settings={"rounds": 12}), reporter=recorder)
-    told = [p for p in recorder.partials if isinstance(p, CurvePoint)]
-    assert [p.round for p in told if p.held_out_accuracy is not None] == [1, told[-1].round]
-    assert told[-2].round == told[-1].round
+    points = [p for p in recorder.partials if isinstance(p, CurvePoint)]
+    assert [p.round for p in points if p.held_out_accuracy is not None] == [1, points[-1].round]
+    assert points[-2].round == points[-1].round
     with Library.open(library) as opened:
         curve = opened.metric("mine").scores["training_curve"]
-    assert [point[0] for point in curve] == list(range(1, told[-1].round + 1))
-    assert curve[-1][2] == told[-1].held_out_accuracy
+    assert [point[0] for point in curve] == list(range(1, points[-1].round + 1))
+    assert curve[-1][2] == points[-1].held_out_accuracy
 
 
 def test_the_same_seed_gives_the_same_metric(library):

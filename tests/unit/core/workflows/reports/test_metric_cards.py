@@ -137,9 +137,9 @@ def test_a_library_without_its_features_says_which(file, tmp_path):
     (tmp_path / "b" / "t.csv").write_text("case_id,x,label\n" + "".join(f"c{i},{i},a\n" for i in range(9)))
     import_source(tmp_path / "b" / "t.csv", tmp_path / "b.semblance")
     extract_features(tmp_path / "b.semblance", "raw")
-    with pytest.raises(BadInput, match=r"'raw' features that .* does not have") as told:
+    with pytest.raises(BadInput, match=r"'raw' features that .* does not have") as error:
         import_metric(tmp_path / "b.semblance", file)
-    assert "semblance features LIB --extractor raw" in told.value.hint
+    assert "semblance features LIB --extractor raw" in error.value.hint
 
 
 def repacked(file, out, **changes):

@@ -18,6 +18,8 @@ from semblance.core.library.library import Library
 from semblance.core.reports.options import MAX_COMMENT, ReportOptions, read_logo
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
 from semblance.core.workflows.searches import refine_metric
@@ -113,7 +115,7 @@ def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
 
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified):
-    search = search_of(strength=0.7, group_duplicates=False, like=(Query(case="t/c5"),))
+    search = search_of(strength=0.7, group_duplicates=False, like=(Query(case="t/c5"),), without_patient=True)
     judged = refine_metric.judge(
         table,
         search,
@@ -132,19 +134,19 @@ def test_a_json_report_reopens_as_the_search_it_was(table, tmp_path, identified)
 
 
 def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
-    fresh = held_out_cases(table, "plain")
-    trained = next(case for case in all_cases(table) if case not in fresh)
-    for case, known in ((trained, True), (fresh[0], False)):
-        out = write_search_report(
-            table, Search("plain", Query(case=case)), tmp_path / "r.json", ReportOptions()
-        )
-        document = json.loads(out.read_text())
+    train_metric(table, TrainRequest("lda", "trained"))
+    fresh = held_out_cases(table, "trained")
+    remembered = "Used for training: the order is partly remembered."
+    for case in (next(case for case in all_cases(table) if case not in fresh), fresh[0]):
+        search, known = Search("trained", Query(case=case)), case not in fresh
+        document = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
         assert document["vote"]["query_trained_on"] is known
-        assert any("trained on this query" in note for note in document["notes"]) is known
+        assert (document["vote"]["why_not"] == remembered) is known
+        assert (remembered in words(write_search_report(table, search, tmp_path / "r.pdf"))) is known
 
 
 def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path):
-    outside = tmp_path / "asked" / "Zebrovich.png"
+    outside = tmp_path / "outside" / "Zebrovich.png"
     outside.parent.mkdir()
     shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
     search = Search("plain", Query(image=outside, region=Region(1, 1, 9, 9)))
@@ -251,15 +253,15 @@ def test_an_archive_of_images_can_keep_it(table, tmp_path, identified):
     out = write_search_report(
         table, search_of(), tmp_path / "r.dcm", ReportOptions(clinic="Ward 7", identified=identified)
     )
-    kept = pydicom.dcmread(out)
-    assert kept.SOPClassUID.name == "Encapsulated PDF Storage"
-    assert kept.InstitutionName == "Ward 7"
-    assert kept.PatientName == ""
+    dataset = pydicom.dcmread(out)
+    assert dataset.SOPClassUID.name == "Encapsulated PDF Storage"
+    assert dataset.InstitutionName == "Ward 7"
+    assert dataset.PatientName == ""
     with Library.open(table) as opened:
         patient = next(row.patient for row in opened.catalogue.all_cases() if row.case_id == "t/c0")
-    assert kept.PatientID == (patient if identified else "")
-    assert kept.PatientIdentityRemoved == ("NO" if identified else "YES")
-    pdf = kept.EncapsulatedDocument[: kept.EncapsulatedDocumentLength]
+    assert dataset.PatientID == (patient if identified else "")
+    assert dataset.PatientIdentityRemoved == ("NO" if identified else "YES")
+    pdf = dataset.EncapsulatedDocument[: dataset.EncapsulatedDocumentLength]
     assert "Retrieval report" in pypdf.PdfReader(io.BytesIO(pdf)).pages[0].extract_text()
 
 

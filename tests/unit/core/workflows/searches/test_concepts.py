@@ -1,4 +1,4 @@
-"""Concepts through the calls a window makes, with how well they can be told."""
+"""Concepts through the calls a window makes, with how well they can be separated."""
 
 from __future__ import annotations
 

@@ -24,9 +24,10 @@ from semblance.core.workflows.searches.estimate import (
     FEWER,
     NOT_CALIBRATED,
     OWN_PATIENT,
-    PART_ASKED,
     REFINED,
+    REGION_QUERY,
     SCORE_AGAIN,
+    TRAINED,
 )
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
@@ -51,34 +52,60 @@ def test_training_calibrates_the_vote_on_the_patients_it_held_out(table):
     with Library.open(table) as opened:
         record = opened.metric("plain")
         ids = {row.id: row.case_id for row in opened.catalogue.all_cases()}
-    kept = Calibration.from_json(record.scores["calibration"])
-    assert kept.measured_on == "held-out patients"
-    assert {ids[row] for row, _, _ in kept.cases} == set(held_out(table))
-    assert (kept.n_cases, kept.n_patients) == (60, 30)
-    assert (kept.finding, kept.findings) == ("kind 1", ("kind 0", "kind 1"))
-    assert record.card["scores"]["calibration_error"] == kept.ece
+    stored = Calibration.from_json(record.scores["calibration"])
+    assert stored.measured_on == "held-out patients"
+    assert {ids[row] for row, _, _ in stored.cases} == set(held_out(table))
+    assert (stored.n_cases, stored.n_patients) == (60, 30)
+    assert (stored.finding, stored.findings) == ("kind 1", ("kind 0", "kind 1"))
+    assert record.card["scores"]["calibration_error"] == stored.ece
 
 
 def test_the_estimate_is_that_of_the_votes_with_its_interval(table):
     with Library.open(table) as opened:
-        kept = Calibration.from_json(opened.metric("plain").scores["calibration"])
+        stored = Calibration.from_json(opened.metric("plain").scores["calibration"])
     result = nearest_cases(table, "plain", Query(held_out(table)[0]))
-    wanted = kept.estimate(result.counts)
+    expected = stored.estimate(result.counts)
     vote = json.loads(json.dumps(result.to_json()))["vote"]
     assert vote["calibrated"] is True
     assert vote["measured_on"] == "held-out patients"
     assert vote["finding"] == next(iter(result.counts))
-    assert vote["probability"] == wanted.probability
-    assert vote["interval"] == list(wanted.interval)
+    assert vote["probability"] == expected.probability
+    assert vote["interval"] == list(expected.interval)
     assert vote["interval"][0] < vote["probability"] < vote["interval"][1]
     assert vote["query_trained_on"] is False
     assert result.vote.voters == tuple(case.finding for case in result.ranked[:10])
 
 
-def test_a_query_the_metric_was_trained_on_is_reported(table):
-    fresh = set(held_out(table))
-    seen = next(f"t/c{n}" for n in range(200) if f"t/c{n}" not in fresh)
-    assert nearest_cases(table, "plain", Query(seen)).vote.trained
+@pytest.mark.parametrize(
+    ("request_", "remembers"),
+    [
+        (TrainRequest("lda", "metric"), True),
+        (TrainRequest("euclidean", "metric", steps="standardise,mrmr:3"), True),
+        (TrainRequest("euclidean", "metric", steps="standardise,pca:3"), False),
+    ],
+    ids=["learner", "step", "numbers alone"],
+)
+def test_a_case_whose_finding_the_metric_learnt_from_gets_no_estimate(tmp_path, request_, remembers):
+    library = table_library(tmp_path, n=200, metrics=(request_,))
+    with Library.open(library) as opened:
+        training = set(opened.metric("metric").training.tolist())
+        cases = {row.case_id: row.id in training for row in opened.catalogue.all_cases()}
+    for case, is_training in cases.items():
+        vote = nearest_cases(library, "metric", Query(case)).vote
+        assert vote.trained == (is_training and remembers)
+        assert (vote.why_not, vote.calibrated) == ((TRAINED, False) if vote.trained else ("", True))
+        assert sum(vote.counts.values()) == 10
+
+
+def test_a_case_that_was_not_trained_on_is_remembered_with_its_patient(tmp_path):
+    library = table_library(tmp_path, n=200, metrics=(TrainRequest("lda", "metric", max_cases=150),))
+    with Library.open(library) as opened:
+        training = set(opened.metric("metric").training.tolist())
+        patients: dict[str, list[bool]] = {}
+        for row in opened.catalogue.all_cases():
+            patients.setdefault(row.patient, []).append(row.id in training)
+    half = next(name for name, known in patients.items() if known == [True, False])
+    assert nearest_cases(library, "metric", Query(f"t/c{2 * int(half[1:]) + 1}")).vote.why_not == TRAINED
 
 
 def test_few_held_out_cases_give_counts_only(tmp_path):
@@ -98,10 +125,10 @@ def test_unknown_patients_are_reported(tmp_path):
 def test_scores_from_before_there_was_a_calibration_can_be_renewed(table):
     with Library.open(table, writable=True) as opened:
         scores = dict(opened.metric("plain").scores)
-        kept = scores.pop("calibration")
+        stored = scores.pop("calibration")
         opened.set_scores("plain", scores)
     assert nearest_cases(table, "plain", Query("t/c0")).vote.why_not == SCORE_AGAIN
-    assert score_metric(table, "plain")["calibration"] == kept
+    assert score_metric(table, "plain")["calibration"] == stored
     assert nearest_cases(table, "plain", Query("t/c0")).vote.calibrated
 
 
@@ -127,16 +154,16 @@ def test_a_part_of_a_image_has_counts_only_where_whole_ones_were_scored(tmp_path
     whole = nearest_cases(tmp_path / "lib", "plain", Query("images/level/p001.png")).vote
     assert whole.calibrated, whole.why_not
     part = Query("images/level/p001.png", region=Region(2, 2, 20, 20))
-    assert nearest_cases(tmp_path / "lib", "plain", part).vote.why_not == PART_ASKED
+    assert nearest_cases(tmp_path / "lib", "plain", part).vote.why_not == REGION_QUERY
 
 
 def test_a_refined_ranking_has_counts_only(table):
     request = Search("plain", Query("t/c0"), "mine")
     assert rank_cases(table, request).result.vote.calibrated
     first, *_, liked = (line.case_id for line in rank_cases(table, request, k=4).result.ranked)
-    asked = judge(table, request, [comparison_judgement(request, liked, first)])
-    assert asked.result.vote.why_not == REFINED
-    assert sum(asked.result.counts.values()) == 10
+    judged = judge(table, request, [comparison_judgement(request, liked, first)])
+    assert judged.result.vote.why_not == REFINED
+    assert sum(judged.result.counts.values()) == 10
     assert not rank_cases(table, request).result.vote.calibrated
 
 
@@ -181,14 +208,14 @@ def test_several_findings_are_estimated_by_the_first(tmp_path):
 def test_the_nearest_with_the_other_finding_stand_apart_with_their_ranks(table):
     result = nearest_cases(table, "plain", Query("t/c0"), k=200)
     most = next(iter(result.counts))
-    wanted = [case for case in result.ranked if case.finding != most][:6]
-    assert [case.case_id for case in result.others] == [case.case_id for case in wanted]
-    assert [case.rank for case in result.others] == [case.rank for case in wanted]
+    others = [case for case in result.ranked if case.finding != most][:6]
+    assert [case.case_id for case in result.others] == [case.case_id for case in others]
+    assert [case.rank for case in result.others] == [case.rank for case in others]
     few = nearest_cases(table, "plain", Query("t/c0"), k=3)
-    assert [case.case_id for case in few.others] == [case.case_id for case in wanted]
+    assert [case.case_id for case in few.others] == [case.case_id for case in others]
     assert all(case.rank == 0 or case.rank <= 3 for case in few.others)
-    told = few.to_json()["other_finding"]
-    assert [case["rank"] for case in told] == [case.rank or None for case in few.others]
+    other = few.to_json()["other_finding"]
+    assert [case["rank"] for case in other] == [case.rank or None for case in few.others]
 
 
 # No good match
@@ -196,11 +223,11 @@ def test_the_nearest_with_the_other_finding_stand_apart_with_their_ranks(table):
 
 def test_the_rate_is_that_of_the_librarys_own_cases(table):
     for rate in (0.0, 0.05, 0.2):
-        said = [
+        judgements = [
             nearest_cases(table, "plain", Query(f"t/c{n}"), k=1, no_match_rate=rate).no_good_match
             for n in range(200)
         ]
-        assert np.mean(said) == pytest.approx(rate, abs=0.01)
+        assert np.mean(judgements) == pytest.approx(rate, abs=0.01)
 
 
 def test_a_refined_search_can_have_no_good_match(table):
@@ -310,15 +337,15 @@ def test_exact_copies_can_be_shown_too(made, tmp_path):
 
 
 def test_a_whole_image_query_of_a_library_of_regions_is_warned_of(made, monkeypatch, tmp_path):
-    asked = tmp_path / "asked.png"
+    query_file = tmp_path / "asked.png"
     with Image.open(made.parent / "images" / "level" / "p001.png") as image:
-        image.save(asked)
-    assert nearest_cases(made, "plain", Query(image=asked)).warnings == ()
+        image.save(query_file)
+    assert nearest_cases(made, "plain", Query(image=query_file)).warnings == ()
     close_loaded_metrics()
     monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.LoadedMetric.with_regions", True)
-    (warning,) = nearest_cases(made, "plain", Query(image=asked)).warnings
+    (warning,) = nearest_cases(made, "plain", Query(image=query_file)).warnings
     assert "Draw the region" in warning
-    assert nearest_cases(made, "plain", Query(image=asked, region=Region(2, 2, 20, 20))).warnings == ()
+    assert nearest_cases(made, "plain", Query(image=query_file, region=Region(2, 2, 20, 20))).warnings == ()
     assert nearest_cases(made, "plain", Query("images/level/p001.png")).warnings == ()
 
 

@@ -1,4 +1,4 @@
-"""Why a case is where it is: what is told adds up to what is shown."""
+"""Why a case has its rank: the contributions add up to the shown distance."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
     assert any(part.detail.startswith("Most apart, in deviations: ") for part in explanation.groups)
 
 
-@pytest.mark.parametrize(("columns", "told"), [(1, ""), (2, "f1")])
-def test_the_largest_difference_is_named_only_among_several_groups(tmp_path, columns, told):
+@pytest.mark.parametrize(("columns", "text"), [(1, ""), (2, "f1")])
+def test_the_largest_difference_is_named_only_among_several_groups(tmp_path, columns, text):
     numbers = [(row % 7, row * row)[:columns] for row in range(20)]
     names = ["case_id", "f0", "f1"][: columns + 1]
     lines = [[*names, "label"], *([f"c{row}", *values, "x"] for row, values in enumerate(numbers))]
@@ -140,4 +140,4 @@ def test_the_largest_difference_is_named_only_among_several_groups(tmp_path, col
     import_source(tmp_path / "t.csv", library)
     extract_features(library, "raw")
     train_metric(library, PLAIN)
-    assert most_different_groups(library, Search(PLAIN.name, Query(case="t/c0")), ["t/c19"]) == [told]
+    assert most_different_groups(library, Search(PLAIN.name, Query(case="t/c0")), ["t/c19"]) == [text]

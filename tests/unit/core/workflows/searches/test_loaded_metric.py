@@ -1,4 +1,4 @@
-"""What is kept of libraries between searches is bounded, and goes when a library changes or is closed."""
+"""The cache of loaded metrics is bounded, and emptied when a library changes or is closed."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def test_a_library_that_changed_leaves_nothing_behind(table):
 
 
 def test_a_library_that_was_closed_leaves_nothing_behind(table, tmp_path):
-    kept = tmp_path / "Kept.semblance"
-    shutil.copytree(table, kept)
+    other = tmp_path / "Other.semblance"
+    shutil.copytree(table, other)
     use(table)
-    use(kept)
-    gone, stays = weakref.ref(open_metric(table, "plain")), open_metric(kept, "plain")
+    use(other)
+    gone, stays = weakref.ref(open_metric(table, "plain")), open_metric(other, "plain")
     close_library(table)
     gc.collect()
     assert gone() is None
-    assert open_metric(kept, "plain") is stays
+    assert open_metric(other, "plain") is stays
     close_library()
     assert not open_metrics_module._open_metrics
 
@@ -96,7 +96,7 @@ def test_large_loaded_metrics_without_groups_are_cached_one_at_a_time(table, mon
 
 
 def test_only_so_many_ledgers_are_cached(table, monkeypatch):
-    monkeypatch.setattr(loaded_metric_module, "LEDGERS_KEPT", 2)
+    monkeypatch.setattr(loaded_metric_module, "MAX_LEDGERS", 2)
     loaded = open_metric(table, "plain")
     ledgers = [loaded.ledger(name) for name in ("a", "b", "a", "c")]
     assert ledgers[0] is ledgers[2]

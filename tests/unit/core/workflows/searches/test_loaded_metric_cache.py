@@ -47,15 +47,17 @@ def elsewhere(code: str, *arguments: object) -> None:
 def test_the_details_of_a_case_are_read_once(table, monkeypatch):
     before = nearest_cases(table, "plain", Query("t/c0"), k=20)
     loaded = open_metric(table, "plain")
-    asked = []
+    requested = []
     details = loaded.library.catalogue.details
-    monkeypatch.setattr(loaded.library.catalogue, "details", lambda rows: asked.append(rows) or details(rows))
+    monkeypatch.setattr(
+        loaded.library.catalogue, "details", lambda rows: requested.append(rows) or details(rows)
+    )
     assert nearest_cases(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
-    assert asked == []
-    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.DETAILS_KEPT", 25)
+    assert requested == []
+    monkeypatch.setattr("semblance.core.workflows.searches.loaded_metric.MAX_DETAILS", 25)
     assert len(nearest_cases(table, "plain", Query("t/c0"), k=50).ranked) == 50
     assert nearest_cases(table, "plain", Query("t/c0"), k=20).ranked == before.ranked
-    assert asked
+    assert requested
 
 
 def test_changes_by_another_program_are_noticed(table, tmp_path):
@@ -101,40 +103,40 @@ def derived(library: Path) -> list[Path]:
 def test_a_later_start_reads_what_was_worked_out_before(table, monkeypatch):
     before = nearest_cases(table, "learnt", Query("t/c0"))
     close_loaded_metrics()
-    (kept,) = derived(table)
+    (file,) = derived(table)
     monkeypatch.setattr(embedding_cache, "_embedded", None)
     assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
-    assert derived(table) == [kept]
+    assert derived(table) == [file]
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "words", "one byte", "other arrays", "a folder", "gone"])
 def test_damage_to_what_was_worked_out_is_repaired(table, damage):
     before = nearest_cases(table, "learnt", Query("t/c0"))
     close_loaded_metrics()
-    (kept,) = derived(table)
-    data = bytearray(kept.read_bytes())
-    kept.unlink()
+    (cached,) = derived(table)
+    data = bytearray(cached.read_bytes())
+    cached.unlink()
     if damage == "cut":
-        kept.write_bytes(data[: len(data) // 2])
+        cached.write_bytes(data[: len(data) // 2])
     elif damage == "empty":
-        kept.write_bytes(b"")
+        cached.write_bytes(b"")
     elif damage == "words":
-        kept.write_bytes(b"words " * 100)
+        cached.write_bytes(b"words " * 100)
     elif damage == "one byte":
         data[len(data) // 2] ^= 0xFF
-        kept.write_bytes(data)
+        cached.write_bytes(data)
     elif damage == "other arrays":
-        with kept.open("wb") as file:
+        with cached.open("wb") as file:
             np.savez(file, rows=np.arange(3), embedding=np.zeros(3), ties=np.zeros((3, 0)))
     elif damage == "a folder":
-        kept.mkdir()
+        cached.mkdir()
     else:
         shutil.rmtree(table / DERIVED)
     assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
     if damage != "a folder":
-        assert derived(table) == [kept]
-        with np.load(kept) as mended:
-            assert len(mended["rows"]) == 60
+        assert derived(table) == [cached]
+        with np.load(cached) as repaired:
+            assert len(repaired["rows"]) == 60
 
 
 def test_what_is_no_longer_true_is_thrown_away(table, tmp_path):
@@ -168,7 +170,7 @@ def test_a_library_that_cannot_be_written_is_searched(table, monkeypatch):
 
 
 def test_only_a_few_libraries_stay_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_metrics_module, "KEPT", 2)
+    monkeypatch.setattr(open_metrics_module, "MAX_OPEN", 2)
     libraries = [table_library(tmp_path / str(n), n=20) for n in range(3)]
     for library in libraries:
         train_metric(library, TrainRequest("euclidean", "plain"))
@@ -201,10 +203,10 @@ def test_a_metric_without_coordinates_is_searched_and_explained(tmp_path):
     library = table_library(
         tmp_path, metrics=(TrainRequest("metricboost", "votes", settings={"readout": "votes"}),)
     )
-    asked = Query(case=next(iter(open_metric(library, "votes").cases.ids.values())))
-    first = nearest_cases(library, "votes", asked, k=5)
+    query = Query(case=next(iter(open_metric(library, "votes").cases.ids.values())))
+    first = nearest_cases(library, "votes", query, k=5)
     distances = [case.distance for case in first.ranked]
     assert len(distances) == 5
     assert distances == sorted(distances)
-    parts = explain_distance(library, Search("votes", asked), first.ranked[3].case_id).groups
+    parts = explain_distance(library, Search("votes", query), first.ranked[3].case_id).groups
     assert sum(part.amount for part in parts) == pytest.approx(distances[3], rel=1e-9, abs=1e-12)

@@ -45,7 +45,7 @@ def test_it_is_what_a_plain_loop_over_all_pairs_gives(seed, monkeypatch):
     coordinates = rng.normal(size=(40, 2))
     duplicate_finder = DuplicateFinder(SimpleNamespace(), np.arange(40), findings)  # type: ignore[arg-type]
     monkeypatch.setattr(
-        duplicate_finder, "_prints", lambda asked: {at: marks[at] for at in asked if at in marks}
+        duplicate_finder, "_prints", lambda requested: {at: marks[at] for at in requested if at in marks}
     )
     places = rng.permutation(40)
     own = list(range(40))

@@ -1,4 +1,4 @@
-"""Ask me next through the calls a window makes: which cases are asked about, and when it moves on."""
+"""Ask me next through the calls a window makes: which cases a question has, and when the next one comes."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def test_questions_are_about_training_cases_of_other_patients(table):
     with Library.open(table, writable=False) as opened:
         trained = set(opened.metric("plain").training.tolist())
         rows = {row.case_id: int(row.id) for row in opened.catalogue.all_cases()}
-    seen = set()
+    cases = set()
     while (question := next_question.next_question(table, request)) is not None:
         assert question.query == "t/c0"
         assert {rows[question.first], rows[question.second]} <= trained
-        assert not {question.first, question.second} & {"t/c0", "t/c1", *seen}
-        seen |= {question.first, question.second}
+        assert not {question.first, question.second} & {"t/c0", "t/c1", *cases}
+        cases |= {question.first, question.second}
         next_question.answer_question(table, request, question, Answer.NEITHER)
-    assert len(seen) >= 50
+    assert len(cases) >= 50
     passed = next_question.next_question(table, dataclasses.replace(request, ledger="new"))
     again = next_question.next_question(table, dataclasses.replace(request, ledger="new"), [passed.first])
     assert passed.first not in (again.first, again.second)

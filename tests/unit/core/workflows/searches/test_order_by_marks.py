@@ -11,7 +11,7 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.library import Library
 from semblance.core.retrieval import feedback_scores
-from semblance.core.searches.marks import Marks
+from semblance.core.searches.marks import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import refine_metric
@@ -32,16 +32,16 @@ def search_for(metric="plain", **more) -> Search:
 
 
 def mark(table, search, liked=(), disliked=(), **more):
-    said = [likeness_judgement(search, case, True) for case in liked]
-    said += [likeness_judgement(search, case, False) for case in disliked]
-    return refine_metric.judge(table, search, said, k=100, **more)
+    judgements = [likeness_judgement(search, case, True) for case in liked]
+    judgements += [likeness_judgement(search, case, False) for case in disliked]
+    return refine_metric.judge(table, search, judgements, k=100, **more)
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits", "city"])
 def test_marks_give_the_order_of_the_scores_and_keep_the_distances(table, metric):
     loaded = open_metric(table, metric)
     before = nearest_cases(table, metric, Query("t/c0"), k=100)
-    marks = Marks(("t/c20", "t/c9"), ("t/c6",))
+    marks = QueryMarks(("t/c20", "t/c9"), ("t/c6",))
     result = nearest_cases(table, metric, Query("t/c0"), k=100, marks=marks)
     places = {case: loaded.place_of(loaded.cases.row_of(case)) for case in ("t/c0", *ids(before))}
     base = loaded.index.distances(loaded.embedding[places["t/c0"]], np.arange(len(loaded.rows)))
@@ -58,7 +58,7 @@ def test_marks_give_the_order_of_the_scores_and_keep_the_distances(table, metric
 
 
 def test_every_result_names_the_marked_cases_it_is_nearest_to(table):
-    marks = Marks(("t/c20", "t/c9"), ("t/c6",))
+    marks = QueryMarks(("t/c20", "t/c9"), ("t/c6",))
     result = nearest_cases(table, "plain", Query("t/c0"), k=100, marks=marks)
     by_id = {line.case_id: line for line in result.ranked}
     assert {line.near_liked for line in result.ranked} == {"t/c20", "t/c9"}
@@ -81,8 +81,8 @@ def test_the_first_mark_moves_the_search_and_every_step_back_is_exact(table):
     one = mark(table, search, ["t/c20"])
     two = mark(table, search, [], ["t/c6"])
     assert len({tuple(ranked(step)) for step in (before, one, two)}) == 3
-    assert one.result.marks == Marks(("t/c20",))
-    assert two.result.marks == Marks(("t/c20",), ("t/c6",))
+    assert one.result.marks == QueryMarks(("t/c20",))
+    assert two.result.marks == QueryMarks(("t/c20",), ("t/c6",))
     # Before and after.
     assert ranked(rank_cases(table, replace(search, strength=0.0), k=100)) == ranked(before)
     assert list(two.shifts) == [ranked(before).index(case) - rank for rank, case in enumerate(ranked(two))]
@@ -97,7 +97,7 @@ def test_a_case_marked_again_counts_as_its_last_mark(table):
     search = search_for()
     mark(table, search, ["t/c20"])
     marks = mark(table, search, [], ["t/c20"]).result.marks
-    assert marks == Marks((), ("t/c20",))
+    assert marks == QueryMarks((), ("t/c20",))
 
 
 def test_marks_of_another_query_refine_the_metric_and_do_not_order_this_search(table):
@@ -110,7 +110,7 @@ def test_marks_of_another_query_refine_the_metric_and_do_not_order_this_search(t
         line.distance for line in before.result.ranked
     ]
     both = mark(table, search_for(), ["t/c9"])
-    assert both.result.marks == Marks(("t/c9",))
+    assert both.result.marks == QueryMarks(("t/c9",))
     assert len(refine_metric.clear_marks(table, search_for()).entries) == 3
     assert ranked(rank_cases(table, search_for(), k=100)) == ranked(result)
 
@@ -129,7 +129,7 @@ def test_strength_goes_from_the_order_of_the_metric_to_that_of_the_marks(table):
 
 
 def test_patients_and_filters_hold_in_the_order_of_marks(table):
-    marks = Marks(("t/c20",), ("t/c6",))
+    marks = QueryMarks(("t/c20",), ("t/c6",))
     hidden = nearest_cases(table, "plain", Query("t/c10"), k=100, marks=marks)
     assert not {"t/c10", "t/c11"} & set(ids(hidden))
     assert hidden.same_patient == 1
@@ -142,7 +142,7 @@ def test_patients_and_filters_hold_in_the_order_of_marks(table):
 
 def test_what_cannot_be_marked_is_named(table):
     def ask(*marks):
-        return nearest_cases(table, "plain", Query("t/c0"), marks=Marks(*marks))
+        return nearest_cases(table, "plain", Query("t/c0"), marks=QueryMarks(*marks))
 
     with pytest.raises(BadInput, match=r"no cases t/x, t/y in"):
         ask(("t/c3", "t/x"), ("t/y",))
@@ -159,16 +159,18 @@ def test_a_marked_case_that_is_gone_is_passed_over(table):
         (source,) = library.catalogue.sources()
         library.catalogue.remove(source, [], ["t/c6"])
     found = rank_cases(table, search, k=100)
-    assert found.result.marks == Marks(("t/c20",))
-    assert ids(nearest_cases(table, "plain", Query("t/c0"), k=100, marks=Marks(("t/c20",)))) == ranked(found)
+    assert found.result.marks == QueryMarks(("t/c20",))
+    assert ids(nearest_cases(table, "plain", Query("t/c0"), k=100, marks=QueryMarks(("t/c20",)))) == ranked(
+        found
+    )
 
 
 def test_a_saved_search_keeps_its_marks(table):
     search = search_for()
     after = mark(table, search, ["t/c20"], ["t/c6"])
-    branch(table, "kept", search_record(search, after, {}))
+    branch(table, "saved", search_record(search, after, {}))
     refine_metric.clear_marks(table, search)
-    opened = reopen(table, "kept")
+    opened = reopen(table, "saved")
     assert ranked(rank_cases(table, opened.search, k=100)) == ranked(after)
 
 

@@ -80,9 +80,9 @@ def test_own_cases_are_shown_where_the_user_wants_them_and_make_no_estimate(imag
 
 def test_a_copy_counts_as_trained_on(images, original):
     loaded = open_metric(images, "plain")
-    loaded.__dict__["trained_rows"] = frozenset([loaded.cases.row_of(SIBLING)])
+    loaded.__dict__["trained_cases"] = np.array([loaded.cases.row_of(SIBLING)])
     assert trained_on(loaded, embed_query(loaded, Query(image=original)))
-    loaded.__dict__["trained_rows"] = frozenset([loaded.cases.row_of("images/upright/p006.png")])
+    loaded.__dict__["trained_cases"] = np.array([loaded.cases.row_of("images/upright/p006.png")])
     assert not trained_on(loaded, embed_query(loaded, Query(image=original)))
 
 
@@ -108,10 +108,10 @@ def test_an_even_image_is_nobodys(tmp_path):
 
 def test_refining_hides_and_leaves_out_the_same_cases(images, original):
     query = Search("plain", Query(image=original), "clicks")
-    asked = judge(images, query, [likeness_judgement(query, "images/upright/p002.png", True)], k=100)
-    assert not {CASE, SIBLING} & set(ranked(asked))
+    refined = judge(images, query, [likeness_judgement(query, "images/upright/p002.png", True)], k=100)
+    assert not {CASE, SIBLING} & set(ranked(refined))
     session = open_refinement(images, "plain")
-    judged = set(session.judged_rows(asked.entries).tolist())
+    judged = set(session.judged_rows(refined.entries).tolist())
     rows = {session.loaded.cases.row_of(case) for case in (CASE, SIBLING, "images/upright/p002.png")}
     assert judged == rows, "the score of clicks is measured on none of them"
 

@@ -98,7 +98,7 @@ def test_the_shape_of_the_json(table):
     assert (vote["calibrated"], vote["probability"], vote["interval"]) == (False, None, None)
     assert sum(vote["counts"].values()) == 10
     assert vote["finding"] == "kind 0"
-    assert "too few cases" in vote["why_not"]
+    assert vote["why_not"] == "Used for training: the order is partly remembered."
     assert set(document["seconds"]) == {"features", "search"}
 
 
@@ -115,7 +115,7 @@ def test_unknown_names_are_reported(table):
         nearest_cases(table, "plain", Query("t/c77"))
     with pytest.raises(BadInput, match="does not exist"):
         nearest_cases(table.with_name("gone"), "plain", Query("t/c0"))
-    # Nothing of the failed questions is kept open, and good ones still work.
+    # Nothing of the failed queries stays open, and good ones still work.
     assert nearest_cases(table, "plain", Query("t/c0")).ranked
 
 
@@ -142,9 +142,9 @@ def test_the_error_for_a_case_without_features_has_a_hint(table, tmp_path):
 
 
 def test_an_image_from_outside_finds_itself_where_own_cases_are_shown(images, tmp_path):
-    asked = tmp_path / "from outside.png"
-    shutil.copy(images.parent / "images" / "upright" / "p002.png", asked)
-    result = nearest_cases(images, "plain", Query(image=asked), k=5, hide_same_patient=False)
+    query_file = tmp_path / "from outside.png"
+    shutil.copy(images.parent / "images" / "upright" / "p002.png", query_file)
+    result = nearest_cases(images, "plain", Query(image=query_file), k=5, hide_same_patient=False)
     assert ids(result)[0] == "images/upright/p002.png"
     assert result.ranked[0].distance == pytest.approx(0, abs=1e-9)
     assert result.ranked[0].path == str(images.parent / "images" / "upright" / "p002.png")

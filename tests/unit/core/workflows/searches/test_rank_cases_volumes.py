@@ -1,4 +1,4 @@
-"""Asking with a region of a volume: the same numbers as when the library was extracted."""
+"""Queries with a region of a volume: the same numbers as when the library was extracted."""
 
 from __future__ import annotations
 

@@ -54,18 +54,18 @@ def test_held_out_cases_do_not_shape_the_feedback_space(table, metric):
     session = open_refinement(table, metric)
     rows = session.loaded.transformed.rows()
     assert 1 < session.trained.sum() < len(rows)
-    seen = FeedbackSpace.of(session.loaded.metric.distance, rows[session.trained])
-    assert np.array_equal(session.coordinates, seen.coordinates(rows))
-    told = FeedbackSpace.of(session.loaded.metric.distance, rows)
-    assert not np.allclose(session.coordinates, told.coordinates(rows))
+    of_trained = FeedbackSpace.of(session.loaded.metric.distance, rows[session.trained])
+    assert np.array_equal(session.coordinates, of_trained.coordinates(rows))
+    of_all = FeedbackSpace.of(session.loaded.metric.distance, rows)
+    assert not np.allclose(session.coordinates, of_all.coordinates(rows))
 
 
 @pytest.mark.parametrize("metric", ["plain", "bits"])
 def test_shifts_are_counted_from_the_ranking_before_the_first_click(table, metric):
     request = dataclasses.replace(request_for(metric), group_duplicates=False)
     before = ranked(rank_cases(table, request, k=200))
-    said = [likeness_judgement(request, before[-1 - n], n % 2 == 0) for n in range(6)]
-    refined = refine_metric.judge(table, request, said, k=200)
+    judgements = [likeness_judgement(request, before[-1 - n], n % 2 == 0) for n in range(6)]
+    refined = refine_metric.judge(table, request, judgements, k=200)
     now = ranked(refined)
     assert now != before
     assert list(refined.shifts) == [before.index(case) - rank for rank, case in enumerate(now)]
@@ -135,9 +135,9 @@ def test_contradictions_are_reported_with_their_clicks(table):
         request,
         [likeness_judgement(request, "t/c9", True), likeness_judgement(request, "t/c9", False)],
     )
-    (told,) = refined.contradictions
-    assert told.reason == ContradictionReason.BOTH_WAYS
-    assert told.entries == tuple(entry.id for entry in refined.entries)
+    (contradiction,) = refined.contradictions
+    assert contradiction.reason == ContradictionReason.BOTH_WAYS
+    assert contradiction.entries == tuple(entry.id for entry in refined.entries)
     own = refine_metric.judge(table, request, [likeness_judgement(request, "t/c1", False)])
     assert ContradictionReason.OWN_PATIENT in {one.reason for one in own.contradictions}
 
@@ -161,10 +161,12 @@ def test_bad_clicks_are_refused_and_not_stored(table):
 
 def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table):
     refine_metric.judge(table, request_for(), [comparison_judgement(request_for(), "t/c9", "t/c4")])
-    asked = rank_cases(table, request_for("city"))
-    assert ranked(asked) == [line.case_id for line in nearest_cases(table, "city", Query(case="t/c0")).ranked]
-    assert len(asked.entries) == 1
-    assert "no coordinates" in str(asked.refused)
+    before = rank_cases(table, request_for("city"))
+    assert ranked(before) == [
+        line.case_id for line in nearest_cases(table, "city", Query(case="t/c0")).ranked
+    ]
+    assert len(before.entries) == 1
+    assert "no coordinates" in str(before.refused)
 
 
 def test_a_case_that_is_gone_stays_in_the_ledger_and_teaches_nothing(table):
@@ -340,9 +342,9 @@ def test_a_thousand_clicks_that_contradict_each_other_leave_a_metric(table):
     while len(made) < 1000:
         one, two = rng.choice(cases, 2, replace=False)
         made += [comparison_judgement(search, one, two), comparison_judgement(search, two, one)]
-    told = refine_metric.judge(table, search, made)
-    assert len(told.contradictions) > 50
-    distances = np.array([line.distance for line in told.result.ranked])
+    refined = refine_metric.judge(table, search, made)
+    assert len(refined.contradictions) > 50
+    distances = np.array([line.distance for line in refined.result.ranked])
     assert np.isfinite(distances).all()
     assert (distances >= 0.0).all()
     session = open_refinement(table, "plain")

@@ -129,15 +129,15 @@ def test_a_ranking_that_would_differ_is_shown_as_saved(library):
     search = _search(library)
     ranked_search = rank_cases(library, search, k=200)
     state = saved_searches.search_record(search, ranked_search, {})
-    seen = state["seen"]["ranked"]
-    seen[0], seen[30] = seen[30], seen[0]
+    stored = state["seen"]["ranked"]
+    stored[0], stored[30] = stored[30], stored[0]
     saved_searches.save(library, "mine", state)
     found = saved_searches.reopen(library, "mine")
-    assert [case.case_id for case in found.ranked_search.result.ranked] == [case for case, _, _ in seen]
+    assert [case.case_id for case in found.ranked_search.result.ranked] == [case for case, _, _ in stored]
     assert not found.is_current
     assert "1 of the first 20 cases would be different ones" in " ".join(found.notes)
-    seen[0], seen[30] = seen[30], seen[0]
-    seen[0], seen[1] = seen[1], seen[0]
+    stored[0], stored[30] = stored[30], stored[0]
+    stored[0], stored[1] = stored[1], stored[0]
     saved_searches.save(library, "swapped", state)
     assert "another order" in " ".join(saved_searches.reopen(library, "swapped").notes)
 
@@ -218,7 +218,7 @@ def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_pa
     assert len(line.thumbnail) > 100
     assert saved_searches.reopen(library, "outside").is_current
     saved_searches.save_current(library, saved_searches.search_record(search, ranked_search, {}, "outside"))
-    assert saved_searches.last_search(library).ranked_search is None, "it is asked again"
+    assert saved_searches.last_search(library).ranked_search is None, "it is searched again"
     path.unlink()
     again = saved_searches.last_search(library)
     assert (again.name, again.is_complete) == ("outside", True)

@@ -1,4 +1,4 @@
-"""Asking with examples and concepts: what moves, what composes with it, and what is left out."""
+"""Queries with examples and concepts: the shift, its combinations, and what is left out."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def test_examples_move_the_query(table, metric):
 def test_an_example_answers_no_more_than_the_query(table):
     shown = ranked(rank_cases(table, search_for(like=cases("t/c20")), k=79))
     assert not {"t/c0", "t/c1", "t/c20", "t/c21"} & set(shown)
-    seen = ranked(rank_cases(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
-    assert {"t/c1", "t/c21"} <= set(seen)
-    assert not {"t/c0", "t/c20"} & set(seen)
+    order = ranked(rank_cases(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
+    assert {"t/c1", "t/c21"} <= set(order)
+    assert not {"t/c0", "t/c20"} & set(order)
 
 
 def test_examples_and_clicks_work_together(table):

@@ -69,11 +69,11 @@ def test_the_ranking_is_that_of_equal_values_in_what_is_left_out(metric):
 def test_only_the_whole_metric_is_stored_on_disk_and_its_loaded_metric_is_not_changed(metric):
     library, name = metric
     before = nearest_cases(library, name, Query("t/c0"), k=1000)
-    kept = sorted(path.name for path in library.rglob("*.npz"))
+    files = sorted(path.name for path in library.rglob("*.npz"))
     group = explained_groups(open_metric(library, name).metric)[:1]
     blind = open_metric(library, name, without=group)
     assert blind is open_metric(library, name, without=group)
-    assert sorted(path.name for path in library.rglob("*.npz")) == kept
+    assert sorted(path.name for path in library.rglob("*.npz")) == files
     again = nearest_cases(library, name, Query("t/c0"), k=1000)
     assert again.ranked == before.ranked
 
@@ -150,9 +150,9 @@ def test_the_cases_that_tell_what_is_usual_are_the_same_from_memory_and_from_the
     library = table_library(tmp_path, n=80)
     train_metric(library, LEARNERS["plain"])
     request = Search("plain", Query("t/c0"))
-    told = explain_distance(library, request, "t/c5")
+    explained = explain_distance(library, request, "t/c5")
     loaded = open_metric(library, "plain")
     assert len(loaded.drawn) == DRAWN
     loaded.drawn = None
     loaded.drop_caches()
-    assert explain_distance(library, request, "t/c5") == told
+    assert explain_distance(library, request, "t/c5") == explained

@@ -1,0 +1,154 @@
+"""Same-lesion groups: near-duplicates and views of one lesion, as detected or as set by hand.
+
+A case that is in no group is a group of its own. What was set by hand is never changed by a detection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from semblance.core.library.database import in_batches, plain_errors
+from semblance.core.library.schema import lesion_groups
+
+if TYPE_CHECKING:
+    from semblance.core.library.catalogue import Catalogue
+
+DETECTED, BY_HAND = "detected", "by hand"
+
+
+@dataclass(frozen=True)
+class GroupMember:
+    """The number of the group that a case is in, and whether it is there ``detected`` or ``by hand``."""
+
+    group: int
+    source: str
+
+
+#: Row id of a case -> what it was before a change; ``None``: in no group.
+GroupChange = Mapping[int, GroupMember | None]
+
+
+def read_groups(catalogue: Catalogue) -> dict[int, GroupMember]:
+    """Row id of a case -> the group it is in, for the cases that are in one."""
+    with plain_errors(catalogue.file), catalogue.engine.connect() as connection:
+        # A library of an earlier version that cannot be written to has no such table.
+        if not catalogue.writable and not sa.inspect(connection).has_table(lesion_groups.name):
+            return {}
+        return _read(connection)
+
+
+def lesion_codes(catalogue: Catalogue, cases: Sequence[sa.Row[Any]]) -> dict[int, int]:
+    """Row id -> a number, equal for cases of one lesion, of ``cases`` as ``Catalogue.all_cases`` gives them.
+
+    Cases in no group are of one lesion where their content is equal.
+    """
+    groups = read_groups(catalogue)
+    numbers: dict[int | str, int] = {}
+    codes: dict[int, int] = {}
+    for r in cases:
+        member = groups.get(r.id)
+        key = r.content if member is None else member.group
+        codes[int(r.id)] = numbers.setdefault(key, len(numbers))
+    return codes
+
+
+def join(catalogue: Catalogue, rows: Collection[int]) -> GroupChange:
+    """Make the cases ``rows``, with all cases of their groups, one group by hand; what was before."""
+    with catalogue.transaction() as connection:
+        groups = _read(connection)
+        joined = {groups[row].group for row in rows if row in groups}
+        members = {row for row, member in groups.items() if member.group in joined}.union(rows)
+        number = _next_number(groups)
+        return _write(connection, groups, {row: GroupMember(number, BY_HAND) for row in members})
+
+
+def split(catalogue: Catalogue, rows: Collection[int]) -> GroupChange:
+    """Take each of the cases ``rows`` out of its group by hand; what was before.
+
+    What remains of a group stays together by hand, so that no detection joins it with ``rows`` again.
+    """
+    with catalogue.transaction() as connection:
+        groups = _read(connection)
+        numbers = {groups[row].group for row in rows if row in groups}
+        changed = {
+            row: GroupMember(member.group, BY_HAND)
+            for row, member in groups.items()
+            if member.group in numbers
+        }
+        first = _next_number(groups)
+        changed |= {row: GroupMember(first + n, BY_HAND) for n, row in enumerate(sorted(rows))}
+        return _write(connection, groups, changed)
+
+
+def restore(catalogue: Catalogue, before: GroupChange) -> GroupChange:
+    """Undo a change that returned ``before``; what was until now."""
+    with catalogue.transaction() as connection:
+        return _write(connection, _read(connection), before)
+
+
+def add_detected(catalogue: Catalogue, pairs: Iterable[tuple[int, int]]) -> GroupChange:
+    """Join the cases of each of ``pairs`` of row ids, surest first; what was before.
+
+    Cases that stand in different groups by hand stay apart, with all that were joined to either before.
+    """
+    with catalogue.transaction() as connection:
+        groups = _read(connection)
+        members: dict[int, set[int]] = {}
+        for row, member in groups.items():
+            members.setdefault(member.group, set()).add(row)
+        group_of = {row: member.group for row, member in groups.items()}
+        pinned = {member.group for member in groups.values() if member.source == BY_HAND}
+        number = _next_number(groups)
+        for pair in pairs:
+            for row in pair:
+                if row not in group_of:
+                    group_of[row], members[number] = number, {row}
+                    number += 1
+            kept, other = sorted((group_of[row] for row in pair), key=lambda one: (one not in pinned, one))
+            if kept == other or other in pinned:
+                continue
+            group_of |= dict.fromkeys(members[other], kept)
+            members[kept] |= members.pop(other)
+        changed = {
+            row: GroupMember(group, DETECTED)
+            for row, group in group_of.items()
+            if len(members[group]) > 1 and (row not in groups or groups[row].group != group)
+        }
+        return _write(connection, groups, changed)
+
+
+def remove_from_groups(connection: sa.Connection, rows: Collection[int], source: str | None = None) -> None:
+    """Within a running transaction, take the cases ``rows`` out of the table; only those with ``source``."""
+    for part in in_batches(sorted(rows)):
+        statement = lesion_groups.delete().where(lesion_groups.c.case.in_(part))
+        if source is not None:
+            statement = statement.where(lesion_groups.c.source == source)
+        connection.execute(statement)
+
+
+def _read(connection: sa.Connection) -> dict[int, GroupMember]:
+    rows = connection.execute(sa.select(lesion_groups).order_by(lesion_groups.c.case)).all()
+    return {r.case: GroupMember(r.group, r.source) for r in rows}
+
+
+def _next_number(groups: Mapping[int, GroupMember]) -> int:
+    return 1 + max((member.group for member in groups.values()), default=0)
+
+
+def _write(
+    connection: sa.Connection, groups: Mapping[int, GroupMember], changed: GroupChange
+) -> dict[int, GroupMember | None]:
+    """Write ``changed`` over ``groups``; what the cases were before."""
+    remove_from_groups(connection, changed)
+    written = [
+        {"case": row, "group": member.group, "source": member.source}
+        for row, member in changed.items()
+        if member is not None
+    ]
+    if written:
+        connection.execute(lesion_groups.insert(), written)
+    return {row: groups.get(row) for row in changed}
