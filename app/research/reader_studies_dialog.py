@@ -219,8 +219,8 @@ class ReaderStudiesDialog(Dialog):
         parts = QSplitter()
         parts.addWidget(self.table)
         parts.addWidget(below)
-        parts.setStretchFactor(0, 1)
-        parts.setStretchFactor(1, 1)
+        parts.setStretchFactor(0, 2)
+        parts.setStretchFactor(1, 3)
         parts.setChildrenCollapsible(False)
         layout.addWidget(parts, 1)
         problem = hbox(spacing=8)
@@ -382,7 +382,7 @@ class ReaderStudiesDialog(Dialog):
                 [
                     names[str(score)],
                     str(compared),
-                    f"{mean} ({low}–{high})",
+                    tr("{mean} ({low} to {high})", mean=mean, low=low, high=high),
                     p_value_text(None if p_value is None else float(str(p_value))),
                 ]
             )

@@ -12,7 +12,15 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QGridLayout, QLabel, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QGridLayout,
+    QLabel,
+    QPushButton,
+    QStackedWidget,
+    QWidget,
+)
 
 from semblance.app.research import run_reader_study
 from semblance.app.shell.context import Context
@@ -101,7 +109,7 @@ class ReadingDialog(Dialog):
             button.setAutoDefault(False)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         for group in (self._findings, self._confidence):
-            group.idToggled.connect(lambda *_: self._update_buttons())
+            group.buttonToggled.connect(self._show_choice)
         self._make_layout()
         context.state.on_change(Change.LIBRARY, self, self.reject)
         self._load()
@@ -326,6 +334,10 @@ class ReadingDialog(Dialog):
             self.save_button.setToolTip(tr("Choose a finding and a confidence first"))
         else:
             self.save_button.setToolTip("")
+
+    def _show_choice(self, button: QAbstractButton, chosen: bool) -> None:
+        set_look(button, primary=chosen)
+        self._update_buttons()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, text = event.key(), event.text().upper()

@@ -234,10 +234,11 @@ def _variances_of_means(values: Matrix, errors: _ErrorCovariances) -> tuple[list
         return [errors.variance] * n_arms, [np.inf] * n_arms
     variances, freedoms = [], []
     for arm in range(n_arms):
-        spread = float(np.var(values[arm], ddof=1))
+        by_cases = errors.variance - errors.readers_by_arm[arm]
+        spread, freedom = _mean_square(float(np.var(values[arm], ddof=1)), n_readers - 1, by_cases)
         common = max(n_readers * errors.readers_by_arm[arm], 0.0)
         variances.append((spread + common) / n_readers)
-        freedoms.append((spread + common) ** 2 / (spread**2 / (n_readers - 1)) if spread > 0.0 else np.inf)
+        freedoms.append(_effective_freedom(spread, freedom, common))
     return variances, freedoms
 
 
@@ -247,12 +248,30 @@ def _variance_of_difference(values: Matrix, errors: _ErrorCovariances) -> tuple[
     if n_readers == 1:
         return 2.0 * max(errors.variance - errors.arms, 0.0), np.inf
     residual = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
-    interaction = float(np.square(residual).sum() / ((n_arms - 1) * (n_readers - 1)))
+    free = (n_arms - 1) * (n_readers - 1)
+    by_cases = errors.variance - errors.arms - errors.readers + errors.both
+    interaction, freedom = _mean_square(float(np.square(residual).sum() / free), free, by_cases)
     common = max(n_readers * (errors.readers - errors.both), 0.0)
     variance = 2.0 * (interaction + common) / n_readers
-    if interaction <= 0.0:
-        return variance, np.inf
-    return variance, (interaction + common) ** 2 / (interaction**2 / ((n_arms - 1) * (n_readers - 1)))
+    return variance, _effective_freedom(interaction, freedom, common)
+
+
+def _effective_freedom(mean_square: float, freedom: float, common: float) -> float:
+    """Degrees of freedom of the sum of a mean square and a part ``common`` that is taken as known."""
+    if mean_square <= 0.0 or np.isinf(freedom):
+        return np.inf
+    return freedom * ((mean_square + common) / mean_square) ** 2
+
+
+def _mean_square(observed: float, freedom: float, by_cases: float) -> tuple[float, float]:
+    """A mean square over readers and its degrees of freedom, not implausibly small.
+
+    Its expected value is at least ``by_cases``, what the cases alone contribute. A few readers may agree exactly by
+    chance; an interval without width would then be wrong. What is below the 2.5 % quantile is replaced.
+    """
+    if observed >= by_cases * float(stats.chi2.ppf(0.025, freedom)) / freedom:
+        return observed, freedom
+    return by_cases, np.inf
 
 
 def _estimated(mean: float, variance: float, freedom: float, *, tested: bool = False) -> Estimated:

@@ -244,7 +244,7 @@ def _random_cases(allowed: Sequence[str], seed: int, place: int) -> tuple[str, .
     return tuple(allowed[at] for at in rng.permutation(len(allowed))[:SHOWN].tolist())
 
 
-def studies(library: Path) -> tuple[StudyStatus, ...]:
+def studies(library: Path, *, reporter: Reporter = SILENT) -> tuple[StudyStatus, ...]:
     """All studies of ``library`` and how far their readers are."""
     with open_library(library) as opened:
         table = ReaderStudyTable(opened.catalogue)
@@ -308,7 +308,7 @@ def _opening_time(design: StudyDesign, reader: str, own: Sequence[Answer]) -> st
     return opens.isoformat(timespec="seconds") if opens > datetime.now(UTC) else None
 
 
-def next_case(library: Path, name: str, reader: str) -> NextCase:
+def next_case(library: Path, name: str, reader: str, *, reporter: Reporter = SILENT) -> NextCase:
     """What ``reader`` reads next, without the arm, the patient and the finding.
 
     Raises:
@@ -348,7 +348,15 @@ def _rows(library: Path, reading: Reading) -> tuple[int, ...]:
 
 
 def record_answer(
-    library: Path, name: str, reader: str, number: int, finding: str, confidence: int, seconds: float
+    library: Path,
+    name: str,
+    reader: str,
+    number: int,
+    finding: str,
+    confidence: int,
+    seconds: float,
+    *,
+    reporter: Reporter = SILENT,
 ) -> None:
     """Store the answer of ``reader`` to the reading ``number``; it is durable when this returns.
 
@@ -366,7 +374,7 @@ def record_answer(
         table.add_answer(table.get(name).id, asdict(answer))
 
 
-def delete_study(library: Path, name: str) -> None:
+def delete_study(library: Path, name: str, *, reporter: Reporter = SILENT) -> None:
     """Delete the study ``name`` with its answers.
 
     Raises:
@@ -376,7 +384,7 @@ def delete_study(library: Path, name: str) -> None:
         ReaderStudyTable(opened.catalogue).delete(name)
 
 
-def analyse_study(library: Path, name: str) -> StudyAnalysis | None:
+def analyse_study(library: Path, name: str, *, reporter: Reporter = SILENT) -> StudyAnalysis | None:
     """The analysis of all readers who finished; ``None`` while nobody has.
 
     Raises:
@@ -386,7 +394,7 @@ def analyse_study(library: Path, name: str) -> StudyAnalysis | None:
     return analyse(design, answers)
 
 
-def export_study(library: Path, name: str, folder: Path) -> list[Path]:
+def export_study(library: Path, name: str, folder: Path, *, reporter: Reporter = SILENT) -> list[Path]:
     """Write answers, codebook, results and a summary into ``folder``, which is created if needed.
 
     Cases have numbers, and readers their codes: no file names a patient, a case or a file.
