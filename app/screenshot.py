@@ -15,8 +15,9 @@ from semblance.core.searches.query import Query
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
 PATIENCE_MS = 120_000
-#: The window is settled when no job has run for this time.
-REST_MS = 400
+#: The window is settled when no job has run for so many checks at which no event waited. They are counted, not timed,
+#: because on a busy machine handling one event can take as long.
+IDLE_CHECKS = 80
 #: Interval at which the event loop is checked.
 IDLE_MS = 5
 
@@ -72,22 +73,25 @@ def settle(window: object) -> None:
     from semblance.app.window.main_window import MainWindow
 
     assert isinstance(window, MainWindow)
-    whole, rest = QElapsedTimer(), QElapsedTimer()
+    whole = QElapsedTimer()
     whole.start()
-    rest.start()
-    while rest.elapsed() < REST_MS:
-        turn()
+    idle_checks = 0
+    while idle_checks < IDLE_CHECKS:
+        if not turn():
+            idle_checks += 1
         if window.jobs.active or not window.built or not is_styled():
-            rest.restart()
+            idle_checks = 0
         if whole.elapsed() > PATIENCE_MS:
             titles = ", ".join(job.title for job in window.jobs.active)
             raise SemblanceError(f"The window did not come to rest: {titles}.", "Try it again.")
 
 
-def turn() -> None:
-    """Process pending events, or sleep for a moment if there are none."""
-    if not QEventLoop().processEvents(QEventLoop.ProcessEventsFlag.AllEvents):
+def turn() -> bool:
+    """Process pending events, or sleep for a moment if there are none; returns whether there were any."""
+    had_events = QEventLoop().processEvents(QEventLoop.ProcessEventsFlag.AllEvents)
+    if not had_events:
         QThread.msleep(IDLE_MS)
+    return had_events
 
 
 def temporary_settings() -> Settings:

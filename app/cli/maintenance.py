@@ -1,4 +1,4 @@
-"""The commands that maintain libraries: doctor, backup, restore and audit-log."""
+"""The commands that maintain libraries: doctor, check-data, backup, restore and audit-log."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.options import Features, Json, LibraryPath
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import SemblanceError
 
 commands = typer.Typer()
+
+#: Cases of one issue that are named in the terminal. With --json all are.
+MAX_CASES = 5
 
 
 def show_check(document: Any) -> None:
@@ -27,6 +30,21 @@ def show_check(document: Any) -> None:
         echo(f"What was damaged is kept in {document['moved_to']}.")
     if document["sound"]:
         echo("No problems were found.")
+
+
+def show_data_check(document: Any) -> None:
+    """The doubtful cases, the worst first, and what could not be checked."""
+    for issue in document["issues"]:
+        cases = ", ".join(issue["cases"][:MAX_CASES])
+        more = len(issue["cases"]) - MAX_CASES
+        echo(f"{issue['severity']:6}  {issue['check']}: {cases}{f' and {more} more' if more > 0 else ''}")
+        echo(f"        {issue['text']}")
+    for missed in document["not_checked"]:
+        echo(f"Not checked: {missed['check']}. {missed['reason']}")
+    for image in document["unreadable"]:
+        echo(f"Could not read {image['case_id']}: {image['reason']}")
+    kept = f" {document['reviewed']} reviewed before." if document["reviewed"] else ""
+    echo(f"{len(document['issues'])} issues in {document['cases']:,} cases.{kept}")
 
 
 def show_backup(document: Any) -> None:
@@ -54,6 +72,16 @@ def show_exports(document: Any) -> None:
         echo(f"{line['time']}  {line['what']}, {line['kind']}{files}, {who}{by}")
     if not document:
         echo("Nothing has been exported from this library.")
+
+
+@commands.command("check-data")
+def check_data(library: LibraryPath, features: Features = None, as_json: Json = False) -> None:
+    """List doubtful labels and images of a library: contradictory findings, outliers, wrong sides, burnt-in text."""
+    from semblance.core.workflows.library import check_data as workflow
+
+    with ConsoleReporter() as reporter:
+        result = workflow.check_data(library, features, reporter=reporter)
+    print_document(result.to_json(), as_json, show_data_check)
 
 
 @commands.command()

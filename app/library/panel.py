@@ -129,7 +129,9 @@ class LibraryPanel(Panel):
         self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _follow_state(self, change: Change) -> None:
-        if change & Change.SELECTION and self._state.selected_rows is not None:
+        if change & Change.LIBRARY:
+            self._clear_filters()
+        elif change & Change.SELECTION and self._state.selected_rows is not None:
             # All cases selected on a plot are shown, so the text filter is cleared.
             self.search.clear()
         if change & Change.CASES:
@@ -140,6 +142,12 @@ class LibraryPanel(Panel):
             self._apply_filters()
         if change & Change.QUERY:
             self._select_query_case()
+
+    def _clear_filters(self) -> None:
+        """Another library begins with all its cases."""
+        self.search.clear()
+        for filter_list in (self._findings, self._split):
+            filter_list.set_entries([])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.search.hasFocus():

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
@@ -72,5 +76,34 @@ def extract(
     # A second extraction cancels the first, so set the name after that.
     job.ended.connect(lambda: context.state.set_extracting(""))
     context.follow(job, show)
-    job.cancelled.connect(lambda: library_operations.renew(context))
+
+    def report_cancelled() -> None:
+        if context.state.path != path:
+            return
+        library_operations.renew(context)
+        if any(one.function == extraction for one in context.jobs.active):
+            # Another extraction took its place.
+            return
+        context.messages.info(
+            tr("The extraction of {name} features was cancelled.", name=name or extractor),
+            tr("The cases that are measured stay measured and can be searched. The others are left out."),
+            [(tr("Resume"), partial(_resume, context, path, extractor, settings, name, then))],
+        )
+
+    extraction = job.function
+    # Later, because an extraction that takes the place of this one is not active yet.
+    job.cancelled.connect(lambda: QTimer.singleShot(0, context.state, report_cancelled))
     return job
+
+
+def _resume(
+    context: Context,
+    path: Path,
+    extractor: str,
+    settings: Mapping[str, Value] | None,
+    name: str | None,
+    then: Callable[[], None] | None,
+) -> None:
+    """Extract what a cancelled extraction left out, if its library is still open."""
+    if context.state.path == path:
+        extract(context, extractor, settings, name, then)

@@ -98,6 +98,7 @@ class Commands(QObject):
             "whole_image": partial(search_operations.submit_region, context, None),
             "show_alike": self.show_near_duplicates,
             "no_good_match": self.show_options,
+            "reset_window": self.reset_window,
             "why": partial(layout.show_side, "why"),
             # Refining
             "refine": self.refine,
@@ -132,6 +133,7 @@ class Commands(QObject):
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
+            "tutorial": partial(self.show_help, "tutorial"),
             "words": partial(self.show_help, "glossary"),
             "log_folder": self.open_log_folder,
             "about": self.about,
@@ -227,6 +229,10 @@ class Commands(QObject):
     def draw_region(self) -> None:
         """Draw a rectangle on the query's image."""
         self._panels.query.set_tool("rectangle")
+
+    def reset_window(self) -> None:
+        """Show the query's image with its own window and level again."""
+        self._panels.query.view.auto()
 
     def show_near_duplicates(self) -> None:
         """Show the near-duplicates of the current case beside it, or group them again."""

@@ -124,7 +124,7 @@ class DockLayout(QObject):
         # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
         widths[2] = max(widths[2], self._panels.side.header.sizeHint().width() + theme().px(4))
         self._window.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
-        height = theme().px(216 if small else 236)
+        height = theme().px(180 if small else 236)
         self._window.resizeDocks([docks["evaluation"]], [height], Qt.Orientation.Vertical)
 
     def open_library_panel(self, what: str = "") -> None:

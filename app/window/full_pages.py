@@ -149,7 +149,12 @@ class FullPages:
         if not self.open:
             self._layout.save()
             self._focus_before = self._window.focusWidget()
-            self._sizes = {name: dock.size() for name, dock in self._layout.docks.items() if dock.isVisible()}
+            # Docks behind another tab have no size of their own.
+            self._sizes = {
+                name: dock.size()
+                for name, dock in self._layout.docks.items()
+                if not dock.visibleRegion().isEmpty()
+            }
         elif page is not self.pages().get("large"):
             self._leave_large()
         for dock in self._layout.docks.values():
@@ -175,5 +180,7 @@ class FullPages:
     def _restore_sizes(self) -> None:
         docks = [self._layout.docks[name] for name in self._sizes]
         sizes = list(self._sizes.values())
+        for dock in docks:
+            dock.raise_()
         self._window.resizeDocks(docks, [size.width() for size in sizes], Qt.Orientation.Horizontal)
         self._window.resizeDocks(docks, [size.height() for size in sizes], Qt.Orientation.Vertical)

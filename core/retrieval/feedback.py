@@ -40,8 +40,6 @@ NOISE, PRIOR_SLOPE = 0.2, 0.5
 INVERSE_PENALTY, WEAK, WEAK_WEIGHT = 0.05, 40, 0.1
 #: Cases by which scales are measured, and those of them whose pair distances are.
 SAMPLE, PAIRED = 4_096, 200
-#: Variance of the numbers that break ties, as a share of that of the embedding.
-TIE_SHARE = 0.1
 _TINY = 1e-12
 
 
@@ -369,19 +367,3 @@ def _row_numbers(values: npt.NDArray[np.generic], name: str, n: int) -> Rows:
     if len(rows) and (rows.min() < 0 or rows.max() >= n):
         raise ValueError(f"Row numbers for {name} must be from 0 to {n - 1}.")
     return rows
-
-
-def marking_coordinates(
-    embedding: npt.NDArray[np.floating], ties: npt.NDArray[np.floating] | None
-) -> npt.NDArray[np.floating]:
-    """(n, m) coordinates to follow marks in: the metric's ``embedding`` (n, d).
-
-    A metric that puts many cases in one place has the rows (n, t) that break its ``ties`` beside them, with
-    :data:`TIE_SHARE` of the variance.
-    """
-    if ties is None:
-        return embedding
-    inside, outside = float(embedding.var(axis=0).sum()), float(ties.var(axis=0).sum())
-    if not inside > _TINY or not outside > _TINY:
-        return embedding if inside > _TINY else ties
-    return np.hstack([embedding, ties * np.sqrt(TIE_SHARE * inside / outside)])

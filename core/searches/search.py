@@ -19,8 +19,8 @@ class Search:
 
     ``ledger``: the name of the ledger; searches with the same ledger share their judgements. ``strength``: 0 is
     the metric without judgements, 1 uses them as much as their number allows. ``without``: feature groups left
-    out. ``like`` and ``unlike``: positive and negative examples. ``concepts``: (name, amount from -1 to 1).
-    ``diverse``: 0 ranks by distance alone, 1 prefers cases unlike those ranked before. ``no_match_rate``: the
+    out. ``like`` and ``unlike``: positive and negative examples, which count as marks. ``concepts``: (name, amount from
+    -1 to 1). ``diverse``: 0 ranks by distance alone, 1 prefers cases unlike those ranked before. ``no_match_rate``: the
     share of the library's own cases that would have no close match. ``without_patient``: where the metric was trained
     on the query or its patient, rank by the same metric trained again without them.
     """
@@ -41,8 +41,8 @@ class Search:
 
     @property
     def is_shifted(self) -> bool:
-        """Whether examples or concepts shift the query."""
-        return bool(self.like or self.unlike or any(amount for _, amount in self.concepts))
+        """Whether concepts shift the query."""
+        return any(amount for _, amount in self.concepts)
 
     def to_json(self) -> dict[str, Any]:
         """The search as it is saved."""

@@ -40,3 +40,11 @@ def cbis_files(patient, number, box, view="CC"):
         f"jpeg/{name}_{number}/1.2/{patient}.4.{number}/000000.png": encoded(pattern(8, 8)),
         f"jpeg/{name}_{number}/1.2/{patient}.4.{number}/000001.png": roi(*box),
     }
+
+
+def breast(height=200, width=140, seed=0):
+    """(height, width) float32 of 0 to 1: a left breast, its chest wall at the left side."""
+    y, x = np.mgrid[:height, :width]
+    inside = ((y - height / 2) / (0.45 * height)) ** 2 + (x / (0.7 * width)) ** 2 < 1
+    noise = np.random.default_rng(seed).normal(0, 0.03, (height, width))
+    return np.clip(inside * (0.6 + noise), 0, 1).astype(np.float32)

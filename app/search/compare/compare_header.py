@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.image_header import ImageHeader
+from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 
 
@@ -19,6 +21,8 @@ class CompareHeader(ImageHeader):
         self._row.insertWidget(self._row.indexOf(self._subtitle) + 1, self._chip)
         self._distance = ElidedLabel(role="second", mode=Qt.TextElideMode.ElideMiddle)
         self.add_action(self._distance)
+        self.copy_details = CopyDetailsButton()
+        self.add_action(self.copy_details)
 
     def show_case(
         self, title: str, name: str, finding: str | None, code: int, letter: str, distance: str
@@ -33,7 +37,8 @@ class CompareHeader(ImageHeader):
         """Title and name."""
         return f"{self._title.text()} {self._subtitle.text()}".strip()
 
-    def show_problem(self, problem: str) -> None:
+    def show_problem(self, error: SemblanceError | None) -> None:
         """Show why there is no image, in place of the distance."""
-        if problem:
-            self._distance.setText(problem)
+        if error is not None:
+            self._distance.setText(str(error))
+        self.copy_details.set_error(error)

@@ -250,7 +250,7 @@ class ComparePage(FullPage):
         before = self._jobs[side]
         if before is not None:
             before.cancel()
-        self.headers[side].show_problem("")
+        self.headers[side].show_problem(None)
         try:
             job = self._context.jobs.run(
                 tr("Opening the image"),
@@ -303,7 +303,7 @@ class ComparePage(FullPage):
     def _fail(self, side: int, error: SemblanceError) -> None:
         self._viewed[side] = None
         self.panes[side].show_nothing()
-        self.headers[side].show_problem(str(error))
+        self.headers[side].show_problem(error)
         self._update_facts()
 
     def _update_facts(self) -> None:

@@ -132,15 +132,10 @@ class ExamplesSection(QWidget):
         self.header.set_note("" if count else _HINT)
         self.header.set_action(tr("Remove all") if count else "")
         problems = []
-        if (
-            ranked_search is not None
-            and ranked_search.search.is_shifted
-            and search is not None
-            and search.is_shifted
-        ):
-            if ranked_search.refused is not None:
+        if ranked_search is not None and ranked_search.search == search:
+            if ranked_search.refused is not None and search.is_shifted:
                 problems.append(
-                    tr("The search continues without them. {why}", why=str(ranked_search.refused))
+                    tr("The search continues without concepts. {why}", why=str(ranked_search.refused))
                 )
             problems += map(translate, ranked_search.left_out)
         self.note.setText(" ".join(problems))

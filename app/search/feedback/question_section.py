@@ -10,6 +10,7 @@ from semblance.app.search.feedback.question_session import QuestionSession
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.image_button import ImageButton
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import HLine
@@ -50,6 +51,7 @@ class QuestionSection(QWidget):
         self.neither = QPushButton(tr("Neither"))
         self.skip = QPushButton(tr("Skip"))
         self.message = WrappedLabel(role="second")
+        self.copy_details = CopyDetailsButton()
         self._lay_out()
         # After the ranking is painted, because the user waits for that.
         self._refresh_timer = one_shot(self, self._refresh)
@@ -84,7 +86,7 @@ class QuestionSection(QWidget):
         for button in (self.both, self.neither, self.skip):
             answers.addWidget(button, 1)
         content = vbox(spacing=8, margins=(12, 8, 12, 10))
-        for widget in (self.header, self._images, self._answers, self.message):
+        for widget in (self.header, self._images, self._answers, self.message, self.copy_details):
             content.addWidget(widget)
         column = vbox(self)
         column.addLayout(content)
@@ -130,6 +132,7 @@ class QuestionSection(QWidget):
         text = "" if problem is None else f"{problem.title}. {problem.text}".replace("..", ".")
         self.message.setText(text)
         self.message.setVisible(bool(text))
+        self.copy_details.set_error(None if problem is None else problem.error)
         self._draw()
 
     def _draw(self) -> None:

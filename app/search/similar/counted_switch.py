@@ -1,4 +1,4 @@
-"""A check box that shows a count, if there is space for it."""
+"""A check box that shows a count, or a shorter text, by the space it has."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from semblance.core.language import format_number
 
 
 class CountedSwitch(QCheckBox):
-    """``set_count(n)`` adds "(n)" to the text. The count never makes the panel wider."""
+    """``set_count(n)`` adds "(n)" to the text. The count never makes the panel wider.
 
-    def __init__(self, text: str) -> None:
+    ``short``: the text where there is no space for ``text``.
+    """
+
+    def __init__(self, text: str, short: str) -> None:
         super().__init__(text)
-        self._text, self._count = text, 0
+        self._text, self._short, self._count = text, short, 0
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def set_count(self, n: int) -> None:
@@ -45,6 +48,8 @@ class CountedSwitch(QCheckBox):
         return self.style().sizeFromContents(QStyle.ContentsType.CT_CheckBox, option, size, self)
 
     def _update_text(self) -> None:
-        full_text = self._full_text()
-        self.setText(full_text if self.width() >= self.sizeHint().width() else self._text)
-        self.setAccessibleName(full_text)
+        texts = (self._full_text(), self._text)
+        self.setText(
+            next((text for text in texts if self.width() >= self._size_for(text).width()), self._short)
+        )
+        self.setAccessibleName(texts[0])

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from semblance.app.search.feedback import refine_metric
 from semblance.app.shell.context import Context
+from semblance.app.shell.icons import icon
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -23,7 +24,8 @@ class MarksBar(QFrame):
         self.before = QPushButton(tr("Order before"))
         self.before.setCheckable(True)
         self.before.setToolTip(tr("Show the order without the marks. They are kept."))
-        self.undo = QPushButton(tr("Undo"))
+        self.undo = QPushButton(icon("undo"), "")
+        self.undo.setAccessibleName(tr("Undo"))
         self.undo.setToolTip(tr("Undo the last mark (Ctrl+Z)"))
         self.start_again = QPushButton(tr("Start again"))
         self.start_again.setToolTip(tr("Undo all marks of this query"))
@@ -55,6 +57,7 @@ class MarksBar(QFrame):
         else:
             text = tr_n("Ordered by {n} mark", "Ordered by {n} marks", len(marks))
         self._text.setText(text)
+        self._text.set_short_text(tr_n("{n} mark", "{n} marks", len(marks)))
         self._text.set_tip(
             tr(
                 "{more} more like this, {less} less like this",

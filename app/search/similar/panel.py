@@ -39,7 +39,7 @@ from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, M
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
-#: Below this height each case with a different diagnosis takes a single line.
+#: Below this height each case with a different diagnosis and each warning takes a single line.
 TWO_LINES_HEIGHT = 520
 #: Width of the header without its two switches.
 FIXED_HEADER = 310
@@ -61,8 +61,8 @@ class RankingPanel(Panel):
         super().__init__(tr("Similar cases"))
         self._context, self._state = context, context.state
 
-        self.same_patient = CountedSwitch(tr("Hide same patient"))
-        self.near_duplicates = CountedSwitch(tr("Group near-duplicates"))
+        self.same_patient = CountedSwitch(tr("Hide same patient"), tr("Hide patient"))
+        self.near_duplicates = CountedSwitch(tr("Group near-duplicates"), tr("Group duplicates"))
         for box, tip in (
             (self.same_patient, tr("Hide other cases of the query's patient")),
             (self.near_duplicates, tr("Show near-duplicates under one card")),
@@ -280,7 +280,9 @@ class RankingPanel(Panel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.others.set_single_line(self.height() < theme().px(TWO_LINES_HEIGHT))
+        is_low = self.height() < theme().px(TWO_LINES_HEIGHT)
+        self.others.set_single_line(is_low)
+        self.notice.set_single_line(is_low)
         self._place_switches()
 
     def _place_switches(self) -> None:
@@ -368,13 +370,15 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
     if not ranking.marks:
         return {}
     ranks = {case.case_id: str(case.rank) for case in ranking.ranked}
+    liked = ranking.marks.liked
 
     def name(case: str) -> str:
         index = columns.index_of_id(case)
         return columns.labels[index] if index >= 0 else case
 
     def rank(case: str) -> str:
-        return ranks.get(case) or name(case)
+        # A marked case may be grouped or hidden. Its name would be too long for a card.
+        return ranks.get(case) or ("+" if case in liked else "\N{EN DASH}")
 
     return {
         case.row: (_near_text(case, rank), _near_text(case, name))
@@ -401,11 +405,11 @@ def _near_text(case: RankedCase, name: Callable[[str], str]) -> str:
 def adjustments_text(ranked: RankedSearch | None) -> str:
     """What changes a ranking besides metric and query: examples, concepts, and groups of features left out.
     Empty if there is nothing."""
-    if ranked is None or ranked.refused is not None:
+    if ranked is None:
         return ""
     search = ranked.search
     examples = len(search.like) + len(search.unlike)
-    concepts = sum(1 for _, amount in search.concepts if amount)
+    concepts = sum(1 for _, amount in search.concepts if amount) if ranked.refused is None else 0
     parts = [tr_n("{n} example", "{n} examples", examples)] if examples else []
     parts += [tr_n("{n} concept", "{n} concepts", concepts)] if concepts else []
     adjustments = [tr("by {what}", what=", ".join(parts))] if parts else []

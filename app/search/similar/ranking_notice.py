@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy
 
-from semblance.app.shell.theme import set_look
+from semblance.app.shell.theme import plain_tip, set_look
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -24,6 +24,7 @@ class NoMatchNotice(QFrame):
         super().__init__()
         set_look(self, message="warning")
         self.title, self.detail = WrappedLabel(role="title"), WrappedLabel(role="second")
+        self._is_single_line = False
         self.change = QPushButton(tr("Change…"))
         self.change.setToolTip(tr("Choose how far a query must be to have no close match"))
         set_look(self.change, link=True)
@@ -37,6 +38,18 @@ class NoMatchNotice(QFrame):
         row.addWidget(self.change, 0, Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.hide()
+
+    def set_single_line(self, single_line: bool) -> None:
+        """Whether the detail is only the tooltip, where the panel is low."""
+        if single_line != self._is_single_line:
+            self._is_single_line = single_line
+            self._show_detail()
+
+    def _show_detail(self) -> None:
+        # "Check the query" says nothing alone.
+        is_tip = self._is_single_line and self.change.isVisibleTo(self)
+        self.detail.setVisible(not is_tip)
+        self.title.setToolTip(plain_tip(self.detail.text()) if is_tip else "")
 
     def show_ranking(self, ranking: SearchResult | None, no_match_rate: float = NO_MATCH_RATE) -> None:
         """Show the warnings of ``ranking``, which was made with ``no_match_rate``."""
@@ -56,6 +69,7 @@ class NoMatchNotice(QFrame):
             )
         self.title.setText(tr("No close match in this library") if no_match else tr("Check the query"))
         self.detail.setText("\n".join(messages))
-        self.setAccessibleName(f"{self.title.text()}: {self.detail.text()}" if messages else "")
         self.change.setVisible(no_match)
+        self._show_detail()
+        self.setAccessibleName(f"{self.title.text()}: {self.detail.text()}" if messages else "")
         self.setVisible(bool(messages))

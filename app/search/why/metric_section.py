@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 from semblance.app.shell.measured_on import measured_text
 from semblance.app.shell.state import Change, State
 from semblance.app.widgets.badge import Badge
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.section_header import SectionHeader
@@ -33,6 +34,8 @@ class MetricSection(QWidget):
         column = vbox(self, spacing=4)
         column.addWidget(header_row)
         column.addWidget(self.facts)
+        self.copy_details = CopyDetailsButton()
+        column.addWidget(self.copy_details)
         state.on_change(Change.METRIC | Change.CASES, self, self.refresh)
         self.refresh()
 
@@ -40,6 +43,7 @@ class MetricSection(QWidget):
         """Show the facts of the current metric."""
         metric = self._state.metric
         self.badge.setVisible(False)
+        self.copy_details.set_error(None)
         if metric is None:
             for name in (_LEARNER, _TRAINED, _ACCURACY, _SPLIT):
                 self.facts.set_fact(name, None)
@@ -52,6 +56,7 @@ class MetricSection(QWidget):
             card = MetricCard.from_json(metric.card)
         except BadInput as error:
             self.facts.set_fact(_LEARNER, error.message)
+            self.copy_details.set_error(error)
             return
         learner = tr_name(learner_title(card.learner))
         if card.rounds is not None:

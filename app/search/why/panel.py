@@ -23,7 +23,7 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_name, translate
 from semblance.core.retrieval.explanation.sentence import spoken
-from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart
+from semblance.core.workflows.searches.explain_distance import Explanation, GroupPart, nearest_mark
 from semblance.core.workflows.searches.search_result import RankedCase
 
 #: Rows shown before the smallest contributions are summed in one.
@@ -182,7 +182,14 @@ class WhyPanel(Panel):
 
     def _show(self, ranked_case: RankedCase) -> None:
         assert self._explanation is not None
-        self.sentence.setText(self._explanation.sentence)
+        columns = self._state.columns
+
+        def name(case: str) -> str:
+            index = columns.index_of_id(case)
+            return columns.labels[index] if index >= 0 else case
+
+        sentences = (self._explanation.sentence, nearest_mark(ranked_case, name))
+        self.sentence.setText(" ".join(translate(one) for one in sentences if one))
         self.kind.set_text(_SHARES, _KINDS.get(self._explanation.kind, translate(self._explanation.kind)))
         # If each feature is its own group, both views are the same.
         groups = {part.name for part in self._explanation.groups}

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from semblance.app.search.why import explain_distance
 from semblance.app.search.why.annotated_image import AnnotatedImage, AnnotatedImageView
 from semblance.app.shell.context import Context
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.layouts import hbox, vbox
@@ -52,8 +53,10 @@ class WhyImages(QWidget):
         self.marks.setChecked(context.settings.flag("why_places", default=True))
         self.marks.toggled.connect(self._set_marks)
         self._set_marks(self.marks.isChecked())
+        self.copy_details = CopyDetailsButton()
         footer = hbox(spacing=8)
         footer.addWidget(self.note, 1)
+        footer.addWidget(self.copy_details, 0, Qt.AlignmentFlag.AlignTop)
         footer.addWidget(self.marks, 0, Qt.AlignmentFlag.AlignTop)
         column = vbox(self, spacing=4)
         column.addLayout(grid)
@@ -81,6 +84,7 @@ class WhyImages(QWidget):
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage())
         self.note.setText("")
+        self.copy_details.set_error(None)
         self._update_switch()
 
     def _set_marks(self, on: bool) -> None:
@@ -94,6 +98,7 @@ class WhyImages(QWidget):
         self.marks.setVisible(any(one.rings or one.outline for one in shown))
 
     def _show(self, found: ImageComparison) -> None:
+        self.copy_details.set_error(None)
         for image, side in ((self.query, found.query), (self.case, found.case)):
             image.show_image(_annotated(side))
         self.note.setText(found.note)
@@ -104,6 +109,7 @@ class WhyImages(QWidget):
         self._update_switch()
 
     def _fail(self, error: SemblanceError) -> None:
+        self.copy_details.set_error(error)
         for image in (self.query, self.case):
             image.show_image(AnnotatedImage(problem=error.message))
         self.note.setText("")

@@ -13,6 +13,8 @@ SIDE = 8
 GAP_X, GAP_Y = 2, 4
 SMALLEST, LARGEST, DEFAULT_SIZE = 64, 160, 96
 NO_PLACE = -1
+#: Images may be this small if that gives one column more, up to five.
+LEAST = 84
 #: Height of the line with a note below a card.
 NOTE_HEIGHT = 15
 
@@ -45,9 +47,10 @@ class CardLayout:
         smallest = min(LARGEST, max(smallest, theme().px(80)))
         available = max(1, width - 2 * SIDE + GAP_X)
         columns = max(1, available // (smallest + 2 * MARGIN + GAP_X))
-        if columns == 4 and available // 5 - 2 * MARGIN - GAP_X >= theme().px(84):
-            # Two lines of five show the ten nearest, which the summary above is about, without scrolling.
-            columns = 5
+        if columns < 5 and available // (columns + 1) - 2 * MARGIN - GAP_X >= theme().px(LEAST):
+            # Two lines of five show the ten nearest, which the summary above is about, without scrolling. A narrower
+            # panel shows more cards rather than larger ones.
+            columns += 1
         image_side = max(SMALLEST, min(LARGEST, available // columns - 2 * MARGIN - GAP_X))
         caption = theme().px(35 + (NOTE_HEIGHT if has_notes else 0))
         return cls(

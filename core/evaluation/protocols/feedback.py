@@ -16,7 +16,7 @@ from semblance.core.evaluation.scores import Matrix, Rows
 from semblance.core.evaluation.splits import HoldOut, patient_codes
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter
-from semblance.core.retrieval.feedback import Feedback, marking_coordinates
+from semblance.core.retrieval.feedback import Feedback
 
 #: Judged cases, and the rank to which precision is counted.
 JUDGED, RANK = (0, 5, 10, 20), 20
@@ -92,8 +92,7 @@ class _SimulatedSearch:
         self._rows = metric.transform(data.X)
         coordinates = metric.distance.embed(self._rows) if metric.distance.embeds else self._rows
         self._ties = self._rows if metric.distance.ties else None
-        self._embedding = coordinates
-        self._coordinates = marking_coordinates(coordinates, self._ties)
+        self._coordinates = coordinates
         # What ties in everything stands in random order, for no query in that of the rows.
         self._shuffled = np.random.default_rng(trial.split.seed).permutation(data.n_cases)
 
@@ -150,7 +149,7 @@ class _SimulatedSearch:
         if not metric.distance.embeds:
             distances: Matrix = metric.distance.between(self._rows[query : query + 1], self._rows)[0]
             return distances
-        apart = self._embedding - self._embedding[query]
+        apart = self._coordinates - self._coordinates[query]
         squared: Matrix = np.einsum("ij,ij->i", apart, apart)
         return squared
 

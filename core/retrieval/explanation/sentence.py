@@ -11,6 +11,8 @@ from semblance.core.metrics.distance import Matrix
 #: Nearer than so large a share of the library is close, farther than so large a share is far.
 CLOSE, FAR = 0.25, 0.75
 _MOST_CLOSE, _MOST_FAR = 3, 2
+#: The largest share that is said of a sample.
+_ALMOST_ALL = 0.99
 #: Of more visual words none is close or far by name: a word means nothing by itself.
 _MANY_WORDS = 12
 _WORD = re.compile(r"word (\d+)")
@@ -68,6 +70,9 @@ def sentence(
 ) -> str:
     """``Close in outline shape and size, far in margin.``
 
+    A single group, as of an encoder, is not set against others but against the library: ``Nearer to the query in
+    general appearance than 97 % of the library's cases.``
+
     ``ranks`` as :func:`ranks_among` gives them: what is close and far is told by what is usual.
     Groups ``left_out`` of the ranking are not spoken of.
     """
@@ -76,6 +81,8 @@ def sentence(
         return ""
     if all(amounts[place] == 0.0 for place in shown_groups):
         return tr_lazy("None of the compared features separates the two.")
+    if len(shown_groups) == 1:
+        return _single(groups[shown_groups[0]], ranks[shown_groups[0]])
     near = sorted((place for place in shown_groups if ranks[place] <= CLOSE), key=lambda place: ranks[place])
     far = sorted((place for place in shown_groups if ranks[place] >= FAR), key=lambda place: -ranks[place])
     most = max(shown_groups, key=lambda place: amounts[place])
@@ -90,8 +97,7 @@ def sentence(
     close = _together([groups[place] for place in near[:_MOST_CLOSE]])
     if len(near) == len(shown_groups):
         apart = spoken(groups[most])
-        everything = tr_lazy("Close in everything; most apart in {most}.", most=apart)
-        return everything if len(shown_groups) > 1 else tr_lazy("Close in {close}.", close=close)
+        return tr_lazy("Close in everything; most apart in {most}.", most=apart)
     if far:
         distant = _together([groups[place] for place in far[:_MOST_FAR]])
         both = tr_lazy("Close in {close}, far in {distant}.", close=close, distant=distant)
@@ -102,6 +108,21 @@ def sentence(
     if close:
         return tr_lazy("Close in {close}; in {apart} no nearer than usual.", close=close, apart=apart)
     return tr_lazy("As far apart as usual; most in {apart}.", apart=apart)
+
+
+def _single(group: str, rank: float) -> str:
+    """The one group that is compared, by how many of the library's cases are nearer in it."""
+    if rank <= 0.5:
+        return tr_lazy(
+            "Nearer to the query in {group} than {share:.0%} of the library's cases.",
+            group=spoken(group),
+            share=min(1.0 - rank, _ALMOST_ALL),
+        )
+    return tr_lazy(
+        "Farther from the query in {group} than {share:.0%} of the library's cases.",
+        group=spoken(group),
+        share=min(rank, _ALMOST_ALL),
+    )
 
 
 def _together(groups: Sequence[str]) -> str:

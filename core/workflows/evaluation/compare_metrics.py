@@ -223,7 +223,7 @@ class _MetricSearch:
             self.embedding[place],
             tie,
             place,
-            self.loaded.cases.patient_of(row),
+            self.loaded.query_patient(row),
             self.loaded.cases.lesion_of(row),
         )
 
@@ -240,7 +240,7 @@ class _MetricSearch:
         """(k,) catalogue rows of the nearest, as the ranking has them, and under which of them others are
         grouped."""
         loaded, count = self.loaded, k + k // 5
-        patients, keys = loaded.patients if hide else None, loaded.keys if group_duplicates else None
+        patients, keys = loaded.patient_codes if hide else None, loaded.keys if group_duplicates else None
         while True:
             places = rank(self.index, embedded, count, patients=patients, keys=keys).rows
             representatives = self.representatives(places) if group_duplicates else places
@@ -280,7 +280,7 @@ class _MetricRanking:
     @classmethod
     def of(cls, loaded: LoadedMetric, query: Query, hide: bool, group_duplicates: bool) -> _MetricRanking:
         embedded = embed_query(loaded, query)
-        patients, keys = loaded.patients if hide else None, loaded.keys if group_duplicates else None
+        patients, keys = loaded.patient_codes if hide else None, loaded.keys if group_duplicates else None
         first, order = whole_order(loaded.index, embedded, COMPARED, patients=patients, keys=keys)
         field = _MetricSearch.of_metric(loaded)
         representatives = field.representatives(order) if group_duplicates else order

@@ -16,6 +16,7 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricS
 from semblance.core.evaluation.intervals import wilson
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
+from semblance.core.library.data_reviews import CHANGED_FINDINGS
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -33,7 +34,7 @@ _TRUST = (HELD_OUT, UNKNOWN, TRAINING, STALE)
 class ScoredMetric:
     """A metric and what it scored; ``scores`` is ``None`` where it was never measured.
 
-    ``stale``: the library has cases it was not measured on, or it was never measured.
+    ``stale``: the library has cases it was not measured on, or was given other findings, or it was never measured.
     """
 
     name: str
@@ -239,7 +240,7 @@ def count_held_out(columns: CaseColumns, training: Sequence[int] | np.ndarray[An
 
 
 def is_stale(metric: MetricFacts, snapshot: LibrarySnapshot) -> bool:
-    """Whether the library has cases that ``metric`` was not measured on."""
+    """Whether the library has cases or findings that ``metric`` was not measured on."""
     scores = _scores(metric)
     return scores is None or _outdated(metric, scores, snapshot)
 
@@ -277,7 +278,10 @@ def _at_10(metric: ScoredMetric) -> float:
 
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
-    """Whether the library now holds more to measure on; said only where the columns alone can tell."""
+    """Whether findings were given since, or the library now holds more to measure on; the latter is said only
+    where the columns alone can tell."""
+    if (metric.scores or {}).get(CHANGED_FINDINGS):
+        return True
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)
     if having != len(snapshot.columns) or metric.card.get("findings_map"):
         return False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy
+from semblance.core.library.data_reviews import given_findings
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.registry import get_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
@@ -129,6 +130,7 @@ class _ImportRun:
             source.pseudonyms = library.pseudonyms()
         self.known = library.catalogue.files(self.record)
         self.labels = library.catalogue.labels(self.record)
+        self.given_findings = given_findings(library.catalogue)
         #: Content -> the case that shows it.
         self.contents: dict[str, str] = {r.content: r.case_id for r in library.catalogue.all_cases()}
         self.images = ImageReader()
@@ -216,7 +218,7 @@ class _ImportRun:
         relabelled: list[FoundCase] = []
         returned: list[str] = []
         for path, found in groupby(batch, key=lambda case: case.path):
-            cases = list(found)
+            cases = [self._with_given_finding(case) for case in found]
             self.case_ids.update(self.reader.case_id(case) for case in cases)
             known = self.known.get(path)
             parts = {part for case in cases for part in case.paths}
@@ -235,6 +237,11 @@ class _ImportRun:
             self.library.catalogue.set_state(self.record, returned, "ok")
         if unread_files:
             self._read(unread_files, unfinished, decoders)
+
+    def _with_given_finding(self, case: FoundCase) -> FoundCase:
+        """With the finding that a person gave the case, which the source does not know."""
+        given = self.given_findings.get(self.reader.case_id(case))
+        return case if given is None else replace(case, finding=given)
 
     def _is_unchanged(self, path: str) -> bool:
         known = self.known.get(path)

@@ -43,9 +43,10 @@ from semblance.core.workflows.evaluation.scored_metrics import (
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
-from semblance.core.workflows.searches.explain_distance import MOVED, short_explanations
+from semblance.core.workflows.searches.explain_distance import MOVED, nearest_mark, short_explanations
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 #: Pixels of the query's image and of a plot on paper.
 QUERY_SIDE, PLOT = 480, (520, 300)
@@ -122,7 +123,7 @@ def report_document(
                 _shown_parts(reason.parts, case.distance, moved=search.is_shifted),
                 judged.get(case.case_id, ""),
                 case.near_duplicates,
-                reason.sentence,
+                _reason(reason.sentence, case, result),
             )
             for case, reason in zip(result.ranked, why, strict=True)
         ),
@@ -154,6 +155,16 @@ def _judgement_row(one: Judgement) -> JudgementRow:
     return JudgementRow(_VERDICTS[one.kind], one.case, one.query, None, one.time)
 
 
+def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
+    """Why ``case`` is where it is: its features, then the marked case nearest to it, by rank."""
+    ranks = {one.case_id: one.rank for one in result.ranked}
+
+    def name(marked: str) -> str:
+        return tr_lazy("rank {rank}", rank=ranks[marked]) if marked in ranks else ""
+
+    return join_texts([one for one in (sentence, nearest_mark(case, name)) if one], " ")
+
+
 def _order(marks: QueryMarks) -> str:
     """How marks changed the order; empty where there are none."""
     if not marks:
@@ -164,8 +175,8 @@ def _order(marks: QueryMarks) -> str:
         "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
         "those of the metric without them.",
         len(marks),
-        liked=len(marks.liked),
-        disliked=len(marks.disliked),
+        liked=marks.n_liked,
+        disliked=marks.n_disliked,
     )
 
 
@@ -184,7 +195,7 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     if ranked_search.refused is not None:
         notes.append(
             tr_lazy(
-                "Judgements, examples and concepts were not followed: {refused}",
+                "Judgements on other queries and concepts were not followed: {refused}",
                 refused=ranked_search.refused,
             )
         )
@@ -263,7 +274,7 @@ def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
 def _shown_parts(
     parts: tuple[tuple[str, float], ...], distance: float, *, moved: bool
 ) -> tuple[tuple[str, float], ...]:
-    """The parts of the shown distance: what examples and concepts made of it stands by itself."""
+    """The parts of the shown distance: what concepts made of it stands by itself."""
     rest = distance - sum(amount for _, amount in parts)
     return (*parts, (MOVED, rest)) if moved and rest else parts
 

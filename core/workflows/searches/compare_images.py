@@ -116,14 +116,14 @@ def compare_images(
 ) -> ImageComparison:
     """The images of ``search``'s query and of ``case``, with what the features say of places on them.
 
-    An image that cannot be shown is a :attr:`ComparedImage.problem`. Clicks, examples and concepts are passed over:
+    An image that cannot be shown is a :attr:`ComparedImage.problem`. Clicks and concepts are passed over:
     what they change has no place on an image.
 
     Raises:
         BadArguments: no such metric or group of features.
         BadInput: no such case.
     """
-    plain = replace(search, ledger="", like=(), unlike=(), concepts=())
+    plain = replace(search, ledger="", concepts=())
     context = ExplanationContext.of(library, plain, reporter)
     loaded = context.loaded
     opened = [_open_case_image(loaded, search.query), _open_case_image(loaded, Query(case))]

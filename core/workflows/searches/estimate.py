@@ -138,7 +138,7 @@ def _votes_as_calibrated(
     loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: list[int]
 ) -> bool:
     """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not search.hide_same_patient and query.same_patient_cases(loaded.patients)[voters].any():
+    if not search.hide_same_patient and query.same_patient_cases(loaded.patient_codes)[voters].any():
         return False
     if search.group_duplicates:
         return True
@@ -178,9 +178,9 @@ def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
     if embedded.row is not None:
         places.append(np.array([embedded.row]))
     rows = [loaded.rows[one] for one in places]
-    if embedded.row is None and embedded.patient:
+    if embedded.row is None and embedded.patient is not None:
         # The case itself has no features yet; others of its patient may have been trained on.
-        rows.append(np.array(sorted(loaded.cases.rows_of_patients([str(embedded.patient)])), dtype=np.int64))
+        rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,11 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_features import case_features, query_features
 from semblance.core.workflows.searches.refinement_session import open_search_refinement
 from semblance.core.workflows.searches.search_metric import open_search_metric
-from semblance.core.workflows.searches.search_result import SearchResult
+from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
-#: The part of a distance that examples and concepts made by moving what is asked.
-MOVED = tr_lazy("examples and concepts")
+#: The part of a distance that concepts made by moving what is asked.
+MOVED = tr_lazy("concepts")
 #: Rows tried for each case that tells what is usual, where subsets of groups are.
 SAMPLE_ROWS = 128
 #: Refined metrics kept ready for one loaded metric.
@@ -105,6 +105,18 @@ def explain_distance(
         shares.append(Share(MOVED, moved))
     text = sentence(names, amounts.tolist(), ranks.tolist(), search.without)
     return Explanation(case, distance + moved, tuple(groups), kind, tuple(shares), text)
+
+
+def nearest_mark(case: RankedCase, name: Callable[[str], str]) -> str:
+    """Which marked case moved ``case``, in a sentence; empty without marks. ``name``: what a case id is called,
+    empty for a case that must not be named."""
+    marked = case.near_liked if case.nearer_to_liked else case.near_disliked
+    called = name(marked) if marked is not None else ""
+    if not called:
+        return ""
+    if case.nearer_to_liked:
+        return tr_lazy("Of the marked cases, nearest to {case}, which is marked more like this.", case=called)
+    return tr_lazy("Of the marked cases, nearest to {case}, which is marked less like this.", case=called)
 
 
 def short_explanations(

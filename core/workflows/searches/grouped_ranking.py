@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
+from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.neighbourhoods import FEWEST, far_quantile, usual_nearest
@@ -27,9 +29,9 @@ class QueryComparison:
     """A search's query beside the cases of the library: by which index, and which cases may answer.
 
     ``ordered``: the order that marks give, where there are any; ``index`` is then what they started from.
-    ``nearest`` (s,): squared distances from some cases to their nearest by the same index. ``allowed`` (n,):
-    cases that may answer, ``None`` for all. ``changed``: why the ranking is not by the metric as it was
-    scored, empty where it is.
+    ``nearest`` (s,): squared distances from some cases to their nearest by the same index. ``vector_of``: what
+    ``query.embedded`` is, of another query. ``changed``: why the ranking is not by the metric as it was scored, empty
+    where it is.
     """
 
     loaded: LoadedMetric
@@ -37,22 +39,19 @@ class QueryComparison:
     query: EmbeddedQuery
     index: AnyIndex
     nearest: Matrix
-    allowed: npt.NDArray[np.bool_] | None = None
+    vector_of: Callable[[Query], Matrix]
     changed: str = ""
     ordered: FeedbackIndex | None = None
 
     def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
         """The ``k`` nearest, of the cases ``among`` (n,) only; near-duplicates of equal content already grouped."""
-        allowed = self.allowed
-        if among is not None:
-            allowed = among if allowed is None else among & allowed
         return rank(
             self.index if self.ordered is None else self.ordered,
             self.query,
             k,
-            patients=self.loaded.patients if self.search.hide_same_patient else None,
+            patients=self.loaded.patient_codes if self.search.hide_same_patient else None,
             keys=self.loaded.keys if self.search.group_duplicates else None,
-            allowed=allowed,
+            allowed=among,
         )
 
     def representatives(self, places: Rows) -> Rows:
@@ -70,10 +69,21 @@ class QueryComparison:
     @property
     def query_coordinates(self) -> Matrix:
         """(m,) the query beside :meth:`coordinates`."""
-        query = np.asarray(self.query.embedded, dtype=np.float64)
+        return self._embedded(self.query.embedded)
+
+    def coordinates_of(self, query: Query) -> Matrix:
+        """(m,) another query beside :meth:`coordinates`.
+
+        Raises:
+            BadInput: no such case, no features for it, or an image that cannot be read.
+        """
+        return self._embedded(self.vector_of(query))
+
+    def _embedded(self, vector: Matrix) -> Matrix:
+        vector = np.asarray(vector, dtype=np.float64)
         if not isinstance(self.index, ClickIndex):
-            return query
-        embedded: Matrix = self.index.form.embed(query[np.newaxis])[0]
+            return vector
+        embedded: Matrix = self.index.form.embed(vector[np.newaxis])[0]
         return embedded
 
     @property
@@ -158,7 +168,7 @@ def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int,
         if ranking.duplicate_counts[at]:
             equal = loaded.keys == loaded.keys[place]
             if compared.search.hide_same_patient:
-                equal &= ~query.same_patient_cases(loaded.patients)
+                equal &= ~query.same_patient_cases(loaded.patient_codes)
             copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
         representative = int(ranking.rows[found.representatives[at]])
         n, rows, distances = out.get(representative, (0, (), ()))

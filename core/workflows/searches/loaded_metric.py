@@ -127,6 +127,13 @@ class LoadedMetric:
             [numbers.setdefault(finding, len(numbers) - 1) for finding in self.findings], dtype=np.int64
         )
         self.patients = np.array([self.cases.patient_of(row) for row in self.rows.tolist()], dtype=object)
+        codes: dict[str, int] = {}
+        #: (n,) a number for each patient, -1 where unknown: numbers compare much faster than names.
+        self.patient_codes = np.array(
+            [codes.setdefault(name, len(codes)) if name else -1 for name in self.patients.tolist()],
+            dtype=np.int32,
+        )
+        self._code_of_patient = codes
         #: (n,) a number for each lesion: of its cases the nearest stands for all.
         self.keys = np.array([self.cases.lesion_of(row) for row in self.rows.tolist()], dtype=np.int64)
 
@@ -146,8 +153,10 @@ class LoadedMetric:
     def case_query(self, place: int) -> EmbeddedQuery:
         """The query that a case with features is."""
         tie = None if self.ties is None else self.ties[place]
-        patient, key = self.patients[place], int(self.keys[place])
-        return EmbeddedQuery(self.embedding[place], tie, place, patient, key)
+        row = int(self.rows[place])
+        return EmbeddedQuery(
+            self.embedding[place], tie, place, self.query_patient(row), int(self.keys[place])
+        )
 
     def places_of(self, rows: Collection[int]) -> set[int]:
         """Where those of the cases ``rows`` stand that have features."""
@@ -156,6 +165,10 @@ class LoadedMetric:
     def code_of(self, finding: str) -> int:
         """The number of a finding in :attr:`finding_codes`."""
         return self._finding_numbers[finding]
+
+    def query_patient(self, row: int) -> int | None:
+        """The number in :attr:`patient_codes` of the case's patient; ``None`` where no case there is of one."""
+        return self._code_of_patient.get(self.cases.patient_of(row) or "")
 
     def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases compared without some groups of features; nothing of it is written to the disk.
@@ -252,7 +265,7 @@ class LoadedMetric:
         """
         if self._near is None:
             self._near = (
-                Neighbourhoods.sampled(self.index, self.case_query, self.patients, self.keys)
+                Neighbourhoods.sampled(self.index, self.case_query, self.patient_codes, self.keys)
                 if self._whole is None
                 else self._whole.neighbourhoods.measured_anew(self.index, self.embedding)
             )

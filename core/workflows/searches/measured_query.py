@@ -64,7 +64,7 @@ class MeasuredQuery:
             order = np.lexsort((self._rows, np.einsum("ij,ij->i", apart, apart), self.distances))
         else:
             order = np.argsort(self.distances, kind="stable")
-        others = ~query.same_patient_cases(loaded.patients)
+        others = ~query.same_patient_cases(loaded.patient_codes)
         if query.row is not None:
             others[query.row] = False
         ranks = np.empty(len(order), dtype=np.int64)

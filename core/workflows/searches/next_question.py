@@ -132,9 +132,9 @@ def _about(
     in_force = loaded.ledger(search.ledger).in_force
     cases = [entry.judgement.case for entry in in_force if _is_mark_of(entry, query)]
     allowed = session.trained.copy()
-    patient = loaded.patients[place]
-    if patient:
-        allowed &= loaded.patients != patient
+    patient = loaded.patient_codes[place]
+    if patient >= 0:
+        allowed &= loaded.patient_codes != patient
     question: Question | None = questions.choose_question(
         session.coordinates,
         session.form(in_force, search.strength),

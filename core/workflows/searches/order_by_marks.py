@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.retrieval.feedback import Feedback
 from semblance.core.retrieval.feedback_index import FeedbackIndex
@@ -53,19 +53,55 @@ def order_by_marks(
     ``strength`` below 1 takes the mean of a case's ranks with and without the marks, so weighted.
     """
     loaded = compared.loaded
-    there = QueryMarks(_with_features(loaded, marks.liked), _with_features(loaded, marks.disliked))
+    there = replace(
+        marks, liked=_with_features(loaded, marks.liked), disliked=_with_features(loaded, marks.disliked)
+    )
     if not there:
         return None
     query_point, distances = compared.query_coordinates, distances_of(compared)
     liked, disliked = _places(loaded, there.liked), _places(loaded, there.disliked)
     feedback = Feedback(
-        compared.coordinates, (len(distances), len(query_point)), query_point, liked, disliked
+        compared.coordinates,
+        (len(distances), len(query_point)),
+        query_point,
+        liked,
+        disliked,
+        [compared.coordinates_of(image) for image in there.liked_images],
+        [compared.coordinates_of(image) for image in there.disliked_images],
     )
     scores = feedback.scores(distances)
     if strength < 1.0:
         scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))
     index = FeedbackIndex(distances, scores)
     return MarkedComparison(replace(compared, ordered=index), index, there, feedback)
+
+
+def examples_as_marks(compared: QueryComparison) -> tuple[QueryMarks, list[str]]:
+    """The examples of a search as marks, and sentences on those that are left out because they cannot be read."""
+    search, loaded = compared.search, compared.loaded
+    left_out: list[str] = []
+    sides: list[tuple[list[str], list[Query]]] = [([], []), ([], [])]
+    for (cases, images), examples in zip(sides, (search.like, search.unlike), strict=True):
+        for example in dict.fromkeys(examples):
+            try:
+                compared.vector_of(example)
+            except SemblanceError as error:
+                left_out.append(tr_lazy("An example is left out: {message}", message=error.message))
+                continue
+            case = example.case
+            if case is not None and example.region is None and _with_features(loaded, [case]):
+                cases.append(case)
+            else:
+                images.append(example)
+    (liked, liked_images), (disliked, disliked_images) = sides
+    query = search.query.case
+    found = QueryMarks(
+        tuple(case for case in liked if case != query and case not in disliked),
+        tuple(case for case in disliked if case != query),
+        tuple(liked_images),
+        tuple(disliked_images),
+    )
+    return found, left_out
 
 
 def distances_of(compared: QueryComparison) -> Matrix:

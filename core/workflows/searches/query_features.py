@@ -17,8 +17,8 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_identity import identify_image
 
-#: The name a loaded metric keeps images from outside under, and how many.
-_OUTSIDE, _MAX_CACHED = "outside images", 64
+#: The names a loaded metric keeps images from outside and regions of cases under, and how many of each.
+_OUTSIDE, _REGIONS, _MAX_CACHED = "outside images", "regions", 64
 
 
 def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
@@ -34,7 +34,7 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     if query.region is None and place is not None:
         return loaded.case_query(place)
     vector, tie = _embed(loaded, query_features(loaded, query))
-    return EmbeddedQuery(vector, tie, place, loaded.cases.patient_of(row), loaded.cases.lesion_of(row))
+    return EmbeddedQuery(vector, tie, place, loaded.query_patient(row), loaded.cases.lesion_of(row))
 
 
 def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
@@ -45,9 +45,22 @@ def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
     """
     if query.case is None:
         return _outside_image(loaded, query).features
-    if query.region is not None or _is_unmeasured(loaded, query.case):
+    if query.region is not None:
+        return _region_features(loaded, query)
+    if _is_unmeasured(loaded, query.case):
         return _measure(loaded, query)[0]
     return case_features(loaded, query.case)
+
+
+def _region_features(loaded: LoadedMetric, query: Query) -> Matrix:
+    """(d,) features of a region of a case, measured once: every mark asks again."""
+    known: dict[Query, Matrix] = loaded.cache.setdefault(_REGIONS, {})
+    if query not in known:
+        features = _measure(loaded, query)[0]
+        if len(known) == _MAX_CACHED:
+            known.clear()
+        known[query] = features
+    return known[query]
 
 
 def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:

@@ -47,7 +47,12 @@ from semblance.core.workflows.searches.grouped_ranking import (
 )
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.measured_query import MeasuredQuery
-from semblance.core.workflows.searches.order_by_marks import MarkedComparison, check_marks, order_by_marks
+from semblance.core.workflows.searches.order_by_marks import (
+    MarkedComparison,
+    check_marks,
+    examples_as_marks,
+    order_by_marks,
+)
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
 from semblance.core.workflows.searches.search_metric import open_search_metric
@@ -61,7 +66,7 @@ class RankedSearch:
 
     ``shifts``: by how many ranks each ranked case stands before where it stood under the metric as it was,
     in the order of ``result.ranked``; empty where nothing refines the metric. ``trust``: how far the clicks
-    are followed, 0 to 1, strength apart. ``refused``: why this metric cannot follow clicks, examples and
+    are followed, 0 to 1, strength apart. ``refused``: why this metric cannot follow clicks and
     concepts, and was asked without them. ``left_out``: sentences on examples and concepts that are gone.
     """
 
@@ -84,8 +89,8 @@ def rank_cases(
     (counted with the one that stays). The library's rows under the metric are kept between calls of one
     process.
 
-    ``marks``, and those of the search's ledger for its query, re-order the ranking from the first one on
-    (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
+    The examples of the search, ``marks``, and those of its ledger for its query re-order the ranking from the first
+    one on (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
     order without them: ``replace(search, strength=0.0)`` is the view before. Judgements on other queries and
     comparisons refine the metric instead.
 
@@ -101,8 +106,10 @@ def rank_cases(
     in_force = [entry for entry in entries if entry.undone is None]
     followed = in_force if search.strength > 0.0 else []
     teaching = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
-    all_marks = marks_of((entry.judgement for entry in followed), search.query, marks)
     comparison = compare_query(library, search, teaching, reporter)
+    examples, left_out = examples_as_marks(comparison.compared) if search.strength > 0.0 else (NO_MARKS, [])
+    judged = marks_of((entry.judgement for entry in followed), search.query)
+    all_marks = examples.followed_by(marks).followed_by(judged)
     begin = time.perf_counter()
     marked = order_by_marks(comparison.compared, all_marks, search.strength)
     result = _result(comparison, marked, k, begin)
@@ -114,7 +121,7 @@ def rank_cases(
         tuple(contradictions(in_force, loaded.patient_of_case)),
         trust(len(in_force)),
         comparison.refused,
-        comparison.left_out,
+        (*comparison.left_out, *left_out),
     )
 
 
@@ -156,7 +163,7 @@ class UnmarkedComparison:
 def compare_query(
     library: Path, search: Search, teaching: Sequence[LedgerEntry], reporter: Reporter = SILENT
 ) -> UnmarkedComparison:
-    """The query of ``search`` beside all cases, with its examples and concepts and what ``teaching`` refines.
+    """The query of ``search`` beside all cases, with its concepts and what ``teaching`` refines.
 
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
@@ -178,14 +185,24 @@ def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
     nearest = loaded.neighbourhoods.distances
     changed = FEWER if search.without else ""
     return UnmarkedComparison(
-        QueryComparison(loaded, search, query, loaded.index, nearest, changed=changed), query, seconds
+        QueryComparison(
+            loaded,
+            search,
+            query,
+            loaded.index,
+            nearest,
+            lambda one: embed_query(loaded, one).embedded,
+            changed,
+        ),
+        query,
+        seconds,
     )
 
 
 def _ask_refined(
     session: RefinementSession, search: Search, teaching: Sequence[LedgerEntry]
 ) -> UnmarkedComparison:
-    """With examples and concepts, under the metric that other searches' judgements and comparisons refine."""
+    """With concepts, under the metric that other searches' judgements and comparisons refine."""
     loaded = session.loaded
     shifted = shift_query(session, search)
     index = session.index_for(shifted.vector)
@@ -193,7 +210,7 @@ def _ask_refined(
     plain_query = embed_query(loaded, search.query)
     query = replace(plain_query, embedded=shifted.vector, tie_break=None)
     nearest = session.nearest_under(index.form)
-    compared = QueryComparison(loaded, search, query, index, nearest, shifted.allowed, REFINED)
+    compared = QueryComparison(loaded, search, query, index, nearest, session.query_vector, REFINED)
     return UnmarkedComparison(compared, plain_query, 0.0, refined=True, left_out=shifted.left_out)
 
 
@@ -228,7 +245,7 @@ def _result(
     rank_of = {case.row: case.rank for case in ranked}
     beside = _lines(loaded, details, others, other_distances, {})
     far = compared.far_distance
-    if search.unlike or any(amount for _, amount in search.concepts):
+    if search.is_shifted:
         # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
         far = None
     return SearchResult(

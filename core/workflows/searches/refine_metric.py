@@ -33,7 +33,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
-from semblance.core.workflows.searches.order_by_marks import distances_of, order_by_marks
+from semblance.core.workflows.searches.order_by_marks import distances_of, examples_as_marks, order_by_marks
 from semblance.core.workflows.searches.rank_cases import RankedSearch, compare_query, rank_cases
 from semblance.core.workflows.searches.refinement_session import HeldOutScore, open_search_refinement
 from semblance.core.workflows.searches.search_metric import open_search_metric
@@ -191,7 +191,7 @@ def _influence_of_marks(
 
 def _ordered(compared: QueryComparison, search: Search, marking: Sequence[LedgerEntry]) -> FeedbackIndex:
     marks = marks_of((entry.judgement for entry in marking), search.query)
-    marked = order_by_marks(compared, marks, search.strength)
+    marked = order_by_marks(compared, examples_as_marks(compared)[0].followed_by(marks), search.strength)
     if marked is not None:
         return marked.feedback_index
     distances = distances_of(compared)

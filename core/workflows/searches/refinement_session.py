@@ -51,8 +51,7 @@ class RefinementSession:
         # How the held-out cases lie may not be told either: what is learnt is scored on them.
         self.space = FeedbackSpace.of(loaded.metric.distance, rows[self.trained])
         self.coordinates = self.space.coordinates(rows)
-        #: Coordinates of examples, and directions of concepts by their marks, once they were asked for.
-        self.examples: dict[Query, Matrix] = {}
+        #: Directions of concepts by their marks, once they were asked for.
         self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None

@@ -1,4 +1,4 @@
-"""Where a search asks from once its examples and concepts have moved the query."""
+"""Where a search asks from once its concepts have moved the query."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import ConceptRecord
 from semblance.core.metrics.distance import Matrix
 from semblance.core.searches.concepts import REACH, direction, spread
-from semblance.core.searches.examples import shifted_query
-from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.refinement_session import RefinementSession
 
 Mask = npt.NDArray[np.bool_]
@@ -23,16 +19,14 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class ShiftedQuery:
-    """``vector`` (m,): the query in the session's coordinates after examples and concepts.
+    """``vector`` (m,): the query in the session's coordinates after concepts.
 
-    ``allowed`` (n,): cases that may answer, ``None`` for all: an example answers no more than the query does.
     ``open``: how far plain features count
     (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.FeedbackForm`): a concept may
     lie along what a learnt metric leaves out. ``left_out``: sentences on what could not be followed.
     """
 
     vector: Matrix
-    allowed: Mask | None = None
     open: float = 0.0
     left_out: tuple[str, ...] = ()
 
@@ -40,19 +34,15 @@ class ShiftedQuery:
 def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
     """The query of ``search``, moved.
 
-    Examples that are gone and concepts that were deleted are left out, and said.
+    Concepts that were deleted are left out, and said.
 
     Raises:
         BadInput: no such query, no features for it, or an image that cannot be read.
     """
-    start = session.query_vector(search.query)
-    if not search.is_shifted:
-        return ShiftedQuery(start)
+    vector = session.query_vector(search.query)
     left_out: list[str] = []
-    sides = [_examples(session, side, left_out) for side in (search.like, search.unlike)]
-    vector = shifted_query(start, *sides)
     open = 0.0
-    known = {one.name: one for one in session.loaded.library.concepts.all()}
+    known = {one.name: one for one in session.loaded.library.concepts.all()} if search.is_shifted else {}
     for name, amount in search.concepts:
         if not amount:
             continue
@@ -68,7 +58,7 @@ def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
             vector = vector + amount * reach * along
             if not session.space.structured:
                 open = max(open, min(1.0, abs(amount)))
-    return ShiftedQuery(vector, _allowed(session, search), open, tuple(left_out))
+    return ShiftedQuery(vector, open, tuple(left_out))
 
 
 def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, float] | None:
@@ -93,34 +83,3 @@ def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, 
     ]
     places = [place for place, _ in there]
     return session.coordinates[places], np.array([has for _, has in there], dtype=np.bool_), places
-
-
-def _examples(session: RefinementSession, examples: tuple[Query, ...], left_out: list[str]) -> list[Matrix]:
-    found = []
-    for example in examples:
-        try:
-            if example not in session.examples:
-                session.examples[example] = session.query_vector(example)
-            found.append(session.examples[example])
-        except SemblanceError as error:
-            left_out.append(tr_lazy("An example is left out: {message}", message=error.message))
-    return found
-
-
-def _allowed(session: RefinementSession, search: Search) -> Mask | None:
-    """Cases that may answer: no example, and where patients are hidden none of an example's patient."""
-    loaded = session.loaded
-    allowed = np.ones(len(loaded.rows), dtype=np.bool_)
-    for example in (*search.like, *search.unlike):
-        try:
-            embedded = embed_query(loaded, example)
-        except SemblanceError:
-            # Left out of the shift as well, which says so.
-            continue
-        if embedded.row is not None:
-            allowed[embedded.row] = False
-        if search.hide_same_patient:
-            allowed &= ~embedded.same_patient_cases(loaded.patients)
-        if search.group_duplicates and embedded.copies is not None:
-            allowed[embedded.copies] = False
-    return None if allowed.all() else allowed

@@ -45,4 +45,4 @@ def forget_volumes() -> Iterator[None]:
 def without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows whose jobs run here, and that are at rest soon."""
     monkeypatch.setattr("semblance.app.window.main_window.Jobs", PromptJobs)
-    monkeypatch.setattr("semblance.app.screenshot.REST_MS", 60)
+    monkeypatch.setattr("semblance.app.screenshot.IDLE_CHECKS", 12)

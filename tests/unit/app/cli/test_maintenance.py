@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from tests.helpers.images import striped_folder
 from tests.helpers.libraries import make_library
 
 
@@ -64,3 +66,17 @@ def test_a_folder_that_is_no_library_is_reported(run_command, tmp_path):
         status, out, err = run_command(*arguments)
         assert (status, out) == (1, "")
         assert "is not a library" in err
+
+
+def test_check_data_lists_issues_and_what_was_not_checked(run_command, tmp_path):
+    images = striped_folder(tmp_path / "images", n=8)
+    Image.new("L", (48, 48), 90).save(images / "level" / "p000.png")
+    run_command("import", images, "--library", tmp_path / "lib.semblance")
+    status, out, err = run_command("check-data", tmp_path / "lib.semblance")
+    assert (status, err) == (0, "")
+    assert "high    blank_image: images/level/p000.png\n        The image has one grey all over." in out
+    assert "Not checked: outlier. The library has no features yet. Extract some first." in out
+    assert out.endswith("issues in 8 cases.\n")
+    status, out, err = run_command("check-data", tmp_path / "lib.semblance", "--json")
+    blank = next(issue for issue in json.loads(out)["issues"] if issue["check"] == "blank_image")
+    assert (blank["severity"], blank["cases"]) == ("high", ["images/level/p000.png"])

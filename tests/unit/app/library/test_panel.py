@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,6 +106,16 @@ def test_ticks_stay_when_cases_are_added_but_not_in_another_library(qtbot, panel
     assert len(shown_cases(panel)) == CASES // 2 + 1
     context.state.set_library(snapshot(findings=("left", "right")))
     assert len(shown_cases(panel)) == CASES
+
+
+def test_no_filter_is_kept_for_another_library(qtbot, panel, context):
+    context.state.set_library(LIBRARY)
+    qtbot.keyClicks(panel.search, "no such case")
+    qtbot.mouseClick(box(panel, "malignant"), LEFT)
+    assert len(panel.grid.model()) == 0
+    context.state.set_library(replace(LIBRARY, path=Path("other.semblance")))
+    assert panel.search.text() == ""
+    assert len(panel.grid.model()) == len(LIBRARY.columns)
 
 
 def test_text_filters_with_the_ticks(qtbot, panel):

@@ -99,6 +99,9 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("backup", "Back up library…"),
         ("repair the library", "Verify library…"),
         ("undo the judgement", "Undo judgement"),
+        ("tutorial", "Tutorial"),
+        ("window level", "Reset the query's window / level"),
+        ("finding", "Find case"),
     ],
 )
 def test_people_find_commands_by_their_own_words(actions, typed, first):

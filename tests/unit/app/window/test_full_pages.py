@@ -99,6 +99,25 @@ def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, tra
         assert window.state.judgement_count == 2
 
 
+def test_panels_in_tabs_come_back_as_they_were(trained):
+    with open_window(trained) as window:
+        window.resize(1280, 800)
+        for _ in range(5):
+            window.context.actions["text_larger"].trigger()
+        search_first_case(window)
+        side = window.parts.layout.docks["side"]
+        window.parts.layout.show_side("why")
+        settle(window)
+        assert window.tabifiedDockWidgets(side)
+        width = side.width()
+        window.parts.full.compare(window.state.ranking.ranked[0].row)
+        settle(window)
+        window.parts.full.leave()
+        settle(window)
+        assert not side.visibleRegion().isEmpty()
+        assert abs(side.width() - width) <= 2
+
+
 def test_the_refine_panel_asks_and_leads_to_full_size(qtbot, trained, tmp_path):
     library = tmp_path / "Striped.semblance"
     shutil.copytree(trained, library)

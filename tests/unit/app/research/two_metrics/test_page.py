@@ -227,7 +227,7 @@ def test_the_refined_search_can_be_compared(panel, jobs):
         for column in range(panel.disagreements.model.columnCount())
     ]
     state.set_ranked_search(replace(state.ranked_search, entries=()))
-    state.change_search(like=(Query(case=ranked[3]),))
+    state.change_search(concepts=(("round", 0.5),))
     jobs.run_pending()
     panel._refresh()
     assert "There is nothing to show for other queries" in panel.disagreements._empty.accessibleName()

@@ -11,6 +11,8 @@ from tests.helpers.judgement_library import context_for_copy, library_for_judgem
 from tests.helpers.widgets import show_widget
 
 LEFT = Qt.MouseButton.LeftButton
+#: A marked case without a rank.
+MINUS = "\N{EN DASH}"
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +101,7 @@ def test_cards_say_which_marked_cases_they_are_near_to(panel, context, jobs):
             continue
         near, far = case.near_liked, case.near_disliked
         near, far = (near, far) if case.nearer_to_liked else (far, near)
-        assert note == f"near {ranks[near]}, far from {ranks.get(far, far)}"
+        assert note == f"near {ranks[near]}, far from {ranks.get(far, MINUS)}"
         names = [context.state.columns.labels[context.state.columns.index_of_id(one)] for one in (near, far)]
         assert tip == f"near {names[0]}, far from {names[1]}"
         assert tip in model.describe(place)

@@ -131,7 +131,18 @@ def test_findings_are_text_and_never_html(ranked, context):
 def test_no_close_match_is_shown(ranked, context):
     assert "No close match in this library" not in texts(ranked)
     context.state.set_ranked_search(unrefined_search(ranking(no_good_match=True)))
+    ranked.resize(540, 700)
     assert "farther than 99 % of this library" in texts(ranked)
+
+
+def test_a_low_panel_has_no_room_for_the_reason_of_no_close_match(ranked, context):
+    context.state.set_ranked_search(unrefined_search(replace(ranking(), no_good_match=True)))
+    ranked.resize(540, 700)
+    assert ranked.notice.detail.isVisible()
+    ranked.resize(540, 480)
+    assert ranked.notice.title.isVisible()
+    assert not ranked.notice.detail.isVisible()
+    assert "farther than 99 %" in ranked.notice.title.toolTip()
 
 
 def test_hidden_cases_are_counted(ranked, context):
@@ -361,3 +372,10 @@ def test_switches_are_visible_in_any_width(ranked, width, in_header):
         assert box.isVisible()
         assert box.width() >= box.minimumSizeHint().width()
         assert ranked.header.isAncestorOf(box) == in_header
+
+
+def test_a_switch_without_space_for_its_text_has_a_shorter_one(ranked):
+    box = ranked.same_patient
+    box.resize(box.minimumSizeHint().width() - 8, box.height())
+    assert box.text() == "Hide patient"
+    assert box.accessibleName().startswith("Hide same patient")

@@ -52,36 +52,36 @@ def test_a_training_case_is_ranked_without_its_patient_on_request(qtbot, panel, 
     before = context.state.ranking
     assert bar.text == "Used for training: the order is partly remembered."
     assert "used for training" in panel._strip._note.text()
-    qtbot.mouseClick(bar.without, LEFT)
-    assert not bar.without.isEnabled()
+    qtbot.mouseClick(bar.change, LEFT)
+    assert not bar.change.isEnabled()
     jobs.run_pending()
     assert context.state.ranking.without_patient
     assert context.state.ranking.vote.calibrated
     assert bar.text == "Ranked by trained, trained again without this patient"
-    assert bar.without.isChecked()
-    assert bar.without.isEnabled()
+    assert bar.change.text() == "Rank as trained"
+    assert bar.change.isEnabled()
     assert not bar.grab().isNull()
-    qtbot.mouseClick(bar.without, LEFT)
+    qtbot.mouseClick(bar.change, LEFT)
     jobs.run_pending()
     assert context.state.ranking.ranked == before.ranked
-    assert not bar.without.isChecked()
+    assert bar.change.text() == "Rank without this patient"
 
 
 def test_a_cancelled_training_leaves_the_ranking_as_it_is(qtbot, panel, bar, context, jobs, trained):
     search_case(context, jobs, trained.index(True))
     before = context.state.ranking
-    qtbot.mouseClick(bar.without, LEFT)
+    qtbot.mouseClick(bar.change, LEFT)
     context.jobs.active[-1].cancel()
     jobs.run_pending()
     assert context.state.ranking is before
-    assert not bar.without.isChecked()
-    assert bar.without.isEnabled()
+    assert bar.change.text() == "Rank without this patient"
+    assert bar.change.isEnabled()
 
 
 @pytest.mark.parametrize("change", ["query", "metric"])
 def test_the_next_search_is_by_the_metric_itself(qtbot, panel, bar, context, jobs, trained, change):
     search_case(context, jobs, trained.index(True))
-    qtbot.mouseClick(bar.without, LEFT)
+    qtbot.mouseClick(bar.change, LEFT)
     if change == "query":
         # Chosen while the metric is trained for the query before.
         search_case(context, jobs, trained.index(False))

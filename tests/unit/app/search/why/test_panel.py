@@ -268,6 +268,24 @@ def test_failed_explanation_shows_the_error(panel_with_query, context, monkeypat
     ]
 
 
+def test_the_details_of_a_failed_comparison_of_images_can_be_copied(panel_with_query, context, monkeypatch):
+    button = panel_with_query.images.copy_details
+    assert button.isHidden()
+
+    def fails(*_args, **_more):
+        raise BadInput("The image is gone.", "Put it back.")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(compare_images, "compare_images", fails)
+        panel_with_query.follow(context.state.ranking.ranked[4].row)
+        context.jobs.run_pending()
+    assert panel_with_query.images.query.shown.problem == "The image is gone."
+    assert button.isVisible()
+    panel_with_query.follow(context.state.ranking.ranked[3].row)
+    context.jobs.run_pending()
+    assert button.isHidden()
+
+
 def test_gabor_features_draw_rings_on_both_images(panel, context, made):
     context.state.set_library(read_snapshot(made / "images.semblance"))
     search_operations.submit_query(context, Query(context.state.columns.ids[0]))

@@ -34,8 +34,9 @@ def test_cards_do_not_overlap_and_stay_in_their_width(layout: CardLayout) -> Non
         assert layout.card(layout.columns - 1).right() < layout.width
 
 
-def test_five_columns_at_the_smallest_ranking() -> None:
-    assert CardLayout.cards(550, 100).columns == 5
+@pytest.mark.parametrize(("width", "columns"), [(325, 3), (400, 4), (550, 5)])
+def test_a_narrow_panel_has_more_columns_rather_than_larger_images(width: int, columns: int) -> None:
+    assert CardLayout.cards(width, 100).columns == columns
 
 
 def test_a_little_less_space_makes_images_smaller_before_the_ten_nearest_need_scrolling() -> None:

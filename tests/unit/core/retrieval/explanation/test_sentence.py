@@ -30,9 +30,20 @@ def test_groups_left_out_are_not_spoken_of():
     assert sentence(("Shape",), (0.0,), (0.0,), ("Shape",)) == ""
 
 
-def test_equal_cases_are_called_the_same_and_one_group_is_called_by_name():
+def test_equal_cases_are_called_the_same():
     assert sentence(GROUPS, (0.0,) * 4, (0.5,) * 4) == "None of the compared features separates the two."
-    assert sentence(("Shape",), (0.2,), (0.1,)) == "Close in outline shape."
+
+
+@pytest.mark.parametrize(
+    ("rank", "expected"),
+    [
+        (0.03, "Nearer to the query in general appearance than 97% of the library's cases."),
+        (0.0, "Nearer to the query in general appearance than 99% of the library's cases."),
+        (0.8, "Farther from the query in general appearance than 80% of the library's cases."),
+    ],
+)
+def test_a_single_group_is_set_against_the_library(rank, expected):
+    assert sentence(("Encoder",), (0.2,), (rank,)) == expected
 
 
 def test_many_visual_words_are_counted():

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.library.case_columns import case_columns
+from semblance.core.library.data_reviews import CHANGED_FINDINGS
 from semblance.core.workflows.evaluation.scored_metrics import (
     MOST_DRAWN,
     accuracy_curves,
@@ -48,6 +50,14 @@ def test_the_best_comes_first_and_stale_ones_last():
 def test_stale_is_what_was_measured_on_other_cases_or_never():
     stale = {m.name: m.stale for m in scored_metrics(BOARD)}
     assert stale == {"new": False, "second": False, "plain": False, "outdated": True, "never scored": True}
+
+
+def test_scores_measured_with_other_findings_are_stale():
+    current = metric("m", 0.8)
+    assert not is_stale(current, snapshot(current))
+    for changed, stale in (({"a/1.png": "benign"}, True), ({}, False)):
+        later = replace(current, scores={**current.scores, CHANGED_FINDINGS: changed})
+        assert is_stale(later, snapshot(later)) == stale
 
 
 def test_where_the_columns_cannot_tell_nothing_is_called_stale():

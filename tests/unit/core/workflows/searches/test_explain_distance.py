@@ -96,7 +96,7 @@ def test_they_do_so_when_clicks_changed_the_metric(table, metric):
 
 
 def test_what_moved_the_query_is_a_part_of_its_own(table):
-    search = Search("plain", Query("t/c0"), like=(Query("t/c4"),))
+    search = Search("plain", Query("t/c0"), concepts=(("high", 1.0),))
     explanation = explain_distance(table, search, "t/c9", shown=7.0)
     assert explanation.groups[-1].name == explanation.shares[-1].name == MOVED
     assert not explanation.groups[-1].group

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.retrieval import feedback_scores
 from semblance.core.searches.marks import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches.explain_distance import nearest_mark
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
@@ -55,6 +57,23 @@ def test_marks_give_the_order_of_the_scores_and_keep_the_distances(table, metric
     assert ids(result) != ids(before)
     distances = {line.case_id: line.distance for line in before.ranked}
     assert {line.case_id: line.distance for line in result.ranked} == distances
+
+
+def test_a_sentence_names_the_nearest_marked_case_and_none_without_marks(table):
+    marks = QueryMarks(("t/c20",), ("t/c6",))
+    result = nearest_cases(table, "plain", Query("t/c0"), k=100, marks=marks)
+    said = {
+        case.case_id: str(nearest_mark(case, {"t/c20": "rank 1", "t/c6": ""}.__getitem__))
+        for case in result.ranked
+        if case.case_id not in ("t/c20", "t/c6")
+    }
+    liked = {case.case_id for case in result.ranked if case.nearer_to_liked}
+    assert liked & set(said)
+    assert set(said) - liked
+    for case, sentence in said.items():
+        expected = "Of the marked cases, nearest to rank 1, which is marked more like this."
+        assert sentence == (expected if case in liked else "")
+    assert nearest_mark(nearest_cases(table, "plain", Query("t/c0")).ranked[0], str) == ""
 
 
 def test_every_result_names_the_marked_cases_it_is_nearest_to(table):
@@ -182,3 +201,62 @@ def test_influence_tells_what_each_mark_does(table):
     entries = rank_cases(table, search).entries
     assert [one.entry for one in found] == [entry.id for entry in entries]
     assert all(one.moved for one in found[:2])
+
+
+def cases(*names: str) -> tuple[Query, ...]:
+    return tuple(Query(case=name) for name in names)
+
+
+@pytest.mark.parametrize("metric", ["plain", "bits", "city"])
+def test_examples_of_other_cases_count_as_marks(table, metric):
+    search = search_for(metric, like=cases("t/c20", "t/c0"), unlike=cases("t/c6"))
+    example = rank_cases(table, search, k=100)
+    marked = nearest_cases(table, metric, Query("t/c0"), k=100, marks=QueryMarks(("t/c20",), ("t/c6",)))
+    assert ranked(example) == ids(marked)
+    assert example.result.marks == marked.marks
+    assert ranked(rank_cases(table, replace(search, strength=0.0), k=100)) == ids(
+        nearest_cases(table, metric, Query("t/c0"), k=100)
+    )
+    # A mark made later counts.
+    judged = mark(table, search, ["t/c6"], ["t/c20"])
+    assert judged.result.marks == QueryMarks(("t/c6",), ("t/c20",))
+
+
+def test_examples_with_judgements_that_refine_the_metric(table):
+    mark(table, Search("plain", Query(case="t/c40"), "mine"), ["t/c20"], ["t/c6"])
+    search = search_for(unlike=cases("t/c9"))
+    result = rank_cases(table, search, k=100)
+    assert ranked(result)[-1] == "t/c9"
+    assert ranked(result)[:-1] != [
+        case for case in ranked(rank_cases(table, search_for(), k=100)) if case != "t/c9"
+    ]
+
+
+def test_examples_from_outside_and_regions_order_the_search(images):
+    with Library.open(images) as opened:
+        names = sorted(r.case_id for r in opened.catalogue.all_cases())
+    file = images.parent / "images" / names[7].partition("/")[2]
+    search = Search("plain", Query(case=names[0]), "mine", hide_same_patient=False)
+    plain = ranked(rank_cases(images, search, k=11))
+    for example in (Query(image=file), Query(case=names[7], region=Region(0, 0, 8, 8))):
+        found = rank_cases(images, replace(search, like=(example,)), k=11)
+        assert found.left_out == ()
+        assert found.result.marks == QueryMarks(liked_images=(example,))
+        assert ranked(found) != plain
+    # Under a metric that judgements refine, too.
+    other = Search("plain", Query(case=names[3]), "mine")
+    mark(images, other, [names[5]], [names[9]])
+    refined = ranked(rank_cases(images, search, k=11))
+    assert ranked(rank_cases(images, replace(search, unlike=(Query(image=file),)), k=11)) != refined
+
+
+def test_a_missing_example_is_left_out_and_reported(images, tmp_path):
+    with Library.open(images) as opened:
+        name = min(r.case_id for r in opened.catalogue.all_cases())
+    search = Search("plain", Query(case=name))
+    gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
+    result = rank_cases(images, replace(search, like=gone), k=11)
+    assert ranked(result) == ranked(rank_cases(images, search, k=11))
+    assert len(result.left_out) == 2
+    assert "away.png" in result.left_out[0]
+    assert "no/such.png" in result.left_out[1]

@@ -19,7 +19,7 @@ from semblance.core.workflows.reports.write_reports import write_search_report
 from semblance.core.workflows.searches.estimate import trained_on
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
-from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
+from semblance.core.workflows.searches.rank_cases import nearest_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
 from semblance.core.workflows.searches.refinement_session import open_refinement
 from tests.helpers.dicom_files import ROOT, image, save
@@ -114,13 +114,6 @@ def test_refining_hides_and_leaves_out_the_same_cases(images, original):
     judged = set(session.judged_rows(refined.entries).tolist())
     rows = {session.loaded.cases.row_of(case) for case in (CASE, SIBLING, "images/upright/p002.png")}
     assert judged == rows, "the score of clicks is measured on none of them"
-
-
-def test_an_example_from_outside_answers_no_more_than_a_case_does(images, original):
-    query = Search("plain", Query("images/upright/p002.png"))
-    by_case = Search("plain", query.query, like=(Query(CASE),))
-    by_image = Search("plain", query.query, like=(Query(image=original),))
-    assert ranked(rank_cases(images, by_image, k=100)) == ranked(rank_cases(images, by_case, k=100))
 
 
 def test_a_report_of_an_image_leaves_its_patient_out(images, original, tmp_path):

@@ -1,19 +1,15 @@
-"""Queries with examples and concepts: the shift, its combinations, and what is left out."""
+"""Concepts move the query, and those that cannot are left out."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.searches.concepts import REACH, direction
-from semblance.core.searches.examples import shifted_query
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches import concepts, refine_metric
+from semblance.core.workflows.searches import concepts
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refinement_session import open_refinement
 from tests.helpers.ranked_searches import ranked
@@ -28,10 +24,6 @@ def search_for(metric="plain", case="t/c0", **more) -> Search:
     return Search(metric, Query(case=case), "mine", **more)
 
 
-def cases(*names: str) -> tuple[Query, ...]:
-    return tuple(Query(case=name) for name in names)
-
-
 def order_by_hand(session, vector, left_out, open=0.0) -> list[str]:
     """All cases by their distance to ``vector`` but ``left_out`` and cases of their patients."""
     apart = session.coordinates - vector
@@ -41,71 +33,6 @@ def order_by_hand(session, vector, left_out, open=0.0) -> list[str]:
     patients = {session.loaded.patient_of_case(case) for case in left_out}
     order = [session.case_at(place) for place in places]
     return [case for case in order if session.loaded.patient_of_case(case) not in patients]
-
-
-@pytest.mark.parametrize("metric", ["plain", "bits"])
-def test_examples_move_the_query(table, metric):
-    search = search_for(metric, like=cases("t/c20", "t/c30"), unlike=cases("t/c6"))
-    session = open_refinement(table, metric)
-    at = {case: session.coordinates[session.place_of(case)] for case in ("t/c0", "t/c20", "t/c30", "t/c6")}
-    vector = shifted_query(at["t/c0"], [at["t/c20"], at["t/c30"]], [at["t/c6"]])
-    expected = order_by_hand(session, vector, at)
-    assert ranked(rank_cases(table, search, k=30)) == expected[:30]
-
-
-def test_an_example_answers_no_more_than_the_query(table):
-    shown = ranked(rank_cases(table, search_for(like=cases("t/c20")), k=79))
-    assert not {"t/c0", "t/c1", "t/c20", "t/c21"} & set(shown)
-    order = ranked(rank_cases(table, search_for(like=cases("t/c20"), hide_same_patient=False), k=79))
-    assert {"t/c1", "t/c21"} <= set(order)
-    assert not {"t/c0", "t/c20"} & set(order)
-
-
-def test_examples_and_clicks_work_together(table):
-    search = search_for(like=cases("t/c20"))
-    before = ranked(rank_cases(table, search, k=30))
-    clicked = refine_metric.judge(
-        table,
-        search,
-        [
-            refine_metric.likeness_judgement(search, before[5], positive=True),
-            refine_metric.likeness_judgement(search, before[0], positive=False),
-        ],
-        k=30,
-    )
-    assert ranked(clicked) != before
-    assert ranked(rank_cases(table, replace(search, strength=0.0), k=30)) == before
-    assert ranked(clicked) != ranked(rank_cases(table, replace(search, like=()), k=30))
-
-
-def test_examples_from_outside_and_regions(images, tmp_path):
-    with Library.open(images) as opened:
-        names = sorted(r.case_id for r in opened.catalogue.all_cases())
-    file = images.parent / "images" / names[7].partition("/")[2]
-    search = Search("plain", Query(case=names[0]))
-    search = replace(search, hide_same_patient=False)
-    inside = ranked(rank_cases(images, replace(search, like=(Query(case=names[7]),)), k=11))
-    outside = ranked(rank_cases(images, replace(search, like=(Query(image=file),)), k=12))
-    assert [case for case in outside if case != names[7]] == inside
-    region = rank_cases(
-        images, replace(search, like=(Query(case=names[7], region=Region(0, 0, 8, 8)),)), k=11
-    )
-    assert region.left_out == ()
-    assert ranked(region) != inside
-
-
-def test_a_missing_example_is_left_out_and_reported(images, tmp_path):
-    with Library.open(images) as opened:
-        name = min(r.case_id for r in opened.catalogue.all_cases())
-    search = Search("plain", Query(case=name))
-    session = open_refinement(images, "plain")
-    plain = order_by_hand(session, session.query_vector(search.query), [name])
-    gone = (Query(image=tmp_path / "away.png"), Query(case="no/such.png"))
-    ranked_search = rank_cases(images, replace(search, like=gone), k=11)
-    assert ranked(ranked_search) == plain[:11]
-    assert len(ranked_search.left_out) == 2
-    assert "away.png" in ranked_search.left_out[0]
-    assert "no/such.png" in ranked_search.left_out[1]
 
 
 def mark(library, metric="plain", name="high", with_=(), without=()) -> int:
@@ -173,9 +100,7 @@ def test_a_deleted_or_one_sided_concept_is_left_out_and_reported(table):
 
 def test_a_metric_without_coordinates_is_queried_without_them(table):
     mark(table, "city", with_=HIGH, without=LOW)
-    ranked_search = rank_cases(
-        table, search_for("city", like=cases("t/c20"), concepts=(("high", 1.0),)), k=20
-    )
+    ranked_search = rank_cases(table, search_for("city", concepts=(("high", 1.0),)), k=20)
     assert ranked_search.refused is not None
     assert "no coordinates" in ranked_search.refused.message
     assert ranked(ranked_search) == ranked(rank_cases(table, search_for("city"), k=20))

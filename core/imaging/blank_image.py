@@ -1,0 +1,47 @@
+"""Images that show nothing, or of which a part is missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Grey = npt.NDArray[np.float32]
+
+#: An image is blank if this share of its pixels differs by less than this, of 1, from its median.
+_BLANK_SHARE, _BLANK_RANGE = 0.999, 0.02
+#: A part is missing if a side has at least this share of rows of one and the same grey.
+MISSING_SHARE = 0.1
+#: The image must end abruptly there: this share of its last row differs by this much from that grey.
+_ABRUPT_SHARE, _ABRUPT_STEP = 0.5, 0.08
+#: Bands of nearly equal size on both sides are a margin.
+_MARGIN_RATIO = 0.5
+
+
+def is_blank(grey: Grey) -> bool:
+    """Whether ``grey`` (h, w) of 0 to 1 has one grey all over."""
+    near = np.abs(grey - np.median(grey)) < _BLANK_RANGE
+    return bool(near.mean() >= _BLANK_SHARE)
+
+
+def missing_share(grey: Grey) -> float:
+    """The share of ``grey`` (h, w) of 0 to 1 that is missing at its lower or right side; 0 for none.
+
+    An interrupted copy leaves a band of one grey there. A black background ends gradually, and a margin stands
+    on both sides.
+    """
+    return max(_missing_rows(grey), _missing_rows(grey.T))
+
+
+def _missing_rows(grey: Grey) -> float:
+    last = _uniform_rows(grey[::-1])
+    n = len(grey)
+    if not MISSING_SHARE * n <= last < n or _uniform_rows(grey) >= _MARGIN_RATIO * last:
+        return 0.0
+    step = np.abs(grey[n - last - 1] - grey[-1, 0])
+    return last / n if float((step > _ABRUPT_STEP).mean()) >= _ABRUPT_SHARE else 0.0
+
+
+def _uniform_rows(grey: Grey) -> int:
+    """The first rows that have one and the same grey."""
+    other = (grey != grey[0, 0]).any(axis=1)
+    return int(other.argmax()) if other.any() else len(grey)

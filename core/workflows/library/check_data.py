@@ -1,0 +1,287 @@
+"""Check the data of a library: contradictory, doubtful and unusable cases; and settle what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from concurrent.futures import FIRST_EXCEPTION, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.engine import Engine, default_workers
+from semblance.core.errors import SemblanceError
+from semblance.core.evaluation.data_sources import library_data
+from semblance.core.evaluation.neighbour_checks import (
+    MIN_CASES,
+    OUTLIER_NEIGHBOUR,
+    VOTERS,
+    nearest_of_other_units,
+)
+from semblance.core.evaluation.splits import patient_codes
+from semblance.core.imaging.blank_image import is_blank, missing_share
+from semblance.core.imaging.breast_side import chest_wall_side
+from semblance.core.imaging.drawn_text import drawn_text
+from semblance.core.imaging.image_reader import ImageReader
+from semblance.core.language import tr_lazy
+from semblance.core.library.data_reviews import DataReview, add_review, read_reviews, undo_review
+from semblance.core.library.lesion_groups import lesion_codes
+from semblance.core.library.open_library import open_library
+from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.sequence import fit_steps
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.extract_features import CaseImage
+from semblance.core.workflows.library import data_issues
+from semblance.core.workflows.library.data_issues import Check, CheckedCase, DataIssue, ImageMeasures
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+    from semblance.core.library.records import CaseDetails, FeatureSet
+
+#: Images handed to a worker together.
+_PART = 64
+_ENCODER = "encoder"
+_FEATURE_CHECKS = (Check.LABEL_ERROR, Check.OUTLIER)
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """What was found in ``cases`` cases of ``library``, the worst first.
+
+    ``reviewed``: issues left out because a person kept their cases as they are. ``not_checked``: (check, reason);
+    ``unreadable``: (case id, reason) of the images that no check could read. ``features``: the feature set whose
+    neighbours were used, "" without one.
+    """
+
+    library: str
+    cases: int
+    features: str
+    issues: tuple[DataIssue, ...]
+    reviewed: int
+    not_checked: tuple[tuple[Check, str], ...]
+    unreadable: tuple[tuple[str, str], ...]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as the command prints it with ``--json``."""
+        return {
+            "library": self.library,
+            "cases": self.cases,
+            "feature_set": self.features or None,
+            "issues": [issue.to_json() for issue in self.issues],
+            "reviewed": self.reviewed,
+            "not_checked": [{"check": check.value, "reason": reason} for check, reason in self.not_checked],
+            "unreadable": [{"case_id": case_id, "reason": reason} for case_id, reason in self.unreadable],
+            "seconds": self.seconds,
+        }
+
+
+def check_data(library: Path, features: str | None = None, *, reporter: Reporter = SILENT) -> DataCheck:
+    """Check the labels and images of all cases of ``library``, and their neighbours in a feature set.
+
+    ``features`` names the feature set; else it is the encoder's, the current metric's, or the first. Its plain
+    distance is used and no trained metric: a metric learned the findings, wrong ones too, and would agree with
+    them.
+
+    Raises:
+        BadArguments: no such feature set.
+        BadInput: the library cannot be read.
+        Cancelled: asked for by the reporter.
+    """
+    start = time.monotonic()
+    with open_library(library) as opened:
+        details = opened.catalogue.details([int(r.id) for r in opened.catalogue.all_cases()])
+        cases = _checked_cases(opened, details)
+        reviews = read_reviews(opened.catalogue)
+        not_checked: list[tuple[Check, str]] = []
+        issues = [
+            *data_issues.label_conflicts(cases),
+            *data_issues.contradictory_rows(cases),
+            *data_issues.few_patients(cases),
+        ]
+        feature_set = _feature_set(opened, features)
+        if feature_set is None:
+            reason = tr_lazy("The library has no features yet. Extract some first.")
+            not_checked += [(check, reason) for check in _FEATURE_CHECKS]
+        else:
+            reporter.progress(0, None, tr_lazy("Comparing cases"))
+            found, missed = _neighbour_issues(opened, feature_set, cases)
+            issues += found
+            not_checked += missed
+        path, name = opened.path, "" if feature_set is None else feature_set.name
+    measured, unreadable = _measure_images(cases, details, reporter)
+    sides, reason = data_issues.wrong_sides([pair for pair in measured if pair[0].side])
+    not_checked += [(Check.WRONG_SIDE, reason)] if reason else []
+    issues += [*sides, *data_issues.image_issues(measured)]
+    kept = {(review.check, frozenset(review.case_ids)) for review in reviews if review.finding is None}
+    shown = [issue for issue in issues if (issue.check.value, frozenset(issue.case_ids)) not in kept]
+    order = {check: place for place, check in enumerate(Check)}
+    shown.sort(key=lambda issue: (-issue.severity, order[issue.check], issue.rows))
+    return DataCheck(
+        str(path),
+        len(cases),
+        name,
+        tuple(shown),
+        len(issues) - len(shown),
+        tuple(not_checked),
+        tuple(unreadable),
+        time.monotonic() - start,
+    )
+
+
+def settle_issue(
+    library: Path, issue: DataIssue, finding: str | None, *, reporter: Reporter = SILENT
+) -> DataReview:
+    """Give all cases of ``issue`` the ``finding``, or keep them as they are (``None``) and list them no more.
+
+    Raises:
+        BadInput: the library no longer has one of the cases.
+        SemblanceError: it cannot be written to.
+    """
+    with open_library(library, writable=True) as opened:
+        return add_review(opened.catalogue, issue.check.value, issue.case_ids, finding)
+
+
+def undo_settlement(library: Path, *, reporter: Reporter = SILENT) -> DataReview | None:
+    """Undo the last :func:`settle_issue`; ``None`` where there is none.
+
+    Raises:
+        SemblanceError: the library cannot be written to.
+    """
+    with open_library(library, writable=True) as opened:
+        return undo_review(opened.catalogue)
+
+
+def _checked_cases(library: Library, details: Mapping[int, CaseDetails]) -> list[CheckedCase]:
+    images = library.catalogue.shown_images()
+    lesions = lesion_codes(library.catalogue, library.catalogue.all_cases())
+    return [
+        CheckedCase(
+            row,
+            case.case_id,
+            case.finding,
+            case.patient,
+            case.content,
+            lesions[row],
+            images.get(row),
+            case.region,
+            case.kind,
+            case.attributes,
+        )
+        for row, case in sorted(details.items())
+    ]
+
+
+def _feature_set(library: Library, name: str | None) -> FeatureSet | None:
+    if name is not None:
+        return library.features.get(name)
+    found = library.features.all()
+    metric = library.current_metric()
+    wanted = [s for s in found if s.extractor == _ENCODER]
+    wanted += [s for s in found if metric is not None and s.id == metric.feature_set]
+    return next(iter([*wanted, *found]), None)
+
+
+def _neighbour_issues(
+    library: Library, feature_set: FeatureSet, cases: Collection[CheckedCase]
+) -> tuple[list[DataIssue], list[tuple[Check, str]]]:
+    data = library_data(library, feature_set)
+    assert data.case_rows is not None
+    by_row = {case.row: case for case in cases}
+    measured = [by_row[row] for row in data.case_rows.tolist()]
+    if len(measured) < MIN_CASES:
+        reason = tr_lazy("Fewer than {n} cases have features.", n=MIN_CASES)
+        return [], [(check, reason) for check in _FEATURE_CHECKS]
+    steps = chosen_steps("", feature_set.extractor, feature_set.settings, labelled=False)
+    _, X = fit_steps(steps, data.X)
+    units = patient_codes(data.units, len(measured))
+    codes = np.arange(len(measured)) if units is None else units
+    _, distances = nearest_of_other_units(X, codes, OUTLIER_NEIGHBOUR)
+    issues = data_issues.outliers(measured, distances)
+    has_finding = np.flatnonzero(data.y != "")
+    if len(np.unique(data.y[has_finding])) < 2:
+        return issues, [(Check.LABEL_ERROR, tr_lazy("Fewer than two findings are known."))]
+    neighbours, _ = nearest_of_other_units(X[has_finding], codes[has_finding], VOTERS)
+    return [*issues, *data_issues.label_errors([measured[p] for p in has_finding.tolist()], neighbours)], []
+
+
+@dataclass(frozen=True)
+class _ImageToMeasure:
+    image: CaseImage
+    is_mammogram: bool
+
+
+def _measure_images(
+    cases: Collection[CheckedCase], details: Mapping[int, CaseDetails], reporter: Reporter
+) -> tuple[list[tuple[CheckedCase, ImageMeasures]], list[tuple[str, str]]]:
+    """Every case with an image and what was seen in it, and (case id, reason) of images that cannot be read."""
+    first: dict[object, CheckedCase] = {}
+    for case in cases:
+        if case.image is not None and details[case.row].address is not None:
+            first.setdefault(case.image, case)
+    to_measure = [_to_measure(case, details[case.row]) for case in first.values()]
+    parts = [to_measure[start : start + _PART] for start in range(0, len(to_measure), _PART)]
+    measures: dict[int, ImageMeasures] = {}
+    failed: dict[int, str] = {}
+    if parts:
+        with Engine(min(default_workers(), len(parts))) as engine:
+            tasks = [engine.submit(measure_images, part) for part in parts]
+            waiting = {task.future for task in tasks}
+            try:
+                while waiting:
+                    done = len(tasks) - len(waiting)
+                    reporter.progress(done, len(tasks), tr_lazy("Checking images"))
+                    reporter.check_cancelled()
+                    _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+                for task in tasks:
+                    seen, refused = task.result()
+                    measures |= seen
+                    failed |= refused
+            except BaseException:
+                for task in tasks:
+                    task.cancel()
+                raise
+    measured = [
+        (case, measures[first[case.image].row])
+        for case in cases
+        if case.image in first and first[case.image].row in measures
+    ]
+    return measured, [(details[row].case_id, reason) for row, reason in sorted(failed.items())]
+
+
+def _to_measure(case: CheckedCase, details: CaseDetails) -> _ImageToMeasure:
+    assert details.address is not None
+    is_mammogram = bool(case.side) and (case.kind == "mammograms" or case.attribute("modality") == "MG")
+    image = CaseImage(case.row, details.content, details.address, details.region, details.slice_hashes)
+    return _ImageToMeasure(image, is_mammogram)
+
+
+def measure_images(
+    images: list[_ImageToMeasure], *, reporter: Reporter
+) -> tuple[dict[int, ImageMeasures], dict[int, str]]:
+    """Row id -> what was seen in its image, and row id -> why it cannot be read; runs in a worker.
+
+    Raises:
+        Cancelled: asked for by the reporter.
+    """
+    measures: dict[int, ImageMeasures] = {}
+    failed: dict[int, str] = {}
+    with ImageReader() as reader:
+        for one in images:
+            reporter.check_cancelled()
+            try:
+                opened = reader.open(one.image.address, one.image.region)
+            except SemblanceError as error:
+                failed[one.image.row] = error.message
+                continue
+            grey: npt.NDArray[np.float32] = np.nan_to_num(opened.grey())
+            measures[one.image.row] = ImageMeasures(
+                is_blank(grey),
+                missing_share(grey),
+                len(drawn_text(grey)),
+                chest_wall_side(grey) if one.is_mammogram else None,
+            )
+    return measures, failed

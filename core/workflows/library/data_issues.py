@@ -1,0 +1,330 @@
+"""Doubtful cases of a library: what can be doubtful, and the checks on labels and measured images that find it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.evaluation.neighbour_checks import (
+    MIN_CASES,
+    OUTLIER_NEIGHBOUR,
+    OUTLIER_Z,
+    DoubtfulFinding,
+    doubtful_findings,
+    outlier_scores,
+)
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr_lazy, tr_lazy_n
+
+#: Findings of fewer patients are listed; of fewer than the second as serious.
+FEW_PATIENTS, VERY_FEW_PATIENTS = 10, 5
+#: Regions that overlap at least this much (intersection by union) are one.
+_SAME_REGION = 0.5
+#: A mammogram whose chest wall is less clear than this is not judged; of so many clear ones of a side most tell
+#: where it lies in this library, as long as so large a share of them agree.
+_CLEAR_SIDE, _MIN_SIDES, _AGREEING_SIDES = 0.3, 8, 0.8
+_NORMAL = "normal"
+
+
+class Check(StrEnum):
+    """What is checked, by its name in files."""
+
+    LABEL_CONFLICT = "label_conflict"
+    CONTRADICTION = "contradictory_rows"
+    LABEL_ERROR = "likely_label_error"
+    WRONG_SIDE = "wrong_side"
+    BLANK = "blank_image"
+    CUT = "cut_image"
+    TEXT = "burnt_in_text"
+    OUTLIER = "outlier"
+    FEW_PATIENTS = "few_patients"
+
+
+class Severity(IntEnum):
+    """How much an issue can harm: what is measured, or somebody's privacy."""
+
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
+@dataclass(frozen=True)
+class CheckedCase:
+    """A case as the checks see it. ``image``: equal for cases that show one image, ``None`` for a table's row;
+    ``lesion``: equal for cases of one lesion."""
+
+    row: int
+    case_id: str
+    finding: str | None
+    patient: str | None
+    content: str
+    lesion: int
+    image: object = None
+    region: Region | None = None
+    kind: str = ""
+    attributes: Mapping[str, str] | None = None
+
+    def attribute(self, name: str) -> str:
+        """The attribute ``name``, "" where it is not known."""
+        return (self.attributes or {}).get(name, "")
+
+    @property
+    def side(self) -> str:
+        """ "left" or "right"; "" where it is not known."""
+        written = (self.attribute("breast") or self.attribute("laterality")).strip().casefold()
+        return {"l": "left", "r": "right", "left": "left", "right": "right"}.get(written, "")
+
+
+@dataclass(frozen=True)
+class DataIssue:
+    """Cases that are doubtful for one reason. ``findings`` are those that all of them may be given."""
+
+    check: Check
+    severity: Severity
+    rows: tuple[int, ...]
+    case_ids: tuple[str, ...]
+    text: str
+    findings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The issue as the command prints it with ``--json``."""
+        return {
+            "check": self.check.value,
+            "severity": self.severity.name.lower(),
+            "cases": list(self.case_ids),
+            "findings": list(self.findings),
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class ImageMeasures:
+    """What was seen in an image. ``chest_wall``: -1 left to +1 right, ``None`` where it is no mammogram."""
+
+    is_blank: bool
+    missing_share: float
+    lines_of_text: int
+    chest_wall: float | None = None
+
+
+def _issue(
+    check: Check, severity: Severity, found: Iterable[CheckedCase], text: str, findings: Iterable[str] = ()
+) -> DataIssue:
+    cases = sorted(found, key=lambda case: case.row)
+    rows, ids = tuple(case.row for case in cases), tuple(case.case_id for case in cases)
+    return DataIssue(check, severity, rows, ids, text, tuple(findings))
+
+
+def _named(cases: Iterable[CheckedCase]) -> list[str]:
+    return sorted({case.finding for case in cases if case.finding})
+
+
+def label_conflicts(cases: Sequence[CheckedCase]) -> list[DataIssue]:
+    """Cases of one lesion, near-duplicates and equal images among them, with different findings."""
+    out = []
+    for members in _grouped(cases, lambda case: case.lesion):
+        findings = _named(members)
+        if len(findings) < 2:
+            continue
+        names = ", ".join(findings)
+        is_equal = len({case.content for case in members}) == 1
+        if members[0].image is None:
+            text = tr_lazy("Equal rows of the table have different findings: {names}.", names=names)
+            severity = Severity.LOW
+        elif is_equal:
+            text = tr_lazy("Equal images have different findings: {names}.", names=names)
+            severity = Severity.HIGH
+        else:
+            text = tr_lazy("Images of one lesion have different findings: {names}.", names=names)
+            severity = Severity.HIGH
+        out.append(_issue(Check.LABEL_CONFLICT, severity, members, text, findings))
+    return out
+
+
+def contradictory_rows(cases: Sequence[CheckedCase]) -> list[DataIssue]:
+    """Cases of one image and region, or of one patient's same side and view, with different findings.
+
+    Several lesions of one image are none. Cases of one lesion are left to :func:`label_conflicts`.
+    """
+    out = []
+    images = [case for case in cases if case.finding and case.image is not None]
+    for members in _grouped(images, lambda case: case.image):
+        pairs = [pair for pair in combinations(members, 2) if _contradict_on_image(*pair)]
+        if pairs:
+            doubtful = {case for pair in pairs for case in pair}
+            text = tr_lazy(
+                "One image has contradictory findings for the same region: {names}.",
+                names=", ".join(_named(doubtful)),
+            )
+            out.append(_issue(Check.CONTRADICTION, Severity.HIGH, doubtful, text, _named(doubtful)))
+    whole = [case for case in images if case.patient and case.side and case.region is None]
+    for members in _grouped(
+        whole, lambda case: (case.patient, case.side, case.attribute("view"), case.attribute("study"))
+    ):
+        findings = _named(members)
+        if len(findings) > 1 and len({case.image for case in members}) == len(members):
+            text = tr_lazy(
+                "One patient's images of the {side} side have different findings: {names}.",
+                side=tr_lazy("left") if members[0].side == "left" else tr_lazy("right"),
+                names=", ".join(findings),
+            )
+            if len({case.lesion for case in members}) > 1:
+                out.append(_issue(Check.CONTRADICTION, Severity.MEDIUM, members, text, findings))
+    return out
+
+
+def _contradict_on_image(one: CheckedCase, other: CheckedCase) -> bool:
+    if one.finding == other.finding or one.lesion == other.lesion:
+        return False
+    if one.region is not None and other.region is not None:
+        return _overlap(one.region, other.region) >= _SAME_REGION
+    without = [case for case in (one, other) if case.region is None]
+    return len(without) == 2 or str(without[0].finding).casefold() == _NORMAL
+
+
+def _overlap(one: Region, other: Region) -> float:
+    """Intersection by union of the rectangles; 0 on different slices."""
+    if one.z != other.z:
+        return 0.0
+    width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
+    height = min(one.y + one.height, other.y + other.height) - max(one.y, other.y)
+    shared = max(0, width) * max(0, height)
+    return shared / (one.width * one.height + other.width * other.height - shared)
+
+
+def few_patients(cases: Sequence[CheckedCase]) -> list[DataIssue]:
+    """Findings of fewer than :data:`FEW_PATIENTS` patients, or cases where patients are not known."""
+    out = []
+    with_finding = [case for case in cases if case.finding]
+    for members in _grouped(with_finding, lambda case: case.finding):
+        patients = {case.patient or ("lesion", case.lesion) for case in members}
+        if len(patients) >= FEW_PATIENTS:
+            continue
+        what = (
+            tr_lazy_n("{n} patient", "{n} patients", len(patients))
+            if all(case.patient for case in members)
+            else tr_lazy_n("{n} case", "{n} cases", len(patients))
+        )
+        text = tr_lazy(
+            "The finding '{finding}' has only {what}. Its scores and estimates are uncertain.",
+            finding=members[0].finding,
+            what=what,
+        )
+        severity = Severity.MEDIUM if len(patients) < VERY_FEW_PATIENTS else Severity.LOW
+        out.append(_issue(Check.FEW_PATIENTS, severity, members, text))
+    return out
+
+
+def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -> list[DataIssue]:
+    """Cases that are much farther from all others than usual; ``distances`` (n, k) to the nearest, ascending."""
+    if len(cases) < MIN_CASES:
+        return []
+    scores = outlier_scores(distances[:, OUTLIER_NEIGHBOUR - 1])
+    return [
+        _issue(
+            Check.OUTLIER,
+            Severity.MEDIUM if scores[place] > 2 * OUTLIER_Z else Severity.LOW,
+            [cases[place]],
+            tr_lazy(
+                "No other cases are near it: its distance to them is {z:.1f} standard deviations above the usual "
+                "one.",
+                z=float(scores[place]),
+            ),
+        )
+        for place in np.flatnonzero(scores > OUTLIER_Z).tolist()
+    ]
+
+
+def label_errors(cases: Sequence[CheckedCase], neighbours: npt.NDArray[np.intp]) -> list[DataIssue]:
+    """Cases whose finding their nearest cases of other patients contradict; ``neighbours`` (n, k) places.
+
+    All of ``cases`` have a finding.
+    """
+    y = np.array([case.finding for case in cases], dtype=np.str_)
+    return [_label_error(cases[one.place], one) for one in doubtful_findings(y, neighbours)]
+
+
+def _label_error(case: CheckedCase, doubtful: DoubtfulFinding) -> DataIssue:
+    text = tr_lazy(
+        "{votes} of the {voters} nearest cases of others are {suggested}, {own} are {finding}.",
+        votes=doubtful.votes,
+        voters=doubtful.voters,
+        suggested=doubtful.suggested,
+        own=doubtful.own_votes,
+        finding=case.finding,
+    )
+    severity = Severity.HIGH if doubtful.votes == doubtful.voters else Severity.MEDIUM
+    return _issue(Check.LABEL_ERROR, severity, [case], text, (doubtful.suggested,))
+
+
+def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[DataIssue]:
+    """Blank and cut images, and text in images: drawn, or stated by a DICOM file."""
+    out = []
+    for members in _grouped(measured, lambda pair: pair[0].image):
+        cases, measures = [case for case, _ in members], members[0][1]
+        if measures.is_blank:
+            out.append(_issue(Check.BLANK, Severity.HIGH, cases, tr_lazy("The image has one grey all over.")))
+        elif measures.missing_share:
+            share = round(100 * measures.missing_share)
+            text = tr_lazy("The last {share} % of the image are one grey: a part is missing.", share=share)
+            out.append(_issue(Check.CUT, Severity.MEDIUM, cases, text))
+        if measures.lines_of_text:
+            lines = tr_lazy_n("{n} line of text", "{n} lines of text", measures.lines_of_text)
+            text = tr_lazy(
+                "{lines} in the image. It may name the patient, and metrics can learn from it.", lines=lines
+            )
+            out.append(_issue(Check.TEXT, Severity.MEDIUM, cases, text))
+        elif any(case.attribute("burnt_in_text") == "yes" for case in cases):
+            text = tr_lazy("The DICOM file states that text is burnt into the image.")
+            out.append(_issue(Check.TEXT, Severity.MEDIUM, cases, text))
+    return out
+
+
+def wrong_sides(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> tuple[list[DataIssue], str]:
+    """Mammograms that do not show the side that is stated; and why that could not be checked, or "".
+
+    The chest wall of a left breast lies left in the image, as mammograms are hung, unless most images of the
+    library show it the other way round.
+    """
+    clear: dict[str, list[tuple[CheckedCase, bool]]] = {"left": [], "right": []}
+    for members in _grouped(measured, lambda pair: pair[0].image):
+        case, measures = members[0]
+        if measures.chest_wall is not None and abs(measures.chest_wall) >= _CLEAR_SIDE:
+            clear[case.side].append((case, measures.chest_wall < 0))
+    lies_left = {"left": True, "right": False}
+    for side, found in clear.items():
+        if len(found) >= _MIN_SIDES:
+            share = float(np.mean([is_left for _, is_left in found]))
+            if max(share, 1.0 - share) < _AGREEING_SIDES:
+                return [], tr_lazy("The images do not show the breasts of one side alike.")
+            lies_left[side] = share > 0.5
+    if lies_left["left"] == lies_left["right"]:
+        return [], tr_lazy("The images show both breasts on the same side: they were mirrored.")
+    doubtful = {
+        case.image: side
+        for side, found in clear.items()
+        for case, is_left in found
+        if is_left != lies_left[side]
+    }
+    texts = {
+        "left": tr_lazy("It is said to be a left breast, but the image shows a right one, or is mirrored."),
+        "right": tr_lazy("It is said to be a right breast, but the image shows a left one, or is mirrored."),
+    }
+    return [
+        _issue(Check.WRONG_SIDE, Severity.HIGH, members, texts[doubtful[members[0].image]])
+        for members in _grouped([case for case, _ in measured if case.image in doubtful], lambda c: c.image)
+    ], ""
+
+
+def _grouped(items: Iterable[Any], key: Any) -> list[list[Any]]:
+    """Lists of the items with equal keys, in the order in which the keys come."""
+    groups: dict[Any, list[Any]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
