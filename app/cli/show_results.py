@@ -88,7 +88,9 @@ def show_cases(document: Mapping[str, Any]) -> None:
     elif vote["why_not"]:
         echo(f"Counts only. {vote['why_not']}")
     if document["no_good_match"]:
-        echo("No close match in this library: even the nearest case is farther away than usual.")
+        echo("No close match in this library.")
+    elif document["unclear"]:
+        echo("Unclear: similar cases exist, but their findings contradict each other.")
     for warning in document["warnings"]:
         echo(warning)
 
@@ -101,7 +103,7 @@ def show_scores(document: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("learner")
     for name in names:
-        table.add_column(name, justify="right")
+        table.add_column(_title(name), justify="right")
     if printed:
         table.add_column("paper (printed)")
     table.add_column("fit s", justify="right")
@@ -160,7 +162,7 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
     for score, test in document["friedman"].items():
         ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
         echo(
-            f"{score}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
+            f"{_title(score)}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
             f"p {test['p_value']:.3g}; average ranks "
             + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
         )
@@ -172,6 +174,14 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
                 )
     for failure in document["failed_tables"]:
         echo(f"failed: {failure['path']}: {failure['reason']}")
+
+
+def _title(score: str) -> str:
+    """A score by its key; "auc" is a mean, and "auc:FINDING" of one finding."""
+    finding = score.removeprefix("auc:")
+    if finding != score:
+        return f"AUC, {finding} against the rest"
+    return "mean AUC over findings" if score == "auc" else score
 
 
 def _score(score: Mapping[str, Any] | None) -> str:

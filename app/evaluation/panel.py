@@ -247,7 +247,7 @@ class EvaluationPanel(Panel):
         return {kind: curves[kind] for kind in chosen_kinds if curves[kind]}
 
     def _titles(self) -> dict[str, str]:
-        roc = f"ROC, {self._finding}" if self._finding else tr("ROC")
+        roc = tr("ROC, {finding} against the rest", finding=self._finding) if self._finding else tr("ROC")
         return {
             ACCURACY: tr("Retrieval accuracy @ k"),
             ROC: roc,

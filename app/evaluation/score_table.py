@@ -49,7 +49,9 @@ NAME = Column("name", tr("metric"), 22, number=False)
 AT_10 = Column(
     "@10", tr("accuracy @10"), 16, tr("Share of the 10 nearest with the query's finding, 95 % interval")
 )
-AUC = Column("auc", tr("AUC"), 6, tr("Area under the ROC curve, mean over the findings"))
+AUC = Column(
+    "auc", tr("mean AUC"), 9, tr("Mean AUC over findings: of the ROC of each finding against the rest")
+)
 BRIEF = (NAME, AT_10, AUC)
 FULL = (
     NAME,

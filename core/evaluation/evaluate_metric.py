@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,19 +15,18 @@ from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.query_sample import sampled_queries
 from semblance.core.evaluation.result import number_or_none
 from semblance.core.evaluation.roc import auc_with_interval, is_defined, roc
-from semblance.core.evaluation.scores import Matrix, Votes, mean_over_queries, retrieval_accuracy, votes
+from semblance.core.evaluation.scores import Matrix, mean_over_queries, retrieval_accuracy
+from semblance.core.evaluation.search_rankings import SearchRankings
 from semblance.core.evaluation.splits import Rows, check_leakage_between, patient_codes, patients_known
 from semblance.core.language import tr_lazy
-from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.metrics.distance import Distance
-    from semblance.core.metrics.metric import Metric
 
 HELD_OUT_PATIENTS = tr_lazy("held-out patients")
 HELD_OUT_CASES = tr_lazy("held-out cases, unknown patients")
-#: Number of nearest cases for the score of a finding.
-FINDING_K = 10
+#: Number of nearest cases for the score of a finding, and for the last point of the curves.
+FINDING_K, MOST_RETRIEVED = 10, 50
 
 Numbers = tuple[float | None, ...]
 
@@ -126,14 +125,16 @@ class FindingScore:
 
 @dataclass(frozen=True)
 class MetricScores:
-    """Held-out scores of one metric.
+    """Scores of one metric for searches with held-out cases, which all other cases of the library may answer.
 
-    ``retrieval_accuracy``: leave-one-out among the held-out cases; ``knn_accuracy``, ``roc``: the plain
-    vote of the training cases, for the ROC of the ``voters`` nearest. ``auc`` is the mean over findings
-    (``None`` if undefined). ``findings`` counts the held-out cases of each finding. ``by_finding``: the accuracy
-    for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of the
-    ``voters`` nearest training cases have the j-th; ties go to the nearer cases. Both are empty in scores of version
+    ``retrieval_accuracy`` of the nearest cases; ``ceiling``: the largest that any order reaches at each k, and
+    ``chance``: the expected one of a random order (both empty in scores of version 0.1). ``knn_accuracy``, ``roc``: of
+    the plain vote, for the ROC of the ``voters`` nearest. ``mean_auc`` is the mean over findings of the areas in
+    ``roc`` (``None`` if undefined). ``findings`` counts the held-out cases of each finding. ``by_finding``: the
+    accuracy for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of the
+    ``voters`` nearest cases have the j-th; ties go to the nearer cases. Both are empty in scores of version
     0.1. ``sampled_queries``: number of held-out cases that were queries, if these are a sample; ``None``: all.
+    ``gallery``: how many cases may answer; ``None`` in scores of version 0.1, which were measured otherwise.
     """
 
     measured_on: str
@@ -143,11 +144,14 @@ class MetricScores:
     seed: int
     retrieval_accuracy: IntervalCurve
     knn_accuracy: IntervalCurve
-    auc: float | None
+    mean_auc: float | None
     roc: Mapping[str, FindingRoc]
     by_finding: Mapping[str, FindingScore] = field(default_factory=dict)
     confusion: tuple[tuple[int, ...], ...] = ()
     sampled_queries: int | None = None
+    gallery: int | None = None
+    ceiling: Numbers = ()
+    chance: float | None = None
 
     @property
     def n_queries(self) -> int:
@@ -169,7 +173,10 @@ class MetricScores:
             "findings": dict(self.findings),
             "voters": self.voters,
             "seed": self.seed,
-            "auc": self.auc,
+            "auc": self.mean_auc,
+            "gallery": self.gallery,
+            "retrieval_ceiling": list(self.ceiling),
+            "retrieval_chance": self.chance,
             "retrieval_accuracy": self.retrieval_accuracy.to_json(),
             "knn_accuracy": self.knn_accuracy.to_json(),
             "roc": {finding: curve.to_json() for finding, curve in self.roc.items()},
@@ -195,7 +202,7 @@ class MetricScores:
                 seed=int(values["seed"]),
                 retrieval_accuracy=IntervalCurve.from_json(values["retrieval_accuracy"]),
                 knn_accuracy=IntervalCurve.from_json(values["knn_accuracy"]),
-                auc=None if values["auc"] is None else float(values["auc"]),
+                mean_auc=None if values["auc"] is None else float(values["auc"]),
                 roc={str(name): FindingRoc.from_json(curve) for name, curve in values["roc"].items()},
                 by_finding={
                     str(name): FindingScore.from_json(score)
@@ -203,6 +210,11 @@ class MetricScores:
                 },
                 confusion=tuple(tuple(int(count) for count in row) for row in values.get("confusion", ())),
                 sampled_queries=n_queries if n_queries < sum(findings.values()) else None,
+                gallery=None if values.get("gallery") is None else int(values["gallery"]),
+                ceiling=tuple(
+                    None if value is None else float(value) for value in values.get("retrieval_ceiling", ())
+                ),
+                chance=None if values.get("retrieval_chance") is None else float(values["retrieval_chance"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
             raise BadInput(
@@ -210,97 +222,60 @@ class MetricScores:
             ) from problem
 
 
-def evaluate_metric(
-    metric: Metric,
-    data: EvaluationData,
-    train: Rows,
-    test: Rows,
-    *,
-    max_k: int = 50,
-    voters: int = 10,
-    seed: int = 0,
-    reporter: Reporter = SILENT,
-) -> MetricScores:
-    """Scores of ``metric``, fitted on the rows ``train`` of ``data``, on the rows ``test``.
-
-    Intervals over queries are bootstrapped (whole patients where they are known), seeded by ``seed``. Of many rows
-    those of :func:`sampled_queries` are the queries; all of them are retrieved.
+def held_out_queries(data: EvaluationData, train: Rows, test: Rows, seed: int) -> Rows:
+    """(q,) the rows of ``data`` to search with: ``test``, or of many a sample (:func:`sampled_queries`).
 
     Raises:
-        BadInput: a case or a patient is on both sides, a side is empty, or rows the metric cannot take.
-        Cancelled: the reporter asked for it.
+        BadInput: a case or a patient is on both sides, or a side is empty.
     """
     check_leakage_between(train, test, data.units, data.n_cases)
     if not len(train) or not len(test):
         raise BadInput(
             "No case was held out from training.", "Hold out some cases, to measure the metric on."
         )
-    names, findings = np.unique(data.y, return_inverse=True)
-    test_findings = findings[test]
-    patients = patient_codes(data.units, data.n_cases)
-    test_patients = None if patients is None else patients[test]
-    queries = sampled_queries(test_findings, data.n_cases, seed)
-    query_findings = test_findings[queries]
-    query_patients = None if test_patients is None else test_patients[queries]
-    reporter.progress(0, 3, "Retrieval accuracy")
-    rows = metric.transform(data.X[test])
-    test_distances = distances_after_steps(metric.distance, rows[queries], rows, data.lesions_of(test))
-    retrieval = retrieval_accuracy(
-        test_distances, test_findings, test_patients, max_k, reporter, queries=queries
-    )
-    reporter.progress(1, 3, "Votes")
-    training = metric.transform(data.X[train])
-    vote = votes(
-        distances_after_steps(metric.distance, rows[queries], training, data.lesions_of(train)),
-        findings[train],
-        query_findings,
-        len(names),
-        k=voters,
-        max_k=max_k,
-        reporter=reporter,
-    )
-    reporter.progress(2, 3, "Intervals")
-    curves = _curves(vote, query_findings, names.tolist(), query_patients)
+    findings = np.unique(data.y[test], return_inverse=True)[1]
+    queries: Rows = test[sampled_queries(findings, data.n_cases, seed)]
+    return queries
+
+
+def score_rankings(
+    rankings: SearchRankings,
+    data: EvaluationData,
+    train: Rows,
+    test: Rows,
+    *,
+    voters: int = 10,
+    seed: int = 0,
+) -> MetricScores:
+    """The scores of ``rankings`` of the rows of ``data`` that :func:`held_out_queries` gave.
+
+    Intervals over queries are bootstrapped (whole patients where they are known), seeded by ``seed``.
+    """
+    names, findings = rankings.gallery.names, rankings.findings
+    units = patient_codes(data.units, data.n_cases)
+    patients = None if units is None else units[rankings.queries]
+    retrieval = rankings.retrieval_accuracy
+    voters = min(voters, rankings.nearest.shape[1])
+    voted = rankings.voted()
+    curves = _curves(rankings.votes(voters), findings, names, patients)
     known = patients_known(None if data.groups is None else data.groups[np.concatenate([train, test])])
-    scores = MetricScores(
+    return MetricScores(
         measured_on=HELD_OUT_PATIENTS if known else HELD_OUT_CASES,
         n_train=len(train),
         findings=dict(zip(*(v.tolist() for v in np.unique(data.y[test], return_counts=True)), strict=True)),
-        voters=vote.k,
+        voters=voters,
         seed=seed,
-        retrieval_accuracy=_with_interval(retrieval, query_patients, seed),
-        knn_accuracy=_with_interval(vote.correct, query_patients, seed),
-        auc=float(np.mean([curve.auc for curve in curves.values()])) if curves else None,
+        retrieval_accuracy=_with_interval(retrieval, patients, seed),
+        knn_accuracy=_with_interval((voted == findings[:, np.newaxis]).astype(np.float64), patients, seed),
+        mean_auc=float(np.mean([curve.auc for curve in curves.values()])) if curves else None,
         roc=curves,
-        by_finding=_by_finding(retrieval, query_findings, names.tolist(), query_patients, seed),
-        confusion=_confusion(vote, query_findings, len(names)),
-        sampled_queries=len(queries) if len(queries) < len(test) else None,
+        by_finding=_by_finding(retrieval, findings, names, patients, seed),
+        confusion=_confusion(voted[:, voters - 1], findings, len(names)),
+        sampled_queries=len(rankings.queries) if len(rankings.queries) < len(test) else None,
+        gallery=data.n_cases,
+        ceiling=tuple(number_or_none(value) for value in mean_over_queries(rankings.ceiling).tolist()),
+        chance=number_or_none(float(mean_over_queries(rankings.chance[:, np.newaxis])[0])),
     )
-    reporter.progress(3, 3, "Intervals")
-    return scores
-
-
-def accuracy_of_queries(
-    metric: Metric, data: EvaluationData, test: Rows, k: int = 10, seed: int = 0, reporter: Reporter = SILENT
-) -> Matrix:
-    """(t,) retrieval accuracy @ ``k``, or the largest k there is, of each of the rows ``test`` (t,) of
-    ``data``, leave-one-out among them; NaN if no case can be retrieved, and for rows outside
-    :func:`sampled_queries`. Their mean is the one in :class:`MetricScores` of the same ``seed``.
-
-    Raises:
-        Cancelled: the reporter asked for it.
-    """
-    patients = patient_codes(data.units, data.n_cases)
-    rows = metric.transform(data.X[test])
-    findings = np.unique(data.y, return_inverse=True)[1][test]
-    queries = sampled_queries(findings, data.n_cases, seed)
-    distances = distances_after_steps(metric.distance, rows[queries], rows, data.lesions_of(test))
-    test_patients = None if patients is None else patients[test]
-    accuracy = np.full(len(test), np.nan)
-    accuracy[queries] = retrieval_accuracy(distances, findings, test_patients, k, reporter, queries=queries)[
-        :, -1
-    ]
-    return accuracy
 
 
 def accuracy_after_steps(
@@ -318,13 +293,14 @@ def accuracy_after_steps(
 
 
 def _curves(
-    vote: Votes, query_findings: Rows, names: list[str], patients: Rows | None
+    votes: Rows, query_findings: Rows, names: Sequence[str], patients: Rows | None
 ) -> dict[str, FindingRoc]:
     curves = {}
+    given = np.maximum(votes.sum(axis=1), 1)
     for finding, name in enumerate(names):
         positive = query_findings == finding
         if is_defined(positive):
-            shares = vote.plain[:, finding]
+            shares = votes[:, finding] / given
             corners, area = roc(shares, positive), auc_with_interval(shares, positive, patients)
             curves[name] = FindingRoc(
                 tuple(corners.fpr.tolist()),
@@ -336,7 +312,7 @@ def _curves(
 
 
 def _by_finding(
-    retrieval: Matrix, query_findings: Rows, names: list[str], patients: Rows | None, seed: int
+    retrieval: Matrix, query_findings: Rows, names: Sequence[str], patients: Rows | None, seed: int
 ) -> dict[str, FindingScore]:
     """Retrieval accuracy @ :data:`FINDING_K`, or the largest k there is, of the queries of each finding."""
     k = min(FINDING_K, retrieval.shape[1])
@@ -351,12 +327,10 @@ def _by_finding(
     return out
 
 
-def _confusion(vote: Votes, query_findings: Rows, n_findings: int) -> tuple[tuple[int, ...], ...]:
-    # Of findings with equally many votes the one with the nearer cases wins, not the first by name.
-    has_most_votes = vote.plain >= vote.plain.max(axis=1, keepdims=True) - 1e-9
-    predicted = np.where(has_most_votes, vote.weighted, -1.0).argmax(axis=1)
+def _confusion(voted: Rows, query_findings: Rows, n_findings: int) -> tuple[tuple[int, ...], ...]:
     counts = np.zeros((n_findings, n_findings), dtype=np.int64)
-    np.add.at(counts, (query_findings, predicted), 1)
+    has_votes = voted >= 0
+    np.add.at(counts, (query_findings[has_votes], voted[has_votes]), 1)
     return tuple(tuple(row) for row in counts.tolist())
 
 

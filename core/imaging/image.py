@@ -13,6 +13,9 @@ from semblance.core.imaging.region import Region
 #: ITU-R BT.709 luma, the weights scikit-image's ``rgb2gray`` uses.
 LUMA = np.array([0.2125, 0.7154, 0.0721], dtype=np.float32)
 
+#: Rows that are converted at a time.
+_ROWS = 256
+
 
 @dataclass(frozen=True)
 class ValueWindow:
@@ -81,12 +84,17 @@ class Image:
 
     def grey(self) -> npt.NDArray[np.float32]:
         """(h, w) float32 in 0..1, colour weighted by BT.709 luma; padding is 0."""
-        scaled = self._unit()
-        return np.dot(scaled, LUMA).astype(np.float32, copy=False) if self.is_colour else scaled
+        if not self.is_colour:
+            return self._unit(self.pixels)
+        # All channels as floats would take three times the memory of the result.
+        out = np.empty(self.pixels.shape[:2], np.float32)
+        for top in range(0, self.height, _ROWS):
+            out[top : top + _ROWS] = np.dot(self._unit(self.pixels[top : top + _ROWS]), LUMA)
+        return out
 
     def rgb(self) -> npt.NDArray[np.float32]:
         """(h, w, 3) float32 in 0..1; grey images repeat their channel."""
-        scaled = self._unit()
+        scaled = self._unit(self.pixels)
         return scaled if self.is_colour else np.repeat(scaled[:, :, None], 3, axis=2)
 
     def physical_values(self) -> npt.NDArray[np.float32]:
@@ -115,8 +123,9 @@ class Image:
         part = region.clipped(self.height, self.width)
         return replace(self, pixels=self.pixels[part.y : part.y + part.height, part.x : part.x + part.width])
 
-    def _unit(self) -> npt.NDArray[np.float32]:
-        scaled = self.pixels.astype(np.float32)
+    def _unit(self, pixels: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """``pixels``, all of a grey image or some rows of a colour one, in 0..1."""
+        scaled = pixels.astype(np.float32)
         if self.black:
             scaled -= np.float32(self.black)
         scaled *= np.float32(1.0 / (self.white - self.black))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from semblance.core.errors import BadArguments
+from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 
 #: Megabytes of memory that one file may take while it is read, where the user allows another amount.
 MEMORY_VARIABLE = "SEMBLANCE_MEMORY_MB"
 _MEMORY_MB = 1000
 
-#: Pixels of one image; checked against the header before anything is decoded.
+#: Pixels of one image.
 MAX_PIXELS = 200_000_000
 
 #: Bytes of one image file, table or zip entry, unpacked.
@@ -26,10 +26,14 @@ MAX_TABLE_BYTES = 256 << 20
 #: Bytes of one array that has to be held whole (compressed arrays cannot be read row by row).
 MAX_ARRAY_BYTES = 2 << 30
 
-#: A zip entry larger than ``RATIO_CHECKED_FROM`` may not be smaller than 1/``MAX_RATIO`` of it when packed:
-#: real images of that size stay far below, bombs reach 1,000 (deflate) and more (bzip2, LZMA).
-MAX_RATIO = 200
-RATIO_CHECKED_FROM = 128 << 20
+#: A file may take this many times its size in memory, however much that is: real images and tables stay below, files
+#: made to fill the memory reach 1,000 (deflate) and more (bzip2, LZMA).
+EXPANSION = 20
+
+#: Bytes of memory that a pixel takes while an image is decoded and measured.
+BYTES_OF_PIXEL = 16
+#: Values of JSON, XML and the like take so many times the size of their text.
+_BYTES_OF_TEXT = 50
 
 
 def memory_limit() -> int:
@@ -47,6 +51,70 @@ def memory_limit() -> int:
             tr_lazy("Set it to a number of megabytes, such as {mb}.", mb=2 * _MEMORY_MB),
         )
     return int(text) * 1_000_000
+
+
+def expansion_limit(file_bytes: int) -> int:
+    """Bytes of memory that a file of ``file_bytes`` may take: the limit, or :data:`EXPANSION` times its size."""
+    return max(memory_limit(), EXPANSION * file_bytes)
+
+
+def max_unpacked(packed_bytes: int) -> int:
+    """Bytes that ``packed_bytes`` may unpack to. What is read from them takes some times that."""
+    return max(memory_limit() // 5, EXPANSION * packed_bytes)
+
+
+def max_text_bytes() -> int:
+    """Bytes of one JSON or XML file."""
+    return memory_limit() // _BYTES_OF_TEXT
+
+
+def check_pixels(
+    width: int,
+    height: int,
+    name: str,
+    file_bytes: int,
+    max_pixels: int = MAX_PIXELS,
+    bytes_of_pixel: int = BYTES_OF_PIXEL,
+) -> None:
+    """Check an image by its header, before it is decoded from a file of ``file_bytes``.
+
+    Raises:
+        BadInput: it has more than ``max_pixels``, or takes more memory than the file may.
+    """
+    if width * height > max_pixels:
+        raise BadInput(
+            tr_lazy(
+                "The header of '{name}' states {width:,} x {height:,} pixels, above the limit of "
+                "{max_pixels:g} megapixels.",
+                name=name,
+                width=width,
+                height=height,
+                max_pixels=max_pixels / 1e6,
+            ),
+            "Save it smaller, save only a part of it, or leave it out.",
+        )
+    needed, allowed = width * height * bytes_of_pixel, expansion_limit(file_bytes)
+    if needed > allowed:
+        raise BadInput(
+            tr_lazy(
+                "The {width:,} x {height:,} pixels of '{name}' need {needed} of memory. The limit is {limit} for a "
+                "file of its size.",
+                name=name,
+                width=width,
+                height=height,
+                needed=size_text(needed),
+                limit=size_text(allowed),
+            ),
+            tr_lazy("Save it smaller, or {allow}.", allow=allow_memory(needed)),
+        )
+
+
+def allow_memory(needed: int) -> str:
+    """How the limit of memory is raised, as the end of a sentence."""
+    mb = -(-needed // 1_000_000)
+    return tr_lazy(
+        "allow more memory with the environment variable {variable}={mb}", variable=MEMORY_VARIABLE, mb=mb
+    )
 
 
 def size_text(count: int) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
+from semblance.core.imaging.limits import BYTES_OF_PIXEL, MAX_ARRAY_BYTES, memory_limit, size_text
 from semblance.core.language import tr_lazy
 
 #: Share of the free memory that one volume may take.
 SHARE = 0.6
 
+_large_images = threading.Lock()
 _LINUX = Path("/proc/meminfo")
 #: M_MMAP_THRESHOLD of glibc's malloc.h, and from how many bytes on a block is given back when it is freed.
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, 256 << 10
@@ -41,6 +45,17 @@ def check_fits(size: int, name: str) -> None:
             ),
             "Close other programs, or view its slices one by one.",
         )
+
+
+@contextlib.contextmanager
+def one_large_image_at_a_time(n_pixels: int) -> Iterator[None]:
+    """Wait, before an image of so many pixels is decoded, until other threads have decoded theirs. Small images never
+    wait."""
+    if 4 * n_pixels * BYTES_OF_PIXEL < memory_limit():
+        yield
+        return
+    with _large_images:
+        yield
 
 
 def return_freed_blocks() -> None:

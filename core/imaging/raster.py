@@ -17,8 +17,10 @@ What is decided here, for every extractor alike:
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +30,8 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.imaging.limits import MAX_PIXELS, check_pixels
+from semblance.core.imaging.memory import one_large_image_at_a_time
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
@@ -43,6 +46,8 @@ _SUBFILE_TYPE = 254
 _REDUCED_OR_MASK = 1 | 4
 #: Values of ``PIL.Image.Transpose`` that exchange width and height.
 _SIDEWAYS = frozenset((2, 4, 5, 6))
+#: Rows that are converted at a time.
+_ROWS = 256
 _DEEP_MODES = frozenset(("I", "F", "I;16", "I;16L", "I;16B", "I;16N"))
 
 
@@ -82,7 +87,7 @@ def size_of(data: bytes, name: str) -> tuple[str, int, int]:
     """
     with _decoder_errors(name):
         image = _open_image(data, name)
-        _check_size(image, name, MAX_PIXELS)
+        _check_size(image, name, MAX_PIXELS, len(data))
         return image.format or "", image.width, image.height
 
 
@@ -103,7 +108,7 @@ def load(
     with _decoder_errors(name):
         pil_image = _open_image(data, name)
         _select(pil_image, name, frame)
-        _check_size(pil_image, name, max_pixels)
+        _check_size(pil_image, name, max_pixels, len(data))
         width, height = pil_image.size
         if at_least is not None and pil_image.format == "JPEG":
             longest = max(width, height)
@@ -111,7 +116,8 @@ def load(
         transposition = _transposition(pil_image)
         # Pillow widens a 16-bit grey PNG with alpha to colour.
         grey_alpha = bool(pil_image.tile) and pil_image.tile[0][3] == "LA;16B"
-        pil_image.load()
+        with one_large_image_at_a_time(width * height):
+            pil_image.load()
         if pil_image.format == "TIFF":
             width, height = pil_image.size
         image = pil_image if transposition is None else pil_image.transpose(transposition)
@@ -201,25 +207,14 @@ def _open_image(data: bytes, name: str) -> ImageFile.ImageFile:
     return pil_image
 
 
-def _check_size(image: PILImage.Image, name: str, max_pixels: int) -> None:
+def _check_size(image: PILImage.Image, name: str, max_pixels: int, file_bytes: int) -> None:
     width, height = image.size
     if width < 1 or height < 1:
         raise BadInput(
             tr_lazy("'{name}' has no pixels ({width} x {height}).", name=name, width=width, height=height),
             COPY_AGAIN,
         )
-    if width * height > max_pixels:
-        raise BadInput(
-            tr_lazy(
-                "The header of '{name}' states {width:,} x {height:,} pixels, above the limit of "
-                "{max_pixels:g} megapixels.",
-                name=name,
-                width=width,
-                height=height,
-                max_pixels=max_pixels / 1e6,
-            ),
-            "Save it smaller, save only a part of it, or leave it out.",
-        )
+    check_pixels(width, height, name, file_bytes, max_pixels)
 
 
 def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
@@ -291,7 +286,6 @@ def _transposition(image: ImageFile.ImageFile) -> Any:
 
 def _to_grey_or_rgb(image: PILImage.Image) -> PILImage.Image:
     """Mode L or RGB, transparent parts over black."""
-    from PIL import Image as PILImage
 
     mode = image.mode
     if "transparency" in image.info and mode in ("1", "L", "RGB", "P"):
@@ -305,10 +299,19 @@ def _to_grey_or_rgb(image: PILImage.Image) -> PILImage.Image:
     if image.mode == "1":
         return image.convert("L")
     if image.mode in ("LA", "RGBA"):
-        alpha = image.getchannel("A")
-        opaque = image.convert(image.mode[:-1])
-        return PILImage.composite(opaque, PILImage.new(opaque.mode, image.size), alpha)
+        return _over_black(image)
     return image.convert("RGB")
+
+
+def _over_black(image: PILImage.Image) -> PILImage.Image:
+    """An image with transparency laid over black, some rows at a time: a copy of all would be three times as large."""
+    from PIL import Image as PILImage
+
+    out = PILImage.new(image.mode[:-1], image.size)
+    for top in range(0, image.height, _ROWS):
+        rows = image.crop((0, top, image.width, min(top + _ROWS, image.height)))
+        out.paste(rows.convert(out.mode), (0, top), rows.getchannel("A"))
+    return out
 
 
 def _grey_palette(image: PILImage.Image) -> bool:
@@ -324,7 +327,7 @@ def _deep_pixels(
     values: npt.NDArray[Any] = np.asarray(image)
     white = 65535.0
     if pil_image.mode.startswith("I;16"):
-        values = values.astype(np.uint16)
+        values = values.astype(np.uint16, copy=False)
     elif pil_image.format == "PPM" and pil_image.mode == "I":
         values = np.clip(values, 0, 65535).astype(np.uint16)
     else:
@@ -340,17 +343,27 @@ def unit_range(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     Raises:
         BadInput: no pixel is a finite number.
     """
-    numbers = values.astype(np.float64)
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        if not finite.any():
-            raise BadInput(
-                tr_lazy("No pixel of '{name}' is a finite number (all are NaN or infinite).", name=name),
-                COPY_AGAIN,
-            )
-        numbers[~finite] = numbers[finite].min()
-    low, high = float(numbers.min()), float(numbers.max())
-    if low < 0.0 or high > 1.0:
-        value_range = high - low
-        numbers = (numbers - low) / value_range if 0.0 < value_range < np.inf else np.zeros_like(numbers)
-    return numbers.astype(np.float32)
+    low, high = math.inf, -math.inf
+    for rows in _strips(values):
+        finite = rows[np.isfinite(rows)] if rows.dtype.kind == "f" else rows
+        if finite.size:
+            low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+    if low > high:
+        raise BadInput(
+            tr_lazy("No pixel of '{name}' is a finite number (all are NaN or infinite).", name=name),
+            COPY_AGAIN,
+        )
+    value_range = high - low
+    out = np.empty(values.shape, np.float32)
+    for rows, target in zip(_strips(values), _strips(out), strict=True):
+        numbers = rows.astype(np.float64)
+        numbers[~np.isfinite(numbers)] = low
+        if low < 0.0 or high > 1.0:
+            numbers = (numbers - low) / value_range if 0.0 < value_range < np.inf else np.zeros_like(numbers)
+        target[...] = numbers
+    return out
+
+
+def _strips(values: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """Views of some rows at a time."""
+    return (values[top : top + _ROWS] for top in range(0, len(values), _ROWS))

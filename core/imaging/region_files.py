@@ -12,7 +12,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.files import write_file
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.limits import size_text
+from semblance.core.imaging.limits import max_text_bytes, size_text
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region, region_of_mask
@@ -22,7 +22,6 @@ from semblance.core.language import tr_lazy
 FORMAT = "semblance-regions"
 VERSION = 1
 
-_MAX_FILE_BYTES = 64 << 20
 _MAX_REGIONS = 10_000
 
 
@@ -112,13 +111,13 @@ def read_regions(path: Path, *, size: tuple[int, int] | None = None) -> list[Reg
         BadInput: not there, not readable, too large, or as :func:`regions_of_json`.
     """
     data = read_file(path, str(path))
-    if len(data) > _MAX_FILE_BYTES:
+    if len(data) > max_text_bytes():
         raise BadInput(
             tr_lazy(
                 "'{path}' is {n} in size; the limit is {longest}.",
                 path=path,
                 n=size_text(len(data)),
-                longest=size_text(_MAX_FILE_BYTES),
+                longest=size_text(max_text_bytes()),
             ),
             "Choose a file that regions were exported to.",
         )

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import MAX_FILE_BYTES, MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from semblance.core.imaging.limits import MAX_FILE_BYTES, allow_memory, max_unpacked, size_text
 from semblance.core.language import tr_lazy
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
@@ -294,11 +294,13 @@ def _reasons_against(info: zipfile.ZipInfo) -> str | None:
             file_size=size_text(info.file_size),
             max_file_bytes=size_text(MAX_FILE_BYTES),
         )
-    if info.file_size > max(RATIO_CHECKED_FROM, MAX_RATIO * info.compress_size):
+    if info.file_size > max_unpacked(info.compress_size):
         return tr_lazy(
-            "it unpacks {compress_size} to {file_size}, which is typical of an archive made to fill a disk",
+            "it unpacks {compress_size} to {file_size}, which is typical of an archive made to fill the memory; unpack "
+            "it yourself, or {allow}",
             compress_size=size_text(info.compress_size),
             file_size=size_text(info.file_size),
+            allow=allow_memory(5 * info.file_size),
         )
     return None
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_abandoned
-from semblance.core.imaging.limits import MAX_RATIO, RATIO_CHECKED_FROM, size_text
+from semblance.core.imaging.limits import allow_memory, max_text_bytes, max_unpacked, size_text
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
@@ -34,7 +34,7 @@ from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFF
 from semblance.core.tasks import SILENT, Reporter
 
 FORMAT, VERSION, MANIFEST = "semblance-backup", 1, "backup.json"
-MAX_MANIFEST_BYTES, MAX_FILES = 256 << 20, 2_000_000
+MAX_FILES = 2_000_000
 #: When a metric is replaced while it is being copied, a newer catalogue is copied, this many times at most.
 ATTEMPTS = 4
 _PIECE = 1 << 20
@@ -333,12 +333,18 @@ def _read_manifest(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, 
             tr_lazy("{file} is not a backup of a library.", file=file),
             "Choose a file made by `semblance backup`.",
         )
-    if entries[MANIFEST].file_size > MAX_MANIFEST_BYTES:
+    if entries[MANIFEST].file_size > max_text_bytes():
         raise BadInput(
-            tr_lazy("The list of files in {file} is far too large.", file=file), "Use another backup."
+            tr_lazy(
+                "The list of files in {file} has {size}, above the limit of {limit}.",
+                file=file,
+                size=size_text(entries[MANIFEST].file_size),
+                limit=size_text(max_text_bytes()),
+            ),
+            tr_lazy("Use another backup, or {allow}.", allow=allow_memory(50 * entries[MANIFEST].file_size)),
         )
     with archive.open(MANIFEST) as entry:
-        document = json.loads(entry.read(MAX_MANIFEST_BYTES + 1))
+        document = json.loads(entry.read(max_text_bytes() + 1))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInput(
             tr_lazy("{file} is not a backup of a library.", file=file),
@@ -360,7 +366,7 @@ def _read_manifest(archive: zipfile.ZipFile, file: Path) -> dict[str, dict[str, 
                 "Use another backup.",
             )
         size = int(expected["size"])
-        bomb = size > RATIO_CHECKED_FROM and info.compress_size * MAX_RATIO < size
+        bomb = size > max_unpacked(info.compress_size)
         if size != info.file_size or size < 0 or bomb:
             raise BadInput(
                 tr_lazy(

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.files import replacing
+from semblance.core.imaging.limits import EXPANSION, allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
@@ -30,9 +31,6 @@ FORMAT = "semblance-metric"
 VERSION = 1
 MANIFEST = "metric.json"
 
-#: A 2,560 x 2,560 map is 52 MB; nothing a learner gives comes near these.
-MAX_BYTES = 1 << 30
-MAX_MANIFEST_BYTES = 16 << 20
 MAX_ENTRIES = 200
 
 _KINDS_OF_NUMBERS = "fiub"
@@ -190,11 +188,19 @@ def read_metric_file(path: Path) -> MetricContents:
 
 def _read(archive: zipfile.ZipFile) -> MetricContents:
     entries = {info.filename: info for info in archive.infolist()}
-    if len(entries) > MAX_ENTRIES or sum(info.file_size for info in entries.values()) > MAX_BYTES:
-        raise BadInput("It is far larger than any metric.")
+    size = sum(info.file_size for info in entries.values())
+    # A 2,560 x 2,560 map is 52 MB. Each array is copied while it is read.
+    limit = max(memory_limit() // 3, EXPANSION * sum(info.compress_size for info in entries.values()))
+    if len(entries) > MAX_ENTRIES or size > limit:
+        raise BadInput(
+            tr_lazy(
+                "It is far larger than any metric: {size} in {n} parts.", size=size_text(size), n=len(entries)
+            ),
+            tr_lazy("If you know where it comes from, {allow}.", allow=allow_memory(3 * size)),
+        )
     if any(info.compress_type not in _COMPRESSIONS for info in entries.values()):
         raise BadInput("It is packed in a way metrics are not.")
-    if MANIFEST not in entries or entries[MANIFEST].file_size > MAX_MANIFEST_BYTES:
+    if MANIFEST not in entries or entries[MANIFEST].file_size > max_text_bytes():
         raise BadInput(tr_lazy("It has no usable '{manifest}'.", manifest=MANIFEST))
     manifest = _table(json.loads(_bytes(archive, entries[MANIFEST]).decode("utf-8")))
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("version"), int):

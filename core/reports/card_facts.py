@@ -12,7 +12,7 @@ from semblance.core.reports.document import Fact
 from semblance.core.reports.formatting import time_text
 
 _SCORES = {
-    "auc": tr_lazy("AUC"),
+    "auc": tr_lazy("Mean AUC over findings"),
     "retrieval_accuracy": tr_lazy("Retrieval accuracy"),
     "knn_accuracy": tr_lazy("k-NN accuracy"),
     "calibration_error": tr_lazy("Calibration error"),
@@ -49,9 +49,11 @@ def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
 
 
 def score_name(name: str) -> str:
-    """``retrieval_accuracy@10`` as "Retrieval accuracy @10", ``auc:benign`` as "AUC, benign"."""
+    """``retrieval_accuracy@10`` as "Retrieval accuracy @10", ``auc:benign`` as "AUC, benign against the rest"."""
     head, at, k = name.partition("@")
     head, colon, finding = head.partition(":")
+    if colon and head == "auc":
+        return tr_lazy("AUC, {finding} against the rest", finding=finding)
     title = _SCORES.get(head, head.replace("_", " ").capitalize())
     text = join_texts([title, finding]) if colon else title
     return join_texts([text, f"@{k}"], " ") if at else text

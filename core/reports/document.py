@@ -143,6 +143,8 @@ class ReportDocument:
     measured_on: str = ""
     hidden: Mapping[str, int] = field(default_factory=dict)
     no_good_match: bool = False
+    #: Whether the findings of the similar cases contradict each other.
+    unclear: bool = False
     judgements: tuple[JudgementRow, ...] = ()
     plots: tuple[Plot, ...] = ()
     #: How a person's marks changed the order of :attr:`ranking`.
@@ -232,6 +234,14 @@ class ReportDocument:
             source=source,
             caution=caution,
         )
+
+    def match_text(self) -> str:
+        """That there is no close match, or that the findings of the similar cases contradict each other; else empty."""
+        if self.no_good_match:
+            return tr_lazy("No close match in this library.")
+        if self.unclear:
+            return tr_lazy("Unclear: similar cases exist, but their findings contradict each other.")
+        return ""
 
     @property
     def digits(self) -> int:

@@ -235,12 +235,8 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
         ]
         details += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), ChipRow(chips[:_MAX_CHIPS])]
     details.append(paragraph(document.estimate_text(), QUIET))
-    if document.no_good_match:
-        details.append(
-            paragraph(
-                tr("No close match in this library: the nearest case is farther than usual."), STRONG_BODY
-            )
-        )
+    if document.match_text():
+        details.append(paragraph(document.match_text(), STRONG_BODY))
     details.append(paragraph(SUPPORT, FAINT))
     return Table(
         [[_query_images(query, size), details]],

@@ -30,7 +30,7 @@ _SCORES = {
     "balanced_knn_error": tr_lazy("k-NN error, balanced"),
     "balanced_error": tr_lazy("Balanced error"),
     "ccknn_error": tr_lazy("Class-conditional k-NN error"),
-    "auc": tr_lazy("AUC"),
+    "auc": tr_lazy("Mean AUC over findings"),
     "auc_distance": tr_lazy("AUC by distance"),
     "auc_marginal": tr_lazy("AUC by marginalised k-NN"),
     "pair_accuracy_distance": tr_lazy("Pair accuracy by distance"),

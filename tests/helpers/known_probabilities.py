@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.calibration import Calibration, calibrate
-from semblance.core.evaluation.neighbour_votes import neighbour_votes
+from semblance.core.evaluation.neighbour_votes import VOTERS, neighbour_votes
+from semblance.core.evaluation.search_rankings import Gallery, search_rankings
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 
@@ -38,18 +39,11 @@ def interval_coverage(population: Population, *, queries: int, seed: int) -> flo
     n = population.value[3]
     X, probability = draw_cases(population, n, rng)
     findings = np.where(rng.random(n) < probability, "sick", "healthy")
-    index, patients = Index(X), np.full(n, "", dtype=object)
-    votes = neighbour_votes(
-        index,
-        X,
-        None,
-        findings=findings.tolist(),
-        patients=patients,
-        keys=np.arange(n),
-        rows=np.arange(n),
-        queries=np.arange(int(0.3 * n)),
-        measured_on="held-out patients",
-    )
+    names, codes = np.unique(findings, return_inverse=True)
+    index = Index(X)
+    gallery = Gallery(index, X, None, np.full(n, -1), np.arange(n), codes, tuple(names.tolist()))
+    rankings = search_rankings(gallery, np.arange(int(0.3 * n)), VOTERS)
+    votes = neighbour_votes(rankings, np.arange(n), "held-out patients")
     assert votes is not None
     calibration = calibrate(votes, ("healthy", "sick"))
     assert calibration is not None

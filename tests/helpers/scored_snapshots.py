@@ -50,7 +50,18 @@ def scores(
     share, rest = divmod(n_test, len(findings))
     counts = {name: share + (rest if index == 0 else 0) for index, name in enumerate(findings)}
     return MetricScores(
-        measured_on, TRAINED, counts, 10, 0, curve, curve, area, dict.fromkeys(findings, roc)
+        measured_on,
+        TRAINED,
+        counts,
+        10,
+        0,
+        curve,
+        curve,
+        area,
+        dict.fromkeys(findings, roc),
+        gallery=CASES,
+        ceiling=(1.0,) * len(k),
+        chance=1 / len(findings),
     ).to_json()
 
 

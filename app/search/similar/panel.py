@@ -40,7 +40,7 @@ from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
 #: Below this height each case with a different diagnosis and each warning takes a single line.
-TWO_LINES_HEIGHT = 520
+TWO_LINES_HEIGHT = 620
 #: Width of the header without its two switches.
 FIXED_HEADER = 310
 #: The note of a card without one, and its longer form.

@@ -23,6 +23,7 @@ from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.estimate import (
     FEWER,
     NO_FINDINGS,
+    NO_MATCH,
     NOT_CALIBRATED,
     NOT_SCORED,
     OWN_PATIENT,
@@ -143,9 +144,7 @@ class SummaryStrip(QFrame):
         elif ranking.no_good_match:
             self._note.setText(tr("No close match, no estimate"))
             self._note.set_short_text(tr("No close match in this library"))
-            self._note.set_tip(
-                tr("The nearest case is farther from the query than is usual in this library.")
-            )
+            self._note.set_tip(tr_name(NO_MATCH))
         else:
             why = _SHORT.get(vote.why_not, tr("no calibrated estimate"))
             self._note.setText(tr("Counts only: {why}", why=why))

@@ -19,7 +19,14 @@ from semblance.core.imaging.dicom.transfer_syntaxes import (
     EXPLICIT_LITTLE,
     IMPLICIT_LITTLE,
 )
-from semblance.core.imaging.limits import MAX_FILE_BYTES, MAX_OBJECT_BYTES, size_text
+from semblance.core.imaging.limits import (
+    MAX_FILE_BYTES,
+    MAX_OBJECT_BYTES,
+    allow_memory,
+    max_unpacked,
+    memory_limit,
+    size_text,
+)
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
@@ -30,6 +37,7 @@ COPY_AGAIN = tr_lazy("Copy it from its source again, or leave it out.")
 #: Length of a pixel element that ends with a delimiter.
 UNDEFINED = 0xFFFFFFFF
 
+_PIECE = 16 << 20
 _PREAMBLE = 128
 _PIXEL_TAGS = {0x7FE00008: "FloatPixelData", 0x7FE00009: "DoubleFloatPixelData", 0x7FE00010: "PixelData"}
 _LONG_VRS = frozenset((b"OB", b"OW", b"OF", b"OD", b"OL", b"OV", b"UN", b"SQ", b"UT", b"UC", b"UR"))
@@ -195,14 +203,23 @@ def _inflate(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:
     read_preamble(file, force=True)
     meta = FileMetaDataset(_read_file_meta_info(file))
     packed = file.read(MAX_FILE_BYTES + 1)
-    unpacked = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MAX_FILE_BYTES + 1)
-    if len(unpacked) > MAX_FILE_BYTES:
-        raise BadInput(tr_lazy("'{name}' expands to more than the size limit.", name=name), "Leave it out.")
     meta.TransferSyntaxUID = UID(EXPLICIT_LITTLE)
     out = io.BytesIO()
     out.write(b"\0" * _PREAMBLE + b"DICM")
     write_file_meta_info(DicomFileLike(out), meta, enforce_standard=False)
-    out.write(unpacked)
+    limit, decompressor = max_unpacked(len(packed)), zlib.decompressobj(-zlib.MAX_WBITS)
+    while piece := decompressor.decompress(packed, _PIECE):
+        packed = decompressor.unconsumed_tail
+        if out.tell() + len(piece) > limit:
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' is deflated and unpacks to more than {limit}, the limit for a file of its size.",
+                    name=name,
+                    limit=size_text(limit),
+                ),
+                tr_lazy("Save it without compression, or {allow}.", allow=allow_memory(2 * memory_limit())),
+            )
+        out.write(piece)
     size = out.tell()
     out.seek(0)
     return out, size

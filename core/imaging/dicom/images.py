@@ -27,6 +27,7 @@ from semblance.core.imaging.dicom.uncompressed_frames import read_frame
 from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, modality_lut_values, values_of
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.imaging.memory import one_large_image_at_a_time
 from semblance.core.imaging.volume import Spacing, Stack
 from semblance.core.language import tr_lazy
 
@@ -74,7 +75,8 @@ class DicomImages:
                 ),
                 "Import it again.",
             )
-        with errors_as_bad_input(self.name):
+        pixels = self.layout.rows * self.layout.columns * self.layout.samples
+        with errors_as_bad_input(self.name), one_large_image_at_a_time(pixels):
             if self._opened.syntax in PLAIN:
                 return read_frame(self._opened, self.layout, frame), self.layout.photometric
             if not self._whole:

@@ -8,13 +8,15 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.attributes import integer, text, value
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, UNDEFINED, DicomFile
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN, check_syntax
-from semblance.core.imaging.limits import MAX_PIXELS
+from semblance.core.imaging.limits import MAX_PIXELS, check_pixels
 from semblance.core.language import tr_lazy
 
 #: Frames of one object.
 MAX_FRAMES = 1_000_000
 
 _ALLOCATED = (1, 8, 16, 32, 64)
+#: Bytes of memory that a sample takes: decoders of JPEG 2000 and others hold it as 32 bits, some twice.
+_BYTES_OF_SAMPLE = 16
 _FLOATS = {"FloatPixelData": 32, "DoubleFloatPixelData": 64}
 
 
@@ -78,18 +80,7 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
             ),
             COPY_AGAIN,
         )
-    if rows * columns > max_pixels:
-        raise BadInput(
-            tr_lazy(
-                "The header of '{name}' states {columns:,} x {rows:,} pixels, above the limit of "
-                "{max_pixels:g} megapixels.",
-                name=name,
-                columns=columns,
-                rows=rows,
-                max_pixels=max_pixels / 1e6,
-            ),
-            "Leave it out.",
-        )
+    check_pixels(columns, rows, name, opened.size, max_pixels, _BYTES_OF_SAMPLE * samples)
     floating = opened.pixels in _FLOATS
     allocated = _FLOATS.get(opened.pixels) or integer(dataset, "BitsAllocated")
     if allocated not in _ALLOCATED or (samples == 3 and allocated in (1, 64)):

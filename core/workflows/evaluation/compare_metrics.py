@@ -12,6 +12,8 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
+from semblance.core.retrieval.near_duplicates import COMPARED
+from semblance.core.retrieval.neighbourhoods import usual_nearest
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query, check_one_query
@@ -19,8 +21,6 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import Vote, estimate_from_neighbours, trained_on
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.near_duplicates import COMPARED
-from semblance.core.workflows.searches.neighbourhoods import usual_nearest
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases

@@ -8,17 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.errors import BadInput
-from semblance.core.evaluation.neighbours import distances_after_steps
-from semblance.core.evaluation.scores import retrieval_accuracy
-from semblance.core.evaluation.splits import patient_codes
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import held_out_cases
+from semblance.core.workflows.metrics.held_out_searches import held_out_searches
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 
-#: Nearest cases examined, queries listed, and queries ranked at most.
-K, MOST, MAX_QUERIES = 10, 20, 4000
+#: Nearest cases examined, and queries listed.
+K, MOST = 10, 20
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,9 @@ def hardest_queries(
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> HardestQueries:
-    """At most ``most`` held-out cases, of ``finding`` if given, whose nearest held-out cases agree least.
+    """At most ``most`` held-out cases, of ``finding`` if given, whose nearest cases agree least in a search.
 
-    None of them has all of its nearest alike. Of more than :data:`ASKED` cases a seeded sample is asked.
+    None of them has all of its nearest alike. Of many held-out cases a seeded sample is searched with.
 
     Raises:
         BadArguments: no such metric.
@@ -52,17 +50,11 @@ def hardest_queries(
     """
     with open_library(library) as opened:
         record = opened.metric(metric)
-        held_out = held_out_cases(opened, record)
-    loaded, unseen, data = stored_metric(record), held_out.test, held_out.cases
-    if len(unseen) > MAX_QUERIES:
-        unseen = np.sort(np.random.default_rng(seed).choice(unseen, MAX_QUERIES, replace=False))
-    rows = loaded.transform(data.X[unseen])
-    distances = distances_after_steps(loaded.distance, rows, rows, data.lesions_of(unseen))
-    reporter.check_cancelled()
-    findings = np.unique(data.y[unseen], return_inverse=True)[1]
-    units = patient_codes(data.units, data.n_cases)
-    own = None if units is None else units[unseen]
-    accuracy = retrieval_accuracy(distances, findings, own, K, reporter)
+        searches = held_out_searches(
+            opened, stored_metric(record), held_out_cases(opened, record), K, seed=seed, reporter=reporter
+        )
+    data, rankings = searches.data, searches.rankings
+    unseen, accuracy = rankings.queries, rankings.retrieval_accuracy
     k = accuracy.shape[1]
     last = accuracy[:, -1] if k else np.full(len(unseen), np.nan)
     known = ~np.isnan(last)
@@ -81,5 +73,5 @@ def hardest_queries(
         tuple(last[chosen].tolist()),
         k,
         int(known.sum()),
-        len(held_out.test),
+        len(searches.test),
     )

@@ -123,6 +123,8 @@ def accuracy_curves(
                 current=line is None,
                 line=line,
                 stale=metric.stale,
+                ceiling=metric.scores.ceiling[:max_k],
+                chance=metric.scores.chance,
             )
         )
     return tuple(curves)
@@ -195,7 +197,7 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         "learner",
         "features",
         *at,
-        "auc",
+        "mean_auc",
         "calibration_error",
         "n_train",
         "n_held_out",
@@ -208,7 +210,7 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         scores = metric.scores
         measured: tuple[float | None, ...] = (None,) * 5
         if scores is not None:
-            measured = (scores.auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
+            measured = (scores.mean_auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
         measured_on = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
         rows.append(
@@ -278,9 +280,9 @@ def _at_10(metric: ScoredMetric) -> float:
 
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
-    """Whether findings were given since, or the library now holds more to measure on; the latter is said only
-    where the columns alone can tell."""
-    if (metric.scores or {}).get(CHANGED_FINDINGS):
+    """Whether findings were given since, the scores are of version 0.1, which measured among the held-out cases alone,
+    or the library now holds more to measure on; the last is said only where the columns alone can tell."""
+    if scores.gallery is None or (metric.scores or {}).get(CHANGED_FINDINGS):
         return True
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)
     if having != len(snapshot.columns) or metric.card.get("findings_map"):

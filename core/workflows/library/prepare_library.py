@@ -18,7 +18,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.evaluate_metric import IntervalCurve, accuracy_of_queries
+from semblance.core.evaluation.evaluate_metric import IntervalCurve
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.features.registry import extractor_class, make_extractor
@@ -36,6 +36,7 @@ from semblance.core.workflows.metrics.choose_learner import (
     LearnerValidation,
     validate_learners,
 )
+from semblance.core.workflows.metrics.held_out_searches import held_out_searches
 from semblance.core.workflows.metrics.provisional_metric import (
     PREPARED,
     PROVISIONAL,
@@ -442,7 +443,7 @@ class LibraryPreparation:
                 self.update(refused={**self.state.refused, best: reason})
                 self._settle(library, plain.name, reason)
                 return
-            facts = self._compare(data, metric, stored_metric(plain))
+            facts = self._compare(library, data, metric, stored_metric(plain))
             chosen = tr_lazy(
                 "Chosen by validation inside the training cases: {scores}.", scores=_scores_text(validation)
             )
@@ -478,18 +479,21 @@ class LibraryPreparation:
             details,
         )
 
-    def _compare(self, data: TrainingData, metric: Metric, plain: Metric) -> dict[str, Any]:
+    def _compare(self, library: Library, data: TrainingData, metric: Metric, plain: Metric) -> dict[str, Any]:
         """The paired difference of the accuracies on the held-out cases, as JSON."""
-        assert data.split is not None
-        test = data.split.test
-        found = [
-            accuracy_of_queries(one, data.cases, test, K, self.seed, self.inner)[:, np.newaxis]
+        assert data.held_out is not None
+        searches = [
+            held_out_searches(library, one, data.held_out, K, seed=self.seed, reporter=self.inner)
             for one in (metric, plain)
         ]
-        units = patient_codes(data.cases.units, data.cases.n_cases)
-        groups = np.arange(len(test)) if units is None else units[test]
+        found = [one.rankings.retrieval_accuracy[:, -1:] for one in searches]
+        # The queries of both are the same.
+        queries, test = searches[0].rankings.queries, searches[0].test
+        units = patient_codes(searches[0].data.units, searches[0].data.n_cases)
+        codes = np.arange(searches[0].data.n_cases) if units is None else units
+        groups = codes[test]
         mean, low, high = (
-            float(v[0]) for v in over_queries(found[0] - found[1], seed=self.seed, groups=groups)
+            float(v[0]) for v in over_queries(found[0] - found[1], seed=self.seed, groups=codes[queries])
         )
         ends = (low, high) if np.isfinite([low, high]).all() else None
         return {

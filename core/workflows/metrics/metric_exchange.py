@@ -15,6 +15,7 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import replacing
+from semblance.core.imaging.limits import allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
@@ -35,7 +36,6 @@ SUFFIX = ".semblance-metric"
 #: In the file: the metric itself, and what is known of it.
 METRIC, ABOUT = "metric.zip", "about.json"
 FORMAT, VERSION = "semblance-metric-exchange", 1
-MAX_BYTES, MAX_ABOUT = 1 << 30, 64 << 20
 #: Keys of a card that stay in the library: authors, training cases elsewhere, names of ledgers.
 _STAYS = ("authors", ELSEWHERE, REQUESTED)
 
@@ -223,6 +223,24 @@ def _matching(library: Library, required: Mapping[str, Any], file: Path) -> Feat
     )
 
 
+def _check_sizes(sizes: Mapping[str, int], file: Path) -> None:
+    for entry, limit in ((METRIC, memory_limit()), (ABOUT, max_text_bytes())):
+        if sizes[entry] > limit:
+            raise BadInput(
+                tr_lazy(
+                    "'{entry}' in {file} has {size}, above the limit of {limit}.",
+                    entry=entry,
+                    file=file,
+                    size=size_text(sizes[entry]),
+                    limit=size_text(limit),
+                ),
+                tr_lazy(
+                    "If you know where it comes from, {allow}.",
+                    allow=allow_memory(memory_limit() * sizes[entry] // limit + 1),
+                ),
+            )
+
+
 def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
     """What the file says of its metric, and the file, open."""
     try:
@@ -238,8 +256,9 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
         raise _damaged(file) from None
     try:
         sizes = {info.filename: info.file_size for info in packed.infolist()}
-        if set(sizes) != {METRIC, ABOUT} or sizes[METRIC] > MAX_BYTES or sizes[ABOUT] > MAX_ABOUT:
+        if set(sizes) != {METRIC, ABOUT}:
             raise _damaged(file)
+        _check_sizes(sizes, file)
         about = json.loads(packed.read(ABOUT).decode())
         if about.get("format") != FORMAT:
             raise _damaged(file)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, evaluate_metric
+from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, MOST_RETRIEVED, score_rankings
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate
+from semblance.core.workflows.metrics.calibrate_estimate import calibrate_rankings
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases, held_out_cases
+from semblance.core.workflows.metrics.held_out_searches import held_out_searches
 from semblance.core.workflows.metrics.leakage import COUNTED, counted_by_patient
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 
@@ -49,18 +50,14 @@ def held_out_scores(
         BadInput: no case was held out.
         Cancelled: the reporter asked for it.
     """
-    scores = evaluate_metric(
-        metric, held_out.cases, held_out.train, held_out.test, seed=seed, reporter=reporter
+    searches = held_out_searches(library, metric, held_out, MOST_RETRIEVED, seed=seed, reporter=reporter)
+    scores = score_rankings(
+        searches.rankings, searches.data, searches.train, searches.test, seed=seed
     ).to_json()
     if held_out.trained_elsewhere:
         # Patients have other codes in every library: some may have been trained on where it came from.
         scores["measured_on"] = HELD_OUT_CASES
-    calibration = calibrate_estimate(
-        library,
-        metric,
-        held_out,
-        measured_on=scores["measured_on"],
-        seed=seed,
-        reporter=reporter,
+    calibration = calibrate_rankings(
+        searches.rankings, held_out, measured_on=scores["measured_on"], seed=seed
     )
     return {**scores, "calibration": None if calibration is None else calibration.to_json()}

@@ -118,11 +118,14 @@ def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
             _spread(scores.knn_accuracy.at(scores.voters)),
         ),
         (
-            tr_lazy("AUC, mean of findings"),
-            "" if scores.auc is None else tr_lazy("{auc:.2f}", auc=scores.auc),
+            tr_lazy("Mean AUC over findings"),
+            "" if scores.mean_auc is None else tr_lazy("{auc:.2f}", auc=scores.mean_auc),
         ),
         *(
-            (tr_lazy("AUC, {finding}", finding=finding), score_text({"value": curve.auc, "ci95": curve.ci95}))
+            (
+                tr_lazy("AUC, {finding} against the rest", finding=finding),
+                score_text({"value": curve.auc, "ci95": curve.ci95}),
+            )
             for finding, curve in scores.roc.items()
         ),
     ]

@@ -133,6 +133,7 @@ def report_document(
         measured_on=str(scores.get("measured_on", "")),
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
         no_good_match=result.no_good_match,
+        unclear=result.is_unclear,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
         order=_order(result.marks),
@@ -162,7 +163,7 @@ def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
     def name(marked: str) -> str:
         return tr_lazy("rank {rank}", rank=ranks[marked]) if marked in ranks else ""
 
-    return join_texts([one for one in (sentence, nearest_mark(case, name)) if one], " ")
+    return join_texts([one for one in (sentence, nearest_mark(case, result.marks, name)) if one], " ")
 
 
 def _order(marks: QueryMarks) -> str:

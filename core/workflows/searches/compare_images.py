@@ -142,7 +142,7 @@ def compare_images(
         return ImageComparison(
             query, found, tr_lazy("No matching places can be shown. {message}", message=error.message)
         )
-    numbers = [context.numbers(), case_features(loaded, case)]
+    numbers = [context.numbers(), case_features(loaded, case, loaded.feature_set)]
     features = [
         ImageFeatures(one.image, one.region, row)
         for one, row in zip(opened, numbers, strict=True)

@@ -38,6 +38,7 @@ OWN_PATIENT = tr_lazy(
 REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this query is a region.")
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
+NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,12 @@ class Vote:
     def calibrated(self) -> bool:
         """Whether there is an estimate, not counts alone."""
         return self.probability is not None
+
+    def without_estimate(self, why_not: str) -> Vote:
+        """The counts alone, and why there is no estimate."""
+        return Vote(
+            self.voters, self.counts, next(iter(self.counts), None), trained=self.trained, why_not=why_not
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The part ``vote`` of ``semblance search --json``."""

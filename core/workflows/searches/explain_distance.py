@@ -17,7 +17,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
-from semblance.core.searches.marks import is_mark
+from semblance.core.searches.marks import QueryMarks, is_mark
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
@@ -107,9 +107,11 @@ def explain_distance(
     return Explanation(case, distance + moved, tuple(groups), kind, tuple(shares), text)
 
 
-def nearest_mark(case: RankedCase, name: Callable[[str], str]) -> str:
-    """Which marked case moved ``case``, in a sentence; empty without marks. ``name``: what a case id is called,
-    empty for a case that must not be named."""
+def nearest_mark(case: RankedCase, marks: QueryMarks, name: Callable[[str], str]) -> str:
+    """Which marked case moved ``case``, in a sentence; empty without ``marks`` and for a marked case itself.
+    ``name``: what a case id is called, empty for a case that must not be named."""
+    if case.case_id in (*marks.liked, *marks.disliked):
+        return ""
     marked = case.near_liked if case.nearer_to_liked else case.near_disliked
     called = name(marked) if marked is not None else ""
     if not called:
@@ -236,7 +238,9 @@ class ExplanationContext:
 
     def case_row(self, case: str) -> Matrix:
         """(d',) a case in the columns of the groups."""
-        row: Matrix = self.grouping.head_rows(case_features(self.loaded, case)[np.newaxis])[0]
+        row: Matrix = self.grouping.head_rows(
+            case_features(self.loaded, case, self.loaded.feature_set)[np.newaxis]
+        )[0]
         return row
 
     def usual(self) -> Matrix:

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.feedback_index import FeedbackIndex
+from semblance.core.retrieval.grouping import group_near_duplicates
 from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.neighbourhoods import usual_nearest
 from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.neighbourhoods import FEWEST, far_quantile, usual_nearest
 
 #: Cases with another finding that stand beside the ranking, and near-duplicates of one case that are listed by id.
 OTHERS, MAX_LISTED = 6, 100
@@ -29,9 +30,9 @@ class QueryComparison:
     """A search's query beside the cases of the library: by which index, and which cases may answer.
 
     ``ordered``: the order that marks give, where there are any; ``index`` is then what they started from.
-    ``nearest`` (s,): squared distances from some cases to their nearest by the same index. ``vector_of``: what
-    ``query.embedded`` is, of another query. ``changed``: why the ranking is not by the metric as it was scored, empty
-    where it is.
+    ``nearest`` (s, c): squared distances from some cases to some that are near by the same index. ``vector_of``:
+    what ``query.embedded`` is, of another query. ``changed``: why the ranking is not by the metric as it was
+    scored, empty where it is.
     """
 
     loaded: LoadedMetric
@@ -86,11 +87,6 @@ class QueryComparison:
         embedded: Matrix = self.index.form.embed(vector[np.newaxis])[0]
         return embedded
 
-    @property
-    def far_distance(self) -> float | None:
-        """Beyond it the nearest case is no close match; ``None`` where too few cases tell."""
-        return None if len(self.nearest) < FEWEST else far_quantile(self.nearest, self.search.no_match_rate)
-
 
 @dataclass(frozen=True, eq=False)
 class GroupedRanking:
@@ -122,14 +118,8 @@ class GroupedRanking:
 
 def group_ranking(compared: QueryComparison, count: int) -> GroupedRanking:
     """The nearest, so that ``count`` stay where there are as many; more to choose from for a diverse search."""
-    k = count * AMONG if compared.search.diverse > 0.0 else count
-    while True:
-        ranking = compared.rank(k)
-        representatives = compared.representatives(ranking.rows)
-        remaining = np.flatnonzero(representatives == np.arange(len(representatives)))
-        if len(remaining) >= min(count, len(ranking.rows)) or len(ranking.rows) < k:
-            return GroupedRanking(ranking, representatives, remaining)
-        k += len(ranking.rows) - len(remaining)
+    first = count * AMONG if compared.search.diverse > 0.0 else count
+    return GroupedRanking(*group_near_duplicates(compared.rank, compared.representatives, count, first))
 
 
 def shown_order(compared: QueryComparison, found: GroupedRanking, k: int) -> Rows:

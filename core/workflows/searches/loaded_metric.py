@@ -16,6 +16,8 @@ from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
+from semblance.core.retrieval.near_duplicates import DuplicateFinder
+from semblance.core.retrieval.neighbourhoods import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.searches.ledger import Ledger
@@ -32,8 +34,6 @@ from semblance.core.workflows.searches.embedding_cache import (
     CachedEmbedding,
     embed_cases,
 )
-from semblance.core.workflows.searches.near_duplicates import DuplicateFinder
-from semblance.core.workflows.searches.neighbourhoods import Neighbourhoods
 from semblance.core.workflows.searches.transformed_cases import TransformedCases
 
 if TYPE_CHECKING:

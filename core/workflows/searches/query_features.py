@@ -11,6 +11,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.imaging import Image, ImageAddress, ImageReader
 from semblance.core.language import tr_lazy
+from semblance.core.library.records import FeatureSet
 from semblance.core.metrics.distance import Matrix
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.searches.query import Query
@@ -48,15 +49,28 @@ def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
     if query.region is not None:
         return _region_features(loaded, query)
     if _is_unmeasured(loaded, query.case):
-        return _measure(loaded, query)[0]
-    return case_features(loaded, query.case)
+        return _measure(loaded, query, loaded.feature_set)[0]
+    return case_features(loaded, query.case, loaded.feature_set)
+
+
+def features_in(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> Matrix:
+    """(d,) features of the query in a ``feature_set`` of the library, which need not be the metric's.
+
+    Raises:
+        BadInput: as :func:`query_features`.
+    """
+    if feature_set.id == loaded.feature_set.id:
+        return query_features(loaded, query)
+    if query.case is not None and query.region is None:
+        return case_features(loaded, query.case, feature_set)
+    return _measure(loaded, query, feature_set)[0]
 
 
 def _region_features(loaded: LoadedMetric, query: Query) -> Matrix:
     """(d,) features of a region of a case, measured once: every mark asks again."""
     known: dict[Query, Matrix] = loaded.cache.setdefault(_REGIONS, {})
     if query not in known:
-        features = _measure(loaded, query)[0]
+        features = _measure(loaded, query, loaded.feature_set)[0]
         if len(known) == _MAX_CACHED:
             known.clear()
         known[query] = features
@@ -88,9 +102,9 @@ def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
     """Measured once for as long as the file stays the same: every click asks again."""
     assert query.image is not None
     known: dict[object, _OutsideImage] = loaded.cache.setdefault(_OUTSIDE, {})
-    key = (query, _stamp(query.image))
+    key = (query, file_stamp(query.image))
     if key not in known:
-        features, image = _measure(loaded, query)
+        features, image = _measure(loaded, query, loaded.feature_set)
         assert image is not None
         vector, tie = _embed(loaded, features)
         identity = identify_image(loaded, query.image, image, EmbeddedQuery(vector, tie))
@@ -103,7 +117,10 @@ def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
     return known[key]
 
 
-def _stamp(file: Path) -> tuple[int, int] | None:
+def file_stamp(file: Path | None) -> tuple[int, int] | None:
+    """Size and time of the last change of ``file``; ``None`` for none, or one that is gone."""
+    if file is None:
+        return None
     try:
         facts = file.stat()
     except OSError:
@@ -118,9 +135,8 @@ def _embed(loaded: LoadedMetric, features: Matrix) -> tuple[Matrix, Matrix | Non
     return loaded.metric.coordinates(rows)[0], None if tie is None else tie[0]
 
 
-def _measure(loaded: LoadedMetric, query: Query) -> tuple[Matrix, Image | None]:
+def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tuple[Matrix, Image | None]:
     """(d,) features measured on the query's image or region, and the image where it is from outside."""
-    feature_set = loaded.feature_set
     extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
@@ -165,24 +181,24 @@ def _measure(loaded: LoadedMetric, query: Query) -> tuple[Matrix, Image | None]:
     return extractor.extract(image, region).astype(np.float64), image
 
 
-def case_features(loaded: LoadedMetric, case: str) -> Matrix:
-    """(d,) features of a case as extracted, float64.
+def case_features(loaded: LoadedMetric, case: str, feature_set: FeatureSet) -> Matrix:
+    """(d,) features of a case in ``feature_set`` as extracted, float64.
 
     Raises:
         BadInput: no such case, or no features for it.
     """
     row = loaded.cases.row_of(case)
-    ids, values = loaded.library.features.read(loaded.feature_set, np.array([row]))
+    ids, values = loaded.library.features.read(feature_set, np.array([row]))
     if not len(ids):
         raise BadInput(
             tr_lazy(
                 "The case {case} has no numbers in the feature set '{feature_set}'.",
                 case=case,
-                feature_set=loaded.feature_set.name,
+                feature_set=feature_set.name,
             ),
             tr_lazy(
                 "Extract them: semblance features LIB --extractor {extractor}.",
-                extractor=loaded.feature_set.extractor,
+                extractor=feature_set.extractor,
             ),
         )
     found: Matrix = values[0].astype(np.float64)

@@ -23,9 +23,9 @@ from semblance.core.library.content_hashes import content_hash_of_stream
 from semblance.core.library.pseudonyms import known_pseudonyms
 from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
 from semblance.core.retrieval.index import Rows
+from semblance.core.retrieval.near_duplicates import COMPARED
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.near_duplicates import COMPARED
 
 #: Images of equal thumbnails that are decoded to compare their pixels.
 _DECODED = 4

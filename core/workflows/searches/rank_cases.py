@@ -3,7 +3,7 @@
 In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and whose it is
 (:mod:`.query_features`, :mod:`.query_identity`), the order that marks give (:mod:`.order_by_marks`), the
 ranking without its patient and with near-duplicates grouped (:mod:`.grouped_ranking`), the estimate
-(:mod:`.estimate`), the result (:mod:`.search_result`).
+(:mod:`.estimate`), the match (:mod:`.match_check`), the result (:mod:`.search_result`).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.estimate import (
     FEWER,
+    NO_MATCH,
     REFINED,
     WHOLE_IMAGE_QUERY,
     estimate_from_neighbours,
@@ -46,6 +47,7 @@ from semblance.core.workflows.searches.grouped_ranking import (
     shown_order,
 )
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.match_check import check_match
 from semblance.core.workflows.searches.measured_query import MeasuredQuery
 from semblance.core.workflows.searches.order_by_marks import (
     MarkedComparison,
@@ -244,10 +246,10 @@ def _result(
         ranked = marked.with_nearest(ranked)
     rank_of = {case.row: case.rank for case in ranked}
     beside = _lines(loaded, details, others, other_distances, {})
-    far = compared.far_distance
-    if search.is_shifted:
-        # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
-        far = None
+    match = check_match(plain, comparison.plain_query, voting.ranking)
+    is_far = match is not None and match.is_far
+    if is_far and vote.calibrated:
+        vote = vote.without_estimate(NO_MATCH)
     return SearchResult(
         search.query,
         search.metric,
@@ -256,8 +258,8 @@ def _result(
         found.ranking.hidden_same_patient,
         found.near_duplicates,
         vote.counts,
-        bool(far is not None and (voting.ranking.distances[:1] > far).any()),
-        far,
+        is_far,
+        match,
         {"features": comparison.seconds, "search": time.perf_counter() - begin},
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),

@@ -171,16 +171,16 @@ class RefinementSession:
         return self._index
 
     def nearest_under(self, form: FeedbackForm) -> Matrix:
-        """(s,) squared distances from some cases to their nearest under ``form``.
+        """(s, c) squared distances from some cases to some that are near under ``form``.
 
         Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
         the distance comes out too large, so fewer queries are said to have no close match, never more.
         """
         near = self.loaded.neighbourhoods
         rows = self.coordinates[near.nearest] - self.coordinates[near.places][:, None, :]
-        measured = form.squared(rows.reshape(-1, rows.shape[-1])).reshape(near.nearest.shape)
-        nearest: Matrix = measured.min(axis=1, initial=np.inf)
-        return nearest
+        measured: Matrix = form.squared(rows.reshape(-1, rows.shape[-1])).reshape(near.nearest.shape)
+        measured[np.isinf(near.distances)] = np.inf
+        return measured
 
     def held_out_accuracy(self, entries: Sequence[LedgerEntry], strength: float, most: int) -> float | None:
         """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""

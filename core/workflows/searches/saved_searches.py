@@ -384,6 +384,7 @@ def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, 
         near_duplicates=int(stored.get("near_duplicates", now.near_duplicates)),
         counts=dict(sorted(findings.items(), key=lambda item: (-item[1], item[0]))),
         no_good_match=bool(stored.get("no_good_match", now.no_good_match)),
+        match=None,
         vote=type(now.vote)(),
         others=(),
     )

@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from semblance.core.searches.marks import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.estimate import Vote
+
+#: What the distance of a :class:`MatchCheck` is measured by.
+ENCODER, METRIC = "encoder", "metric"
+#: Findings contradict each other where the most frequent one has less than this share of the nearest, of which at
+#: least so many have a finding.
+_CLEAR, _FEWEST_FINDINGS = 2 / 3, 5
+
+
+@dataclass(frozen=True)
+class MatchCheck:
+    """The mean distance of a query to its 5 nearest cases, and the ``limit`` beyond which there is no close match.
+
+    Both are distances, not squared. ``features``: :data:`ENCODER` (all its numbers, of length 1) or :data:`METRIC`.
+    """
+
+    features: str
+    distance: float
+    limit: float
+
+    @property
+    def is_far(self) -> bool:
+        """Whether there is no close match."""
+        return self.distance > self.limit
+
+    def to_json(self) -> dict[str, Any]:
+        """The part ``match`` of ``semblance search --json``."""
+        return {"features": self.features, "distance": self.distance, "limit": self.limit}
+
+
+def findings_contradict(counts: Mapping[str, int]) -> bool:
+    """Whether the nearest cases, counted by finding, agree too little: no finding has two thirds of them."""
+    total = sum(counts.values())
+    return total >= _FEWEST_FINDINGS and max(counts.values()) < _CLEAR * total
 
 
 @dataclass(frozen=True)
@@ -45,6 +79,7 @@ class SearchResult:
     nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered the
     ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
     them. What a person marks may follow the findings they see, and would then only give their own opinion back.
+    ``match``: how far the query is from its nearest, ``None`` where that was not asked or too few cases tell.
     ``without_patient``: ranked by the metric trained again without the query's patient.
     """
 
@@ -56,7 +91,7 @@ class SearchResult:
     near_duplicates: int
     counts: dict[str, int]
     no_good_match: bool
-    usual_distance: float | None
+    match: MatchCheck | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     vote: Vote = field(default_factory=Vote)
     others: tuple[RankedCase, ...] = ()
@@ -64,6 +99,11 @@ class SearchResult:
     cases: int = 0
     marks: QueryMarks = NO_MARKS
     without_patient: bool = False
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether there are similar cases, but their findings contradict each other."""
+        return not self.no_good_match and findings_contradict(self.counts)
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``semblance search --json``."""
@@ -76,7 +116,8 @@ class SearchResult:
             "hidden": {"same_patient": self.same_patient, "near_duplicates": self.near_duplicates},
             "vote": {**self.vote.to_json(), "counts": self.counts},
             "no_good_match": self.no_good_match,
-            "usual_distance": self.usual_distance,
+            "unclear": self.is_unclear,
+            "match": None if self.match is None else self.match.to_json(),
             "other_finding": [_case_json(case) for case in self.others],
             "warnings": list(self.warnings),
             "feedback": self.marks.to_json(),

@@ -7,10 +7,9 @@ import xml.parsers.expat
 from typing import Any
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import size_text
+from semblance.core.imaging.limits import max_text_bytes, size_text
 from semblance.core.language import tr_lazy
 
-_LONGEST = 64 << 20
 _DEEPEST = 100
 _COPY = tr_lazy("Copy it from its source again, or leave it out.")
 
@@ -23,13 +22,13 @@ def read_property_list(data: bytes, name: str) -> Any:
     Raises:
         BadInput: too large, no XML, damaged, declaring entities or a document type inside, or nested deeply.
     """
-    if len(data) > _LONGEST:
+    if len(data) > max_text_bytes():
         raise BadInput(
             tr_lazy(
                 "'{name}' has {n}; the limit is {longest}.",
                 name=name,
                 n=size_text(len(data)),
-                longest=size_text(_LONGEST),
+                longest=size_text(max_text_bytes()),
             ),
             _COPY,
         )

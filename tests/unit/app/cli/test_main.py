@@ -52,10 +52,10 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], abs=1e-9)
         assert line["reason"].endswith(".")
     arguments = ("search", library, "--metric", "mine", "--case", "t/c0")
-    usual = [document(*arguments, "--unusual", rate)["usual_distance"] for rate in ("0", "0.01", "0.5")]
-    assert usual[0] is None
+    checks = [document(*arguments, "--unusual", rate)["match"] for rate in ("0", "0.01", "0.5")]
+    assert checks[0] is None
     # The learnt metric knows few distances.
-    assert usual[1] >= usual[2]
+    assert checks[1]["limit"] >= checks[2]["limit"]
     orders = [
         [line["case_id"] for line in document(*arguments, "--diverse", share)["results"]]
         for share in ("0", "0.6")

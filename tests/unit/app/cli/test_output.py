@@ -35,7 +35,9 @@ def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
             "feedback": {"liked": [], "disliked": []},
             "vote": {"counts": {name: 1}, "calibrated": False, "why_not": name},
             "no_good_match": False,
+            "unclear": False,
             "warnings": [],
+            "without_patient": False,
         }
     )
     show_fields({"case_ids": [name]})

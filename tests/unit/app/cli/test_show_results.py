@@ -57,7 +57,9 @@ def ranking(**more):
         "feedback": {"liked": [], "disliked": []},
         "vote": {"counts": {}, "calibrated": False, "why_not": "Too few cases."},
         "no_good_match": False,
+        "unclear": False,
         "warnings": ["Draw the region."],
+        "without_patient": False,
         **more,
     }
 
@@ -180,7 +182,7 @@ def test_several_tables_end_with_the_ranks_over_all(capsys):
     assert output[0] == "a.csv:"
     assert "b.csv:" in output
     assert output[-3:] == [
-        "auc, 4 tables: Friedman chi-squared 1.000, p 0.317; average ranks bdm 1.25, euclidean 1.75",
+        "mean AUC over findings, 4 tables: Friedman chi-squared 1.000, p 0.317; average ranks bdm 1.25, euclidean 1.75",
         "  euclidean and bdm: z 1.00, p 0.317, after Holm 0.5",
         "failed: c.csv: is empty",
     ]

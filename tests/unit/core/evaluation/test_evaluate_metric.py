@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.evaluate_metric import (
     MetricScores,
     accuracy_after_steps,
-    accuracy_of_queries,
-    evaluate_metric,
+    held_out_queries,
+    score_rankings,
 )
+from semblance.core.evaluation.search_rankings import Gallery, search_rankings
 from semblance.core.evaluation.splits import hold_out
 from semblance.core.metrics import fit_metric, make_learner
 from semblance.core.metrics.steps import parse_steps
@@ -29,6 +31,17 @@ def fitted(data, split, learner="euclidean", **parameters):
         data.y[split.train],
         steps=parse_steps("standardise"),
     )
+
+
+def evaluate_metric(metric, data, train, test, *, max_k=50, seed=0, **options):
+    queries = held_out_queries(data, train, test, seed)
+    rankings = search_rankings(Gallery.of(metric, data), queries, max_k)
+    return score_rankings(rankings, data, train, test, seed=seed, **options)
+
+
+def scored_rows(data, train, test):
+    metric = fit_metric(make_learner("euclidean"), data.X[train], data.y[train])
+    return evaluate_metric(metric, data, train, test)
 
 
 def scored(data, seed=0, learner="euclidean", **options):
@@ -49,7 +62,7 @@ def test_wine_scores_high_with_intervals():
     assert 0.75 < low < mean < high <= 1.0
     assert scores.measured_on == "held-out cases, unknown patients"
     assert scores.n_train + scores.n_test == 178
-    assert scores.auc > 0.97
+    assert scores.mean_auc > 0.97
     for curve in scores.roc.values():
         assert curve.auc == 1.0 or curve.ci95[0] < curve.auc < curve.ci95[1]
         assert np.trapezoid(curve.tpr, curve.fpr) == pytest.approx(curve.auc)
@@ -68,12 +81,12 @@ def test_the_curve_equals_a_loop_that_skips_the_same_patient():
     split = hold_out(data.y.tolist(), data.groups, 1)
     metric = fitted(data, split)
     scores = evaluate_metric(metric, data, split.train, split.test, max_k=3)
-    distances = metric.distances(data.X[split.test], data.X[split.test])
+    distances = metric.distances(data.X[split.test], data.X)
     total = 0.0
     for place, query in enumerate(split.test):
-        others = [n for n, row in enumerate(split.test) if data.groups[row] != data.groups[query]]
-        nearest = sorted(others, key=lambda n: distances[place, n])[:3]
-        total += sum(data.y[split.test[n]] == data.y[query] for n in nearest) / 3
+        others = [row for row in range(data.n_cases) if data.groups[row] != data.groups[query]]
+        nearest = sorted(others, key=lambda row: distances[place, row])[:3]
+        total += sum(data.y[row] == data.y[query] for row in nearest) / 3
     assert scores.retrieval_accuracy.mean[2] == pytest.approx(total / len(split.test))
 
 
@@ -112,19 +125,37 @@ def test_one_finding_held_out_gives_no_roc():
     train, test = np.arange(0, 150, 2), np.arange(1, 50, 2)
     split = hold_out(data.y.tolist(), None, 0)
     scores = evaluate_metric(fitted(data, split), data, train, test)
-    assert scores.auc is None
+    assert scores.mean_auc is None
     assert scores.roc == {}
     assert scores.retrieval_accuracy.at(1)[0] == 1.0
     json.dumps(scores.to_json(), allow_nan=False)
 
 
-def test_test_finding_without_training_cases():
+def test_a_finding_that_no_other_case_has_is_never_found():
     data = builtin_table("iris")
-    train, test = np.arange(0, 100, 2), np.arange(1, 150, 2)
-    metric = fit_metric(make_learner("euclidean"), data.X[train], data.y[train])
-    scores = evaluate_metric(metric, data, train, test)
-    assert scores.roc["virginica"].auc == 0.5
-    assert scores.knn_accuracy.at(1)[0] < 0.7
+    y = data.y.astype("<U10")
+    y[149] = "rare"
+    scores = scored_rows(replace(data, y=y), np.arange(0, 148, 2), np.arange(1, 150, 2))
+    assert scores.by_finding["rare"].mean == 0.0
+    assert scores.retrieval_accuracy.mean[0] < scores.ceiling[0] == pytest.approx(74 / 75)
+
+
+def test_ceiling_and_chance_are_those_of_the_findings_sizes():
+    """Three cases of a, five of b, one without a finding; the first of a and of b are of one patient."""
+    X = np.arange(9.0)[:, None]
+    y = np.array(["a", "a", "a", "b", "b", "b", "b", "b", ""])
+    patients = np.array(["p", "", "", "p", "", "", "", "", ""])
+    data = EvaluationData(X, y, patients)
+    scores = scored_rows(data, np.array([4, 5]), np.array([1, 6]))
+    # With a as query two others have it, with b four; the case without a finding is shown before wrong ones.
+    reachable = [
+        np.mean([min(k, same) / (min(k, same) + max(0, k - min(k, same) - 1)) for same in (2, 4)])
+        for k in range(1, 9)
+    ]
+    assert scores.ceiling == pytest.approx(reachable)
+    assert scores.chance == pytest.approx((2 / 7 + 4 / 7) / 2)
+    of_patient = scored_rows(data, np.array([4, 5]), np.array([0, 3]))
+    assert of_patient.chance == pytest.approx((2 / 6 + 4 / 6) / 2)
 
 
 @pytest.mark.parametrize("n_test", [1, 2])
@@ -135,15 +166,17 @@ def test_tiny_held_out_parts(n_test):
     json.dumps(evaluate_metric(metric, data, train, test).to_json(), allow_nan=False)
 
 
-def test_accuracy_after_steps():
+def test_accuracy_after_steps_is_inside_the_rows():
     data = builtin_table("wine")
     split = hold_out(data.y.tolist(), None, 0)
     metric = fitted(data, split)
     findings = np.unique(data.y, return_inverse=True)[1][split.test]
     rows = metric.transform(data.X[split.test])
-    scores = evaluate_metric(metric, data, split.train, split.test)
-    live = accuracy_after_steps(metric.distance, rows, findings, None, None)
-    assert live == pytest.approx(scores.retrieval_accuracy.at(10)[0])
+    distances = metric.distance.between(rows, rows)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1)[:, :10]
+    expected = np.mean(findings[nearest] == findings[:, np.newaxis])
+    assert accuracy_after_steps(metric.distance, rows, findings, None, None) == pytest.approx(expected)
 
 
 def test_tied_vote_goes_to_the_nearer_cases():
@@ -159,7 +192,7 @@ def test_equal_scores_have_no_interval():
     X = np.arange(20.0)[:, None] + 100.0 * (np.arange(20) >= 10)[:, None]
     data = EvaluationData(X, np.repeat(["a", "b"], 10))
     scores = scored(data)
-    assert scores.auc == 1.0
+    assert scores.mean_auc == 1.0
     assert all(curve.ci95 is None for curve in scores.roc.values())
     assert scores.knn_accuracy.at(1) == (1.0, None, None)
     assert {(one.low, one.high) for one in scores.by_finding.values()} == {(None, None)}
@@ -183,15 +216,3 @@ def test_of_many_held_out_cases_a_stated_sample_are_queries(monkeypatch):
     assert MetricScores.from_json(stored) == sample
     del stored["n_queries"]
     assert MetricScores.from_json(stored).n_queries == 240
-
-
-def test_accuracies_of_the_sampled_queries_have_the_mean_of_the_scores(monkeypatch):
-    monkeypatch.setattr(query_sample, "MOST", 60)
-    monkeypatch.setattr(query_sample, "FEWEST", 60)
-    data = two_views(n_patients=400)
-    split = hold_out(data.y.tolist(), data.groups, 0)
-    metric = fitted(data, split)
-    accuracy = accuracy_of_queries(metric, data, split.test, seed=3)
-    scores = evaluate_metric(metric, data, split.train, split.test, seed=3)
-    assert np.isfinite(accuracy).sum() == 60
-    assert np.nanmean(accuracy) == pytest.approx(scores.retrieval_accuracy.at(10)[0])

@@ -198,7 +198,9 @@ def test_a_header_that_claims_terabytes_takes_no_memory(stored):
 
 
 def test_an_archive_far_too_large_is_refused_before_it_is_read(stored, monkeypatch):
-    monkeypatch.setattr("semblance.core.metrics.storage.MAX_BYTES", 1000)
+    monkeypatch.setenv("SEMBLANCE_MEMORY_MB", "3")
+    with zipfile.ZipFile(stored, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(4_000_000))
     refused(stored, "far larger")
 
 
@@ -329,7 +331,7 @@ def test_too_many_entries_and_too_large_a_description_are_refused(stored, monkey
     monkeypatch.setattr("semblance.core.metrics.storage.MAX_ENTRIES", 3)
     refused(stored, "far larger")
     monkeypatch.undo()
-    monkeypatch.setattr("semblance.core.metrics.storage.MAX_MANIFEST_BYTES", 100)
+    monkeypatch.setattr("semblance.core.metrics.storage.max_text_bytes", lambda: 100)
     refused(stored, "no usable 'metric.json'")
 
 

@@ -100,7 +100,7 @@ def test_the_card_in_lines() -> None:
     assert facts["Constraints"] == "5,120 similar"
     assert facts["Split"] == "30% held out, by patient, seed 3"
     assert facts["Retrieval accuracy @10"] == "0.83"
-    assert facts["AUC"] == "0.88 (0.83–0.92)"
+    assert facts["Mean AUC over findings"] == "0.88 (0.83–0.92)"
     assert facts["Constant columns"].endswith("c7 and 2 more")
     assert facts["Selected columns"] == "area, edge"
     assert facts["Training"] == "Converged after 1 rounds. Two of three."
@@ -110,7 +110,7 @@ def test_the_card_in_lines() -> None:
 
 def test_scores_without_a_value_are_empty() -> None:
     assert score_text(math.nan) == score_text(None) == score_text({"mean": None}) == ""
-    assert score_name("auc:benign") == "AUC, benign"
+    assert score_name("auc:benign") == "AUC, benign against the rest"
     assert score_name("hit_rate@3") == "Hit rate @3"
 
 

@@ -11,7 +11,7 @@ from semblance.core.research.titles import cases_title, learner_title, protocol_
     [
         ("retrieval_accuracy@10", "Retrieval accuracy @10"),
         ("map@r", "MAP@R"),
-        ("auc", "AUC"),
+        ("auc", "Mean AUC over findings"),
         ("something_new@3", "something_new@3"),
     ],
 )

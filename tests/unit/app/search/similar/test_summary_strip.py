@@ -22,7 +22,7 @@ from semblance.core.workflows.searches.estimate import (
     REFINED,
     Vote,
 )
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.workflows.searches.search_result import ENCODER, MatchCheck, RankedCase, SearchResult
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.scored_snapshots import metric, snapshot
 from tests.helpers.widgets import show_widget
@@ -53,7 +53,7 @@ def ranking(vote=VOTE, **more) -> SearchResult:
         case(2, near_duplicates=2, near_duplicate_rows=(40, 41), near_duplicate_distances=(0.2, 0.21)),
     )
     ranked += tuple(case(number) for number in range(3, 21))
-    made = SearchResult(QUERY, "good", ranked, 99, 0, 2, vote.counts, False, 2.0, {"search": 0.01}, vote)
+    made = SearchResult(QUERY, "good", ranked, 99, 0, 2, vote.counts, False, None, {"search": 0.01}, vote)
     return replace(made, **more)
 
 
@@ -190,12 +190,24 @@ def test_the_strip_follows_theme_and_text_size(show, qapp):
 
 
 def test_no_close_match_shows_a_notice_and_hides_the_estimate(show):
-    panel = show(ranking(no_good_match=True))
+    panel = show(ranking(no_good_match=True, match=MatchCheck(ENCODER, 0.9, 0.5)))
     assert panel.notice.isVisible()
     assert panel.notice.title.text() == "No close match in this library"
-    assert "farther than 99 % of this library's cases" in panel.notice.detail.text()
+    detail = panel.notice.detail.text()
+    assert "0.900 away on average, compared by the encoder. For 99 % of" in detail
+    assert "at most 0.500" in detail
     assert not panel._strip.estimate.isVisible()
     assert not show(ranking()).notice.isVisible()
+
+
+def test_contradicting_findings_are_no_missing_match(show):
+    panel = show(
+        ranking(counts={"malignant": 5, "benign": 4, "normal": 1}, match=MatchCheck(ENCODER, 0.4, 0.5))
+    )
+    assert panel.notice.title.text() == "Unclear: the findings of the similar cases contradict each other"
+    assert panel.notice.detail.text().endswith("5 malignant, 4 benign, 1 normal.")
+    assert panel._strip.estimate.isVisible()
+    assert not panel.notice.change.isVisible()
 
 
 def test_warnings_of_the_query_are_shown(show):

@@ -340,3 +340,14 @@ def test_a_disk_that_does_not_keep_what_is_written_is_noticed(library, tmp_path,
     with pytest.raises(SemblanceError, match=r"could not be verified|damaged"):
         back_up(library, tmp_path / "b.zip")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lib.semblance"]
+
+
+def test_a_list_of_files_that_would_fill_the_memory_is_refused_unread(file, tmp_path, monkeypatch):
+    """Values of JSON take many times the memory of their text, and a list of zeros packs a thousand to one."""
+    hostile = repacked(file, tmp_path / "x.zip", lambda _, manifest: manifest.update(zeros=[0] * 100_000))
+    monkeypatch.setenv("SEMBLANCE_MEMORY_MB", "10")
+    with pytest.raises(BadInput, match=r"x\.zip has 301 kB, above the limit of 200 kB") as error:
+        restore(hostile, tmp_path / "again")
+    assert "SEMBLANCE_MEMORY_MB=" in error.value.hint
+    monkeypatch.setenv("SEMBLANCE_MEMORY_MB", "16")
+    assert restore(hostile, tmp_path / "again").cases == 20

@@ -91,7 +91,7 @@ def test_a_case_whose_finding_the_metric_learnt_from_gets_no_estimate(tmp_path, 
         training = set(opened.metric("metric").training.tolist())
         cases = {row.case_id: row.id in training for row in opened.catalogue.all_cases()}
     for case, is_training in cases.items():
-        vote = nearest_cases(library, "metric", Query(case)).vote
+        vote = nearest_cases(library, "metric", Query(case), no_match_rate=0.0).vote
         assert vote.trained == (is_training and remembers)
         assert (vote.why_not, vote.calibrated) == ((TRAINED, False) if vote.trained else ("", True))
         assert sum(vote.counts.values()) == 10
@@ -238,7 +238,7 @@ def test_a_refined_search_can_have_no_good_match(table):
         rank_cases(table, Search("plain", Query(f"t/c{n}"), "mine", no_match_rate=0.1), k=1).result
         for n in range(200)
     ]
-    assert all(one.usual_distance is not None for one in found)
+    assert all(one.match is not None for one in found)
     assert 0.02 < np.mean([one.no_good_match for one in found]) <= 0.11
 
 

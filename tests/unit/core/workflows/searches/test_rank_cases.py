@@ -18,7 +18,9 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.searches.estimate import NO_MATCH
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from semblance.core.workflows.searches.search_result import METRIC
 from tests.helpers.bad_images import encoded, pattern
 from tests.helpers.images import striped_folder
 from tests.helpers.ranked_searches import ids
@@ -220,4 +222,6 @@ def test_something_quite_different_is_no_good_match(tmp_path):
     extract_features(library, "raw")
     result = nearest_cases(library, "plain", Query("t/odd"))
     assert result.no_good_match
-    assert result.ranked[0].distance > result.usual_distance
+    assert (result.match.features, result.match.distance > result.match.limit) == (METRIC, True)
+    assert (result.vote.why_not, result.vote.probability) == (NO_MATCH, None)
+    assert not result.is_unclear

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.imaging.image_signature import DETAIL_SIDE, SIDE, ImageSignature
-from semblance.core.workflows.searches.near_duplicates import DuplicateFinder
+from semblance.core.retrieval.near_duplicates import DuplicateFinder
 
 CASES = 200
 EVEN = np.zeros(DETAIL_SIDE * DETAIL_SIDE, dtype=np.float32)

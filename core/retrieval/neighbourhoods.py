@@ -1,4 +1,4 @@
-"""How far from their nearest the cases of a library usually are, told from some of them."""
+"""How far from their nearest the cases of a library usually are under a metric, told from some of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ FEWEST = 20
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:
-    """Some cases, ``places`` (s,), with their nearest (s, c) and the squared distance of the first (s,)."""
+    """Some cases, ``places`` (s,), with their nearest (s, c) and the squared ``distances`` (s, c) of these, infinite
+    where a case has fewer."""
 
     places: npt.NDArray[np.int64]
     nearest: npt.NDArray[np.int64]
@@ -52,11 +53,12 @@ class Neighbourhoods:
             if len(found.rows):
                 places.append(place)
                 nearest.append(np.resize(found.rows, NEIGHBOURS))
-                distances.append(float(found.distances[0]))
+                beyond = np.full(NEIGHBOURS - len(found.rows), np.inf)
+                distances.append(np.concatenate([found.distances, beyond]))
         return cls(
             np.array(places, dtype=np.int64),
             np.array(nearest, dtype=np.int64).reshape(-1, NEIGHBOURS),
-            np.array(distances, dtype=np.float64),
+            np.array(distances, dtype=np.float64).reshape(-1, NEIGHBOURS),
         )
 
     @property
@@ -67,19 +69,15 @@ class Neighbourhoods:
     def measured_anew(self, index: Index | ScanIndex, embedding: npt.NDArray[np.floating]) -> Neighbourhoods:
         """The same neighbours as another ``index`` of the same cases, with its ``embedding``, compares them."""
         distances = [
-            index.distances(embedding[place], nearest).min()
+            index.distances(embedding[place], nearest)
             for place, nearest in zip(self.places, self.nearest, strict=True)
         ]
-        return Neighbourhoods(self.places, self.nearest, np.array(distances, dtype=np.float64))
+        measured = np.array(distances, dtype=np.float64).reshape(self.distances.shape)
+        measured[np.isinf(self.distances)] = np.inf
+        return Neighbourhoods(self.places, self.nearest, measured)
 
 
 def usual_nearest(distances: npt.NDArray[np.float64] | None) -> float | None:
-    """The usual one of squared ``distances`` (s,) from some cases to their nearest; ``None`` for too few."""
-    return None if distances is None or len(distances) < FEWEST else float(np.median(distances))
-
-
-def far_quantile(distances: npt.NDArray[np.float64], no_match_rate: float) -> float | None:
-    """The distance that the share ``no_match_rate`` of ``distances`` exceeds; ``None`` for none of them."""
-    if no_match_rate <= 0.0 or not len(distances):
-        return None
-    return float(np.quantile(distances, max(0.0, 1.0 - no_match_rate)))
+    """The usual squared distance to the nearest, of ``distances`` (s, c) from cases to some near ones; ``None`` for
+    too few cases."""
+    return None if distances is None or len(distances) < FEWEST else float(np.median(distances.min(axis=1)))

@@ -1,0 +1,75 @@
+"""How far a query is from its nearest cases, and beyond which distance it has no close match.
+
+The threshold is conformal: cases that were measured as a query is, each without its own patient, say what is usual.
+R. Laxhammar and G. Falkman, "Conformal prediction for distribution-independent anomaly detection in streaming
+vessel data", StreamKDD 2010, section 3, with the mean instead of the sum of the distances to the nearest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.retrieval.index import Matrix, Rows
+
+#: So many of the nearest cases are averaged.
+NEAREST = 5
+#: Where there are too few distances for a rate, this share of them, the largest, says how fast they grow rarer.
+_TAIL = 0.2
+#: Cases compared with all others at once.
+_BLOCK = 100
+
+
+def mean_of_nearest(squared: Matrix) -> Matrix:
+    """(r,) the mean distance of the 5 nearest, of squared distances (r, c) in any order.
+
+    Infinite ones do not count; with fewer than 5 the mean is of those there are, and infinite for none.
+    """
+    width = min(NEAREST, squared.shape[1])
+    nearest = np.partition(squared, width - 1, axis=1)[:, :width] if width else squared
+    known = np.isfinite(nearest)
+    number = known.sum(axis=1)
+    total = np.sqrt(np.where(known, nearest, 0.0)).sum(axis=1)
+    return np.where(number > 0, total / np.maximum(number, 1), np.inf)
+
+
+def conformal_limit(distances: Matrix, rate: float) -> float:
+    """The distance that a new case exceeds with a probability of at most ``rate``.
+
+    ``distances`` (s,), at least one, are those of cases like it. It is the ceil((s + 1)(1 - rate))-th smallest.
+    With fewer than 1 / rate - 1 cases there is none. Then the m largest are taken to exceed the one before them by
+    exponential amounts (J. Pickands, "Statistical inference using extreme order statistics", Annals of Statistics
+    1975, shape 0). With their sum S, a new one does so by more than t with the probability
+    (m + 1) / (s + 1) (1 + t / S)^-m.
+    """
+    ordered = np.sort(distances)
+    place = int(np.ceil((len(ordered) + 1) * (1.0 - rate) - 1e-9))
+    if place <= len(ordered):
+        return float(ordered[place - 1])
+    m = min(len(ordered) - 1, int(np.ceil(_TAIL * len(ordered))))
+    if m < 1:
+        return float(ordered[-1])
+    start = float(ordered[-m - 1])
+    beyond = float((ordered[-m:] - start).sum())
+    ratio = (m + 1) / (len(ordered) + 1) / rate
+    return start + beyond * (float(ratio ** (1 / m)) - 1.0)
+
+
+def leave_one_out_distances(
+    rows: npt.NDArray[np.float32], places: Rows, patients: Rows, keys: Rows
+) -> Matrix:
+    """(s,) the mean distance of each of the ``places`` (s,) to its 5 nearest of another patient and key.
+
+    ``rows`` (n, d) have length 1. ``patients`` and ``keys`` (n,) are numbers; a negative one is that of no other case.
+    Infinite where no other case is left.
+    """
+    found = []
+    for start in range(0, len(places), _BLOCK):
+        block = places[start : start + _BLOCK]
+        squared = np.maximum(2.0 - 2.0 * (rows[block] @ rows.T), 0.0).astype(np.float64)
+        for numbers in (patients, keys):
+            own = numbers[block][:, np.newaxis]
+            squared[(own == numbers) & (own >= 0)] = np.inf
+        squared[np.arange(len(block)), block] = np.inf
+        found.append(mean_of_nearest(squared))
+    return np.concatenate(found) if found else np.empty(0)

@@ -1,0 +1,133 @@
+"""Cases of a library in all numbers of the encoder: what a query is compared with to say if it has a close match.
+
+After PCA images of another kind lie among the cases, so the encoder's numbers are used as they are, only divided by
+their length. A large library is represented by some cases drawn at random: the threshold is measured on the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.features.encoder.extractor import Encoder
+from semblance.core.features.encoder.model_file import TRAINED
+from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.match_distance import leave_one_out_distances, mean_of_nearest
+from semblance.core.retrieval.ranking import EmbeddedQuery
+from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
+
+if TYPE_CHECKING:
+    from semblance.core.library.records import FeatureSet
+    from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+
+#: Cases that a query is compared with. More would take memory (5 kB each) and tell no more.
+CASES = 10_000
+#: Of these, cases that tell which distance is usual; fewer in a large library, where each takes longer.
+SAMPLE, SAMPLE_LARGE, LARGE = 1000, 500, 5000
+#: The encoder is used where it has measured at least this share of the cases.
+_COVERED = 0.9
+
+#: The name a loaded metric keeps its reference under.
+_KEPT = "encoder reference"
+#: The reference made last, with what it was made of: every metric of a library shares it.
+_latest: dict[Any, EncoderReference] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderReference:
+    """Cases ``rows`` (r, 1280) of length 1 at the ``places`` (r,) of a loaded metric.
+
+    ``distances`` (s,) of some of them to their 5 nearest of another patient and lesion. ``feature_set``: where the
+    numbers come from.
+    """
+
+    library: Path
+    feature_set: FeatureSet
+    places: Rows
+    rows: npt.NDArray[np.float32]
+    distances: Matrix
+
+    def distance(self, features: Matrix, query: EmbeddedQuery, loaded: LoadedMetric) -> float:
+        """The mean distance of ``features`` (1280,) to its 5 nearest of another patient and lesion than ``query``."""
+        unit = _unit(features[np.newaxis].astype(np.float32))[0]
+        squared = np.maximum(2.0 - 2.0 * (self.rows @ unit), 0.0).astype(np.float64)
+        own = query.same_patient_cases(loaded.patient_codes) | query.copies_among(loaded.keys)
+        if query.row is not None:
+            own[query.row] = True
+        squared[own[self.places]] = np.inf
+        return float(mean_of_nearest(squared[np.newaxis])[0])
+
+
+def encoder_reference(loaded: LoadedMetric) -> EncoderReference | None:
+    """The cases of ``loaded`` in the numbers of the encoder; ``None`` where it has not measured (nearly) all.
+
+    While a library is being measured its cases change all the time: then there is none.
+
+    Raises:
+        BadInput: the features are damaged.
+    """
+    if _KEPT not in loaded.cache:
+        measured = None if PROVISIONAL in loaded.record.card else _measured_by_encoder(loaded)
+        loaded.cache[_KEPT] = None if measured is None else _shared_reference(loaded, *measured)
+    found: EncoderReference | None = loaded.cache[_KEPT]
+    return found
+
+
+def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Rows) -> EncoderReference:
+    """The one made last, if it is of the same cases; else a new one."""
+    if len(places) > CASES:
+        places = np.sort(np.random.default_rng(0).choice(places, CASES, replace=False))
+    stamp = hashlib.blake2b(digest_size=16)
+    patients = loaded.patient_codes[places].astype(np.int64)
+    for numbers in (places, loaded.rows[places], patients, loaded.keys[places]):
+        stamp.update(np.ascontiguousarray(numbers).tobytes())
+    chunks = loaded.library.features.chunk_sums(feature_set)
+    made_of = (loaded.library.path, feature_set.id, tuple(sorted(chunks.items())), stamp.digest())
+    if made_of not in _latest:
+        ids, numbers = loaded.library.features.read(feature_set, loaded.rows[places])
+        # Another program may have removed some meanwhile.
+        there = np.isin(loaded.rows[places], ids)
+        places, patients = places[there], patients[there]
+        rows = _unit(numbers.astype(np.float32))
+        limit = SAMPLE if len(places) <= LARGE else SAMPLE_LARGE
+        sample = np.random.default_rng(0).choice(len(places), min(limit, len(places)), replace=False)
+        distances = leave_one_out_distances(rows, np.sort(sample), patients, loaded.keys[places])
+        usual = distances[np.isfinite(distances)]
+        _latest.clear()
+        _latest[made_of] = EncoderReference(loaded.library.path.absolute(), feature_set, places, rows, usual)
+    return _latest[made_of]
+
+
+def forget_reference(library: Path | None = None) -> None:
+    """Drop what is kept of ``library``, or of any."""
+    here = None if library is None else library.absolute()
+    if any(here in (None, reference.library) for reference in _latest.values()):
+        _latest.clear()
+
+
+def _measured_by_encoder(loaded: LoadedMetric) -> tuple[FeatureSet, Rows] | None:
+    """A feature set of the encoder and the places of the cases that have it; the metric's own if it is one."""
+    sets = sorted(loaded.library.features.all(), key=lambda one: one.id != loaded.feature_set.id)
+    for feature_set in sets:
+        if not _is_of_encoder(feature_set):
+            continue
+        measured = np.isin(loaded.rows, loaded.library.features.cases_of(feature_set))
+        if measured.mean() >= _COVERED:
+            return feature_set, np.flatnonzero(measured)
+    return None
+
+
+def _is_of_encoder(feature_set: FeatureSet) -> bool:
+    current = feature_set.extractor == Encoder.name and feature_set.version == Encoder.version
+    return current and feature_set.settings.get("weights", TRAINED) == TRAINED
+
+
+def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """``rows`` (n, d) divided by their lengths; one of zeros stays."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return (rows / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis]).astype(np.float32, copy=False)

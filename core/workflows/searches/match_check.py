@@ -1,0 +1,95 @@
+"""Whether a query has a close match in the library, by the encoder where it measured the cases, else by the metric."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import SemblanceError
+from semblance.core.retrieval.index import Matrix
+from semblance.core.retrieval.match_distance import NEAREST, conformal_limit, mean_of_nearest
+from semblance.core.retrieval.neighbourhoods import FEWEST
+from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, rank
+from semblance.core.searches.query import Query
+from semblance.core.workflows.searches.encoder_reference import EncoderReference, encoder_reference
+from semblance.core.workflows.searches.grouped_ranking import QueryComparison
+from semblance.core.workflows.searches.loaded_metric import LoadedMetric
+from semblance.core.workflows.searches.query_features import features_in, file_stamp
+from semblance.core.workflows.searches.search_result import ENCODER, METRIC, MatchCheck
+
+#: Fewer cases that were not trained on do not tell alone how far a new one usually is, at a rate of 1 %.
+_ENOUGH = 99
+#: The name a loaded metric keeps the distances of queries under, and how many.
+_DISTANCES, _KEPT = "match distances", 64
+
+
+def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: Ranking) -> MatchCheck | None:
+    """How far the query of ``compared`` is from its nearest; ``None`` where that is not asked, or too few cases tell.
+
+    ``plain_query``: the query under the metric alone. ``nearest``: its ranking by ``compared``, without marks.
+    """
+    search, loaded = compared.search, compared.loaded
+    if search.no_match_rate <= 0.0:
+        return None
+    found = _by_encoder(loaded, search.query, plain_query)
+    if found is not None:
+        distance, usual = found
+        return MatchCheck(ENCODER, distance, conformal_limit(usual, search.no_match_rate))
+    if search.is_shifted:
+        # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
+        return None
+    usual = mean_of_nearest(compared.nearest)
+    if len(usual) < FEWEST:
+        return None
+    if not (search.hide_same_patient and search.group_duplicates):
+        nearest = rank(
+            compared.index, compared.query, NEAREST, patients=loaded.patient_codes, keys=loaded.keys
+        )
+    if not len(nearest.distances):
+        return None
+    distance = float(mean_of_nearest(nearest.distances[np.newaxis])[0])
+    fresh = ~np.isin(loaded.rows[loaded.neighbourhoods.places], loaded.trained_cases)
+    return MatchCheck(METRIC, distance, limit_by_metric(usual, fresh, search.no_match_rate))
+
+
+def limit_by_metric(usual: Matrix, fresh: npt.NDArray[np.bool_], rate: float) -> float:
+    """The limit from the distances ``usual`` (s,) of cases, of which ``fresh`` (s,) were not learnt from.
+
+    A metric brings the cases it learnt from nearer to each other: the others tell where they are enough.
+    """
+    others = usual[fresh]
+    if len(others) >= _ENOUGH:
+        return conformal_limit(others, rate)
+    limit = conformal_limit(usual, rate)
+    return limit if len(others) < FEWEST else max(limit, conformal_limit(others, rate))
+
+
+def _by_encoder(
+    loaded: LoadedMetric, query: Query, plain_query: EmbeddedQuery
+) -> tuple[float, Matrix] | None:
+    """The distance of ``query`` by the encoder and those of cases; ``None`` where the metric has to tell."""
+    reference = encoder_reference(loaded)
+    if reference is None or len(reference.distances) < FEWEST:
+        return None
+    kept: OrderedDict[Any, float | None] = loaded.cache.setdefault(_DISTANCES, OrderedDict())
+    key = (query, file_stamp(query.image))
+    if key not in kept:
+        kept[key] = _distance(reference, loaded, query, plain_query)
+        while len(kept) > _KEPT:
+            kept.popitem(last=False)
+    distance = kept[key]
+    return None if distance is None or not np.isfinite(distance) else (distance, reference.distances)
+
+
+def _distance(
+    reference: EncoderReference, loaded: LoadedMetric, query: Query, plain_query: EmbeddedQuery
+) -> float | None:
+    try:
+        features = features_in(loaded, query, reference.feature_set)
+    except SemblanceError:
+        # A query the encoder could not read is still ranked, and checked, by the metric.
+        return None
+    return reference.distance(features, plain_query, loaded)
