@@ -44,6 +44,7 @@ MENUS = {
     "Search": tr("Search"),
     "Refine": tr("Refine"),
     "Metric": tr("Metric"),
+    "Research": tr("Research"),
     "Help": tr("Help"),
 }
 
@@ -179,6 +180,7 @@ COMMANDS = (
     Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
     Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "writable"),
     Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
+    Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
     Command("tutorial", tr("Tutorial"), "Help", "", "play"),
     Command("words", tr("Glossary"), "Help", "", "info"),
