@@ -106,7 +106,7 @@ def sentence(
         groups[max((place for place in shown_groups if place not in near), key=lambda place: amounts[place])]
     )
     if close:
-        return tr_lazy("Close in {close}; in {apart} no nearer than usual.", close=close, apart=apart)
+        return tr_lazy("Close in {close}, less so in {apart}.", close=close, apart=apart)
     return tr_lazy("As far apart as usual; most in {apart}.", apart=apart)
 
 
