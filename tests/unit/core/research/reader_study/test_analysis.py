@@ -117,7 +117,9 @@ def answers(study, reader, right):
 def test_answers_reach_the_arm_and_case_they_were_given_in():
     study = design()
     # In the unaided arm everything is called benign.
-    given = [one for reader in study.readers for one in answers(study, reader, lambda r: r.arm.kind == "metric")]
+    given = [
+        one for reader in study.readers for one in answers(study, reader, lambda r: r.arm.kind == "metric")
+    ]
     found = analyse(study, given)
     assert found.scores["accuracy"].values.tolist() == [[0.5, 0.5], [1.0, 1.0]]
     assert found.scores["sensitivity"].values.tolist() == [[0.0, 0.0], [1.0, 1.0]]

@@ -10,7 +10,8 @@ from semblance.core.research.reader_study.design import Answer, Arm, StudyCase, 
 
 ARMS = (Arm("unaided", "unaided"), Arm("m", "metric", "m"), Arm("random", "random"))
 CASES = tuple(
-    StudyCase(f"c{n}", "malignant" if n < 6 else "benign", n, {"m": ("x", "y"), "random": ("z",)}) for n in range(12)
+    StudyCase(f"c{n}", "malignant" if n < 6 else "benign", n, {"m": ("x", "y"), "random": ("z",)})
+    for n in range(12)
 )
 DESIGN = StudyDesign(("benign", "malignant"), "malignant", CASES, ARMS, ("R1", "R2", "R3"), 14, 7)
 
@@ -40,7 +41,9 @@ def test_the_seed_fixes_the_order_and_readers_have_orders_of_their_own():
 
 
 def test_a_reading_continues_at_the_first_case_without_an_answer():
-    given = [Answer("R1", n, "benign", 2, 3.0, "") for n in (0, 1, 3)] + [Answer("R2", 2, "benign", 2, 3.0, "")]
+    given = [Answer("R1", n, "benign", 2, 3.0, "") for n in (0, 1, 3)] + [
+        Answer("R2", 2, "benign", 2, 3.0, "")
+    ]
     assert next_reading(DESIGN, "R1", given).number == 2
     assert next_reading(DESIGN, "R1", [Answer("R1", n, "benign", 1, 0.0, "") for n in range(36)]) is None
 
@@ -62,7 +65,9 @@ def test_a_study_that_cannot_be_analysed_is_refused(change, message):
     assert error.value.message == message
 
 
-@pytest.mark.parametrize("answer", [("cyst", 3, 1.0), ("benign", 0, 1.0), ("benign", 6, 1.0), ("benign", 3, -1.0)])
+@pytest.mark.parametrize(
+    "answer", [("cyst", 3, 1.0), ("benign", 0, 1.0), ("benign", 6, 1.0), ("benign", 3, -1.0)]
+)
 def test_an_answer_out_of_range_is_refused(answer):
     with pytest.raises(BadArguments):
         Answer("R1", 0, *answer, "").check(DESIGN)

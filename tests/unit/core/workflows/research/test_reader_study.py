@@ -75,7 +75,10 @@ def test_a_named_case_of_the_training_part_is_refused(library):
         ids = [r.case_id for r in opened.catalogue.all_cases() if int(r.id) in trained]
     with pytest.raises(BadInput) as error:
         create_study(library, StudyRequest("x", "level", ("R1",), ("learnt",), cases=tuple(ids[:4])))
-    assert error.value.message == f"4 of the cases were used to train a metric of the study, {ids[0]} among them."
+    assert (
+        error.value.message
+        == f"4 of the cases were used to train a metric of the study, {ids[0]} among them."
+    )
     assert studies(library) == ()
 
 
