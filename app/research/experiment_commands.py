@@ -1,4 +1,4 @@
-"""The commands that open the Experiments window and the comparison of encoders. Each main window has one of each."""
+"""The commands that open experiments, the comparison of encoders and reader studies, one window of each."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from semblance.core.language import tr
 if TYPE_CHECKING:
     from semblance.app.research.encoders_dialog import EncodersDialog
     from semblance.app.research.experiments_dialog import ExperimentsDialog
+    from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 
 
 class ExperimentCommands(QObject):
@@ -31,6 +32,7 @@ class ExperimentCommands(QObject):
         self.commands: dict[str, Callable[[], object]] = {
             "experiments": self.show_window,
             "compare_encoders": self.show_encoders,
+            "reader_studies": self.show_reader_studies,
         }
 
     def show_window(self) -> ExperimentsDialog:
@@ -57,6 +59,19 @@ class ExperimentCommands(QObject):
         if dialog is None:
             dialog = EncodersDialog(self._context, self._parent)
             dialog.help_requested.connect(partial(self.help_requested.emit, "own_encoder"))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
+    def show_reader_studies(self) -> ReaderStudiesDialog:
+        """Open the reader studies or bring them to the front."""
+        from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
+
+        dialog = self._parent.findChild(ReaderStudiesDialog)
+        if dialog is None:
+            dialog = ReaderStudiesDialog(self._context, self._thumbnails, self._parent)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "reader_study"))
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()

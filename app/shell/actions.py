@@ -172,6 +172,7 @@ COMMANDS = (
     Command("stop_training", tr("Stop training and keep best"), "Metric", "Ctrl+.", "stop", "training"),
     Command("experiments", tr("Experiments…"), "Metric", "Ctrl+Shift+E", "chart"),
     Command("compare_encoders", tr("Compare encoders…"), "Metric", "", "layers", "library"),
+    Command("reader_studies", tr("Reader studies…"), "Metric", "", "layers", "library"),
     Command("score", tr("Evaluate this metric again"), "Metric", "", "chart", "can score", separator=True),
     Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric"),
     Command("two_metrics", tr("Compare two metrics"), "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
