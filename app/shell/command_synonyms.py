@@ -64,6 +64,9 @@ SYNONYMS = {
     "prepare_slider": tr("visual likeness"),
     "stop_training": tr("cancel abort end"),
     "experiments": tr("compare learners grid cross-validation significance"),
+    "reader_studies": tr(
+        "reader study MRMC observer study radiologists sensitivity specificity kappa washout"
+    ),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
     "map": tr("t-SNE plot scatter embedding"),

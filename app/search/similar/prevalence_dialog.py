@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QDialog, QWidget
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
-from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form, widen
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.number_field import NumberField
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -24,7 +25,7 @@ _PARAMETER = Parameter("prevalence", None, "The share of cases with the finding,
 
 
 class PrevalenceDialog(Dialog):
-    """A field in percent for each finding. An empty one stands for the share in the library."""
+    """A field in percent for each finding. Those with an empty one share the rest as in the library."""
 
     def __init__(
         self,
@@ -54,15 +55,15 @@ class PrevalenceDialog(Dialog):
         layout.addWidget(
             WrappedLabel(
                 tr(
-                    "How many of 100 cases in your practice have each finding? An empty field stands for the share in "
-                    "the library, shown in grey. Estimates change accordingly."
+                    "How many of 100 cases in your practice have each finding? Findings with an empty field share "
+                    "the rest as they do in the library, whose shares are shown in grey."
                 )
             )
         )
         layout.addLayout(fields)
         layout.addWidget(self._problem)
         layout.addLayout(action_row(self, self.accept_button))
-        widen(self, 420)
+        self.setMinimumWidth(theme().px(420))
 
     def shares(self) -> dict[str, float]:
         """Finding -> share, 0 to 1, of the fields that are filled, and of findings without a field.
