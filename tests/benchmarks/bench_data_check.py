@@ -22,6 +22,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from semblance.core.features.registry import extractor_class
 from semblance.core.library.library import Library
+from semblance.core.library.records import CHUNK
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.check_data import check_data
 from semblance.core.workflows.library.data_issues import Check
@@ -188,8 +189,8 @@ def large_library(images: Path, folder: Path) -> Path:
             "encoder", "encoder", encoder.version, encoder.settings, columns, dtype="float32"
         )
         rows = np.array([r.id for r in opened.catalogue.all_cases()], np.int64)
-        for start in range(0, len(rows), 1024):
-            part = rows[start : start + 1024]
+        for start in range(0, len(rows), CHUNK):
+            part = rows[start : start + CHUNK]
             opened.features.write_chunk(features, part, rng.random((len(part), len(columns)), np.float32))
     return library
 
