@@ -124,7 +124,7 @@ def features(
     if result.failed and not result.cases:
         raise SemblanceError(
             f"No case of {library} gave {extractor} features.",
-            f"The first said: {result.failed[0]['reason']}",
+            f"The first reason: {result.failed[0]['reason']}",
         )
 
 

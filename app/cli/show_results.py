@@ -69,11 +69,11 @@ def show_cases(document: Mapping[str, Any]) -> None:
     if marks:
         echo(f"ordered by {marks} mark{'s' * (marks > 1)}; the counts and the estimate are without them")
     if document["without_patient"]:
-        echo(f"ranked by {document['metric']} trained again without the query's patient")
+        echo(f"ranked by {document['metric']} trained again without the query and its patient's cases")
     hidden = document["hidden"]
     echo(
         f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates; "
-        f"of the 10 nearest: "
+        f"of the {document['vote']['voters']} nearest: "
         + (", ".join(f"{n} {f}" for f, n in document["vote"]["counts"].items()) or "none")
     )
     vote = document["vote"]

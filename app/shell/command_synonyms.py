@@ -63,9 +63,13 @@ SYNONYMS = {
     "prepare_slider": tr("visual likeness"),
     "stop_training": tr("cancel abort end"),
     "experiments": tr("compare learners grid cross-validation significance"),
+    "reader_studies": tr(
+        "reader study MRMC observer study radiologists sensitivity specificity kappa washout"
+    ),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
     "map": tr("t-SNE plot scatter embedding"),
+    "data_check": tr("label errors conflicts outliers duplicates quality laterality text blank"),
     "two_metrics": tr("side by side rank shifts"),
     "metric_card": tr("facts details model scores"),
     "export_metric": tr("save file share"),

@@ -114,6 +114,7 @@ class Commands(QObject):
             "train": self.start_training,
             "stop_training": self.stop_training,
             "two_metrics": full.two_metrics,
+            "data_check": full.data_check,
             "map": show_map,
             "score": partial(score_metric.score, context),
             "save_plot": self.save_plot,

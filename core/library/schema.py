@@ -70,6 +70,20 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     6: tuple(f"ALTER TABLE {table} DROP COLUMN {DROPPED_COLUMN}" for table in _DROPPED_FROM),
     7: (
+        "CREATE TABLE reader_studies ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "name TEXT NOT NULL UNIQUE, "
+        "design JSON NOT NULL, "
+        "created TEXT NOT NULL)",
+        "CREATE TABLE reader_answers ("
+        "study INTEGER NOT NULL REFERENCES reader_studies (id), "
+        "reader TEXT NOT NULL, "
+        "number INTEGER NOT NULL, "
+        "finding TEXT NOT NULL, "
+        "confidence INTEGER NOT NULL, "
+        "seconds FLOAT NOT NULL, "
+        "time TEXT NOT NULL, "
+        "PRIMARY KEY (study, reader, number))",
         "CREATE TABLE lesion_groups ("
         '"case" INTEGER NOT NULL PRIMARY KEY REFERENCES cases (id), '
         '"group" INTEGER NOT NULL, '
@@ -276,4 +290,25 @@ concept_marks = sa.Table(
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
     sa.UniqueConstraint("concept", "case"),
+)
+
+reader_studies = sa.Table(
+    "reader_studies",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("design", sa.JSON, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
+reader_answers = sa.Table(
+    "reader_answers",
+    tables,
+    sa.Column("study", sa.ForeignKey("reader_studies.id"), primary_key=True),
+    sa.Column("reader", sa.Text, primary_key=True, doc="a code, not a name"),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False, doc="place among all readings"),
+    sa.Column("finding", sa.Text, nullable=False),
+    sa.Column("confidence", sa.Integer, nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
 )

@@ -15,6 +15,8 @@ from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, Text
 #: Dashes of the lines that are not current: plain, dashed, dotted, dash-dot, long.
 DASHES: tuple[tuple[float, ...], ...] = ((), (4, 2.5), (1.2, 2), (6, 2, 1.2, 2), (9, 3), (3, 1.5, 1.2, 1.5))
 PAD = 12
+#: Dashes of the lines that show what can be reached, what chance gives and what is perfect.
+REFERENCE_DASHES = (2.0, 3.0)
 _SAMPLE = 16
 _STEPS = (0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
 _COUNTS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from semblance.core.language import as_lazy, format_number, tr, translate
-from semblance.core.reports.axes import Scale, frame, heading, inner_box, style
+from semblance.core.reports.axes import REFERENCE_DASHES, Scale, frame, heading, inner_box, style
 from semblance.core.reports.curves import CalibrationCurve
 from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, PlotLayout, TextRun
 
@@ -29,9 +29,12 @@ def calibration_figure(curves: Sequence[CalibrationCurve], layout: PlotLayout) -
     box = Box(box.left, box.top, min(box.right, box.left + max(2.4 * box.height, 160)), box.bottom)
     scale = Scale(box, (0, 1), (0, 1))
     frame(canvas, scale, [0, 0.5, 1], [0, 0.5, 1], x_label=tr("estimate"), y_label=tr("observed share"))
-    canvas.line(scale.across([0, 1]), scale.up([0, 1]), colours.strong_line, 1)
     if not curves:
         return canvas.save(layout.format)
+    canvas.line(scale.across([0, 1]), scale.up([0, 1]), colours.third, 1, REFERENCE_DASHES)
+    canvas.write(
+        float(scale.across(0.06)) + 6, float(scale.up(0.03)), tr("perfect estimate"), colours.third, halo=True
+    )
     curve = curves[0]
     curve_style = style(canvas, current=curve.current, line=0, stale=curve.stale)
     canvas.line(scale.across(curve.predicted), scale.up(curve.observed), curve_style.colour, 1.2)

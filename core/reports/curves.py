@@ -25,6 +25,8 @@ KINDS = (ACCURACY, ROC, TRAINING, CALIBRATION)
 class AccuracyCurve:
     """Retrieval accuracy at each ``k`` (ascending) with its 95 % interval; ``None`` where undefined.
 
+    ``ceiling``: the largest that any order reaches at each k, given how many cases have each finding; ``chance``: the
+    expected one of a random order. Empty and ``None`` where they are not known.
     ``current``: drawn in the accent colour. ``line`` is the style of the others (0 plain, 1 dashed, ...);
     ``None`` takes them in order. ``stale``: drawn faded, without its interval.
     """
@@ -37,6 +39,8 @@ class AccuracyCurve:
     current: bool = False
     line: int | None = None
     stale: bool = False
+    ceiling: Numbers = ()
+    chance: float | None = None
 
     def at(self, k: int = ACCURACY_K) -> tuple[int, float | None, float | None, float | None]:
         """k, mean, low and high at ``k``, or at the largest k below it."""
@@ -157,7 +161,7 @@ def curves_csv(kind: str, curves: Sequence[Curve], *, measured_on: str = "") -> 
 
 
 _HEADERS = {
-    ACCURACY: ("metric", "k", "retrieval_accuracy", "low", "high"),
+    ACCURACY: ("metric", "k", "retrieval_accuracy", "low", "high", "ceiling", "chance"),
     ROC: ("metric", "false_positive_rate", "sensitivity", "low", "high", "auc", "auc_low", "auc_high"),
     TRAINING: ("metric", "round", "objective", "held_out_accuracy_at_10"),
     CALIBRATION: (
@@ -175,7 +179,9 @@ _HEADERS = {
 
 def _rows(curve: Curve) -> Iterable[tuple[float | None, ...]]:
     if isinstance(curve, AccuracyCurve):
-        return zip(curve.k, curve.mean, curve.low, curve.high, strict=True)
+        n = len(curve.k)
+        ceiling = curve.ceiling or (None,) * n
+        return zip(curve.k, curve.mean, curve.low, curve.high, ceiling, (curve.chance,) * n, strict=True)
     if isinstance(curve, TrainingCurve):
         return zip(curve.rounds, curve.objective, curve.heldout_accuracy, strict=True)
     if isinstance(curve, CalibrationCurve):
@@ -191,7 +197,19 @@ def _curve_text(curve: Curve) -> str:
     name = tr("{name} (current)", name=curve.label) if curve.current else curve.label
     if isinstance(curve, AccuracyCurve):
         k, mean, low, high = curve.at()
-        return tr("{name}: accuracy at {k} is {value}.", name=name, k=k, value=_value_text(mean, low, high))
+        text = tr("{name}: accuracy at {k} is {value}.", name=name, k=k, value=_value_text(mean, low, high))
+        ceiling = curve.ceiling[curve.k.index(k)] if curve.ceiling else None
+        if not curve.current or ceiling is None or curve.chance is None:
+            return text
+        return (
+            text
+            + " "
+            + tr(
+                "At most {ceiling:.2f} can be reached, chance gives {chance:.2f}.",
+                ceiling=ceiling,
+                chance=curve.chance,
+            )
+        )
     if isinstance(curve, RocCurve):
         return tr(
             "{name}: area under the curve {value}.",

@@ -10,6 +10,7 @@ import numpy as np
 from semblance.core.language import format_number, tr
 from semblance.core.reports.axes import (
     PAD,
+    REFERENCE_DASHES,
     KeyEntry,
     Scale,
     Style,
@@ -45,7 +46,8 @@ _StyledCurves = list[tuple[_C, Style]]
 
 
 def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayout) -> bytes:
-    """Accuracy over the number of cases retrieved, its interval, and the value at k = 10.
+    """Accuracy over the number of cases retrieved, its interval, and the value at k = 10; with the ceiling and the
+    chance level of the first.
 
     The same curves give the same bytes.
 
@@ -77,7 +79,7 @@ def retrieval_accuracy_figure(curves: Sequence[AccuracyCurve], layout: PlotLayou
         y_label=tr("accuracy"),
     )
     if styled:
-        _accuracy_lines(canvas, scale, styled)
+        _accuracy_lines(canvas, scale, styled, _reference_lines(canvas, scale, styled[0][0]))
     _finish_key(canvas, entries, placement, box)
     return canvas.save(layout.format)
 
@@ -104,7 +106,10 @@ def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
     )
     scale = Scale(box, (0, 1), (0, 1))
     frame(canvas, scale, ticks, ticks, x_label=tr("1 − specificity"), y_label=tr("sensitivity"))
-    canvas.line(scale.across([0, 1]), scale.up([0, 1]), canvas.colours.strong_line, 1)
+    if styled:
+        canvas.line(scale.across([0, 1]), scale.up([0, 1]), canvas.colours.third, 1, REFERENCE_DASHES)
+        left, middle = float(scale.across(0.1)) + 6, float(scale.up(0.06))
+        canvas.write(left, middle, tr("chance"), canvas.colours.third, halo=True)
     for curve, line_style in reversed(styled):
         x = scale.across(curve.fpr)
         if curve.low and curve.high and line_style.fill and curve.current:
@@ -266,15 +271,42 @@ def _measured_rounds(curve: TrainingCurve) -> tuple[Values, Values]:
 
 
 def _value_range(styled: _StyledCurves[AccuracyCurve]) -> tuple[float, float]:
-    """Lowest and highest drawn value, including the interval of the current curve."""
+    """Lowest and highest drawn value, including the interval of the current curve, its ceiling and its chance level."""
     values = [v for curve, _ in styled for v in curve.mean if v is not None]
     for curve, line_style in styled:
         if line_style.fill and (curve.current or len(styled) == 1):
             values += [v for v in (*curve.low, *curve.high) if v is not None]
+    if styled:
+        first = styled[0][0]
+        values += [v for v in (*first.ceiling, first.chance) if v is not None]
     return (min(values), max(values)) if values else (0.0, 1.0)
 
 
-def _accuracy_lines(canvas: PlotCanvas, scale: Scale, styled: _StyledCurves[AccuracyCurve]) -> None:
+def _reference_lines(canvas: PlotCanvas, scale: Scale, curve: AccuracyCurve) -> list[Box]:
+    """The ceiling and the chance level of ``curve``, each with its name; where the names stand."""
+    colours, height = canvas.colours, canvas.px(TICK) + 2
+    named: list[Box] = []
+    lines = [(curve.ceiling, tr("ceiling"), 1), ((curve.chance,) * len(curve.k), tr("chance"), -1)]
+    for values, name, below in lines:
+        known = _numbers(values)
+        if not len(known) or np.isnan(known).all():
+            continue
+        across, up = scale.across(curve.k[: len(known)]), scale.up(known)
+        canvas.line(across, up, colours.third, 1, REFERENCE_DASHES)
+        width = canvas.text_width(name, TICK)
+        right = scale.box.right - 4
+        near = up[(across >= right - width) & ~np.isnan(up)]
+        y = float(near.max() if below > 0 else near.min()) if len(near) else float(up[~np.isnan(up)][-1])
+        middle = y + below * (height / 2 + 1)
+        canvas.write(right, middle, name, colours.third, align="right", halo=True)
+        named.append(Box(right - width, middle - height / 2, right, middle + height / 2))
+    return named
+
+
+def _accuracy_lines(
+    canvas: PlotCanvas, scale: Scale, styled: _StyledCurves[AccuracyCurve], named: list[Box]
+) -> None:
+    """The curves with their values at k = 10, which leave the boxes ``named`` free."""
     box = scale.box
     at = max(styled[0][0].at()[0], 1)
     labelled = _distinguishable(canvas, scale, styled, at)
@@ -291,7 +323,7 @@ def _accuracy_lines(canvas: PlotCanvas, scale: Scale, styled: _StyledCurves[Accu
         canvas.line(
             places, scale.up(_numbers(curve.mean)), line_style.colour, line_style.width, line_style.dashes
         )
-    _value_labels(canvas, scale, styled, labelled, at)
+    _value_labels(canvas, scale, styled, labelled, at, named)
 
 
 def _distinguishable(
@@ -317,10 +349,11 @@ def _value_labels(
     styled: _StyledCurves[AccuracyCurve],
     labelled: _StyledCurves[AccuracyCurve],
     at: int,
+    named: list[Box],
 ) -> None:
     """The value at ``at`` beside each curve of ``labelled`` where the text covers neither curve nor text."""
     lines = [(scale.across(curve.k), scale.up(_numbers(curve.mean))) for curve, _ in styled]
-    placed: list[Box] = []
+    placed = list(named)
     height = canvas.px(TEXT) + 3
     x = float(scale.across(at))
     for curve, line_style in labelled:

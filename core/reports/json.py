@@ -59,6 +59,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
         "order": document.order,
         "hidden": {"same_patient": 0, "near_duplicates": 0, **document.hidden},
         "vote": {
+            "voters": len(vote.neighbour_findings()),
             "counts": vote.counts,
             "calibrated": vote.calibrated,
             "measured_on": vote.measured_on,

@@ -134,6 +134,8 @@ class WhyPanel(Panel):
         if not self.isVisible() or self._request == (ranked_search, ranked_case.case_id):
             return
         self._request = (ranked_search, ranked_case.case_id)
+        if self.is_empty:
+            self.empty.show_message(tr("Explaining"))
 
         def show(found: Explanation) -> None:
             if self._request != (ranked_search, ranked_case.case_id):
@@ -188,7 +190,7 @@ class WhyPanel(Panel):
             index = columns.index_of_id(case)
             return columns.labels[index] if index >= 0 else case
 
-        sentences = (self._explanation.sentence, nearest_mark(ranked_case, name))
+        sentences = (self._explanation.sentence, nearest_mark(ranked_case, self._state.marks, name))
         self.sentence.setText(" ".join(translate(one) for one in sentences if one))
         self.kind.set_text(_SHARES, _KINDS.get(self._explanation.kind, translate(self._explanation.kind)))
         # If each feature is its own group, both views are the same.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semblance.core.evaluation.calibration import MIN_CASES
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
@@ -26,14 +27,27 @@ TRAINED = tr_lazy("Used for training: the order is partly remembered.")
 NOT_CALIBRATED = tr_lazy(
     "The estimate of this metric was not calibrated: too few cases with a finding were held out."
 )
+ONE_FINDING = tr_lazy(
+    "The estimate of this metric was not calibrated: the cases held out do not have two findings."
+)
+NOT_READABLE = tr_lazy(
+    "The stored calibration of this metric cannot be read. Score it again to get an estimate."
+)
 NOT_SCORED = tr_lazy("This metric has no score yet, on which an estimate would rest.")
 SCORE_AGAIN = tr_lazy(
     "This metric was scored before estimates were calibrated. Score it again to get an estimate."
 )
 REFINED = tr_lazy("The ranking was refined since the metric was scored. Save it as a metric and score it.")
+SHIFTED = tr_lazy("Concepts moved the query. The metric was scored with queries as they are.")
 FEWER = tr_lazy("The metric was scored with all groups of features; this ranking is without some.")
 OWN_PATIENT = tr_lazy(
-    "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
+    "Cases of the query's own patient are among the nearest. The estimate was calibrated without such cases."
+)
+OWN_LESION = tr_lazy(
+    "Copies of the query or other cases of its lesion are among the nearest. The estimate was calibrated without them."
+)
+SAME_LESION = tr_lazy(
+    "Several of the nearest are of one lesion. The estimate was calibrated with each lesion counted once."
 )
 REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this query is a region.")
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
@@ -79,6 +93,7 @@ class Vote:
     def to_json(self) -> dict[str, Any]:
         """The part ``vote`` of ``semblance search --json``."""
         return {
+            "voters": len(self.voters),
             "counts": self.counts,
             "calibrated": self.calibrated,
             "measured_on": self.measured_on,
@@ -110,7 +125,9 @@ def estimate_from_neighbours(
     trained = trained_on(loaded, query)
     vote = Vote(findings, counts, top, trained=trained)
     calibration = loaded.calibration
-    reason = TRAINED if trained else changed or _why_not(loaded, search, query, voters)
+    reason = (
+        TRAINED if trained else _not_calibrated(loaded) or changed or _why_not(loaded, search, query, voters)
+    )
     if reason or calibration is None:
         return replace(vote, why_not=reason)
     estimate = calibration.estimate(_mapped(loaded, given))
@@ -128,29 +145,34 @@ def estimate_from_neighbours(
     )
 
 
+def _not_calibrated(loaded: LoadedMetric) -> str:
+    """Why the metric has no calibration; empty where it has one."""
+    scores = loaded.record.scores
+    if loaded.calibration is not None:
+        return ""
+    if not scores:
+        return NOT_SCORED
+    if "calibration" not in scores:
+        return SCORE_AGAIN
+    if scores["calibration"] and not loaded.without_patient:
+        return NOT_READABLE
+    return NOT_CALIBRATED if scores.get("n_queries", 0) < MIN_CASES else ONE_FINDING
+
+
 def _why_not(loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: Sequence[int]) -> str:
     """Why the calibration does not speak about this search; empty where it does."""
-    scores = loaded.record.scores
-    if loaded.calibration is None:
-        if not scores:
-            return NOT_SCORED
-        return NOT_CALIBRATED if "calibration" in scores else SCORE_AGAIN
+    nearest = list(voters)
     other_kind = other_kind_of_query(loaded, search.query)
     if other_kind:
         return other_kind
-    return "" if _votes_as_calibrated(loaded, search, query, list(voters)) else OWN_PATIENT
-
-
-def _votes_as_calibrated(
-    loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: list[int]
-) -> bool:
-    """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not search.hide_same_patient and query.same_patient_cases(loaded.patient_codes)[voters].any():
-        return False
+    if not search.hide_same_patient and query.same_patient_cases(loaded.patient_codes)[nearest].any():
+        return OWN_PATIENT
     if search.group_duplicates:
-        return True
-    keys = loaded.keys[voters].tolist()
-    return len(set(keys)) == len(keys) and not query.copies_among(loaded.keys)[voters].any()
+        return ""
+    if query.copies_among(loaded.keys)[nearest].any():
+        return OWN_LESION
+    keys = loaded.keys[nearest].tolist()
+    return SAME_LESION if len(set(keys)) < len(keys) else ""
 
 
 def other_kind_of_query(loaded: LoadedMetric, query: Query) -> str:

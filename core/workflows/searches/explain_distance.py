@@ -17,7 +17,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.explanation import Grouping, Share, shares_of
 from semblance.core.retrieval.explanation.sentence import ranks_among, sentence
-from semblance.core.searches.marks import is_mark
+from semblance.core.searches.marks import QueryMarks, is_mark
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
@@ -34,9 +34,9 @@ MOVED = tr_lazy("concepts")
 SAMPLE_ROWS = 128
 #: Refined metrics kept ready for one loaded metric.
 _MAX_CONTEXTS = 3
-#: What a loaded keeps of explanations.
+#: Keys of the cached explanations of a loaded metric.
 _CONTEXTS, _SAMPLE = "grounds", "sample"
-#: Columns of a group that are told one by one.
+#: Columns of a group that are named one by one.
 _FEW_COLUMNS, _MAX_NAMED = 40, 2
 
 
@@ -107,9 +107,11 @@ def explain_distance(
     return Explanation(case, distance + moved, tuple(groups), kind, tuple(shares), text)
 
 
-def nearest_mark(case: RankedCase, name: Callable[[str], str]) -> str:
-    """Which marked case moved ``case``, in a sentence; empty without marks. ``name``: what a case id is called,
-    empty for a case that must not be named."""
+def nearest_mark(case: RankedCase, marks: QueryMarks, name: Callable[[str], str]) -> str:
+    """Which marked case moved ``case``, in a sentence; empty without ``marks`` and for a marked case itself.
+    ``name``: what a case id is called, empty for a case that must not be named."""
+    if case.case_id in (*marks.liked, *marks.disliked):
+        return ""
     marked = case.near_liked if case.nearer_to_liked else case.near_disliked
     called = name(marked) if marked is not None else ""
     if not called:
@@ -219,7 +221,7 @@ class ExplanationContext:
         return context
 
     def query_row(self) -> Matrix:
-        """(d',) the query where the groups are told."""
+        """(d',) the query where the groups are explained."""
         if self._query is None:
             self._query = self.grouping.head_rows(self.numbers()[np.newaxis])[0]
         return self._query
@@ -231,7 +233,7 @@ class ExplanationContext:
         return self._numbers
 
     def sample_rows(self) -> Matrix:
-        """(n, d') cases drawn from the whole library, where the groups are told."""
+        """(n, d') cases drawn from the whole library, where the groups are explained."""
         return self.grouping.head_rows(_sample(self.loaded))
 
     def case_row(self, case: str) -> Matrix:
@@ -264,7 +266,7 @@ class ExplanationContext:
         return tr_lazy("Most apart, in deviations: {columns}", columns=join_texts(texts)) if texts else ""
 
     def _names(self) -> tuple[str, ...]:
-        """Of the columns where the groups are told; those of local descriptors are counted away."""
+        """Of the columns where the groups are explained; those of local descriptors are counted away."""
         groups = self.grouping.metric.names_before_tail()
         own = tuple(name for name, _ in self.loaded.feature_set.columns)
         return own if len(own) == len(groups) == self.grouping.metric.n_features else groups

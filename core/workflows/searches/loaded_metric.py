@@ -261,7 +261,7 @@ class LoadedMetric:
 
         Without some groups of features those near with all of them are measured anew, or every toggle would
         search hundreds of times. Where another case is nearer then the distance comes out too large: fewer
-        queries are said to have no close match, never more.
+        queries have no close match, never more.
         """
         if self._near is None:
             self._near = (

@@ -55,7 +55,7 @@ def ranking(**more):
         "results": [{"rank": 1, "case_id": "folder/" + "x" * 150, "finding": None, "distance": 0.25}],
         "hidden": {"same_patient": 3, "near_duplicates": 1},
         "feedback": {"liked": [], "disliked": []},
-        "vote": {"counts": {}, "calibrated": False, "why_not": "Too few cases."},
+        "vote": {"voters": 10, "counts": {}, "calibrated": False, "why_not": "Too few cases."},
         "no_good_match": False,
         "unclear": False,
         "warnings": ["Draw the region."],
@@ -94,6 +94,7 @@ def test_small_distances_differ_and_are_english(capsys, german):
 
 def test_an_estimate_says_from_whom_it_is(capsys):
     vote = {
+        "voters": 10,
         "counts": {"benign": 7, "malignant": 3},
         "calibrated": True,
         "finding": "benign",

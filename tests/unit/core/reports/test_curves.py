@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,6 +63,10 @@ def test_csv_has_a_line_for_every_point_and_says_on_what_it_was_measured():
     assert [row["k"] for row in rows] == ["1", "5", "10", "20"]
     assert rows[3]["retrieval_accuracy"] == ""
     assert {row["measured_on"] for row in rows} == {"held-out patients"}
+    known = replace(ACCURATE, current=True, ceiling=(1.0, 1.0, 0.9, 0.5), chance=0.25)
+    rows = list(csv.DictReader(io.StringIO(curves_csv(ACCURACY, [known]))))
+    assert [(row["ceiling"], row["chance"]) for row in rows][2:] == [("0.9", "0.25"), ("0.5", "0.25")]
+    assert describe_curves([known]).endswith("At most 0.90 can be reached, chance gives 0.25.")
     roc = list(csv.DictReader(io.StringIO(curves_csv(ROC, [AREA]))))
     assert [row["sensitivity"] for row in roc] == ["0.0", "0.7", "1.0"]
     assert {row["auc"] for row in roc} == {"0.75"}

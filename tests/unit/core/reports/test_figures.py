@@ -26,7 +26,7 @@ from semblance.core.reports.curves import (
     TrainingCurve,
 )
 from semblance.core.reports.figures import FIGURES
-from semblance.core.reports.plot_canvas import PALETTES, PlotLayout
+from semblance.core.reports.plot_canvas import PALETTES, PlotCanvas, PlotLayout
 
 K = tuple(range(1, 51))
 
@@ -177,6 +177,29 @@ def test_any_name_can_be_drawn(name):
     curves = [accuracy(name, 0.8, current=True), accuracy("other", 0.6)]
     assert FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(800, 200)))
     assert FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(300, 150), title=name, note=name))
+
+
+def test_reference_lines_are_drawn_and_named(monkeypatch):
+    written, lines = [], []
+    monkeypatch.setattr(PlotCanvas, "write", lambda _self, _x, _y, text, *_, **__: written.append(text))
+    draw = PlotCanvas.line
+    monkeypatch.setattr(
+        PlotCanvas,
+        "line",
+        lambda self, x, y, *more: (lines.append(len(np.ravel(x))), draw(self, x, y, *more)),
+    )
+    ceiling = tuple(min(1.0, 12 / k) for k in K)
+    curve = accuracy("current", 0.4, current=True, ceiling=ceiling, chance=0.1)
+    FIGURES[ACCURACY]([accuracy("other", 0.3), curve], PlotLayout(size=(350, 180)))
+    assert {"ceiling", "chance", "1"} <= set(written)
+    # Both curves and their references.
+    assert lines.count(len(K)) == 4
+    # Scores of version 0.1 do not know them.
+    written.clear()
+    FIGURES[ACCURACY]([accuracy("current", 0.4, current=True)], PlotLayout(size=(350, 180)))
+    assert not {"ceiling", "chance"} & set(written)
+    FIGURES[ROC]([roc("current", 0.3, current=True)], PlotLayout(size=(350, 180)))
+    assert "chance" in written
 
 
 def test_a_stale_curve_has_no_band():

@@ -67,7 +67,7 @@ def test_judgements_and_ranking_settings_are_reported(table, tmp_path):
     document = json.loads(out.read_text())
     assert [one["verdict"] for one in document["judgements"]] == ["alike", "closer to the query"]
     assert document["judgements"][1]["c"].endswith("c4")
-    assert document["order"].startswith("Ordered by 1 mark (1 more like the query, 0 less)")
+    assert document["order"].startswith("Ordered by 2 marks (2 more like the query, 0 less)")
     assert "judgements refined" in document["notes"][0]
     assert "Like the examples t/c5." in " ".join(document["notes"])
     assert [line["case_id"] for line in document["results"]] == [
@@ -110,7 +110,7 @@ def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
     assert sorted(names.values()) == sorted(f"Case {n}" for n in range(1, len(names) + 1))
     assert names["t/c0"] == "Case 1"
     assert numbered["judgements"][0]["a"] == names[near]
-    assert f"Like the examples Case {len(names) + 1}." in " ".join(numbered["notes"])
+    assert f"Like the examples {names[other]}." in " ".join(numbered["notes"])
 
 
 @pytest.mark.parametrize("identified", [False, True])
