@@ -42,7 +42,7 @@ from semblance.core.library.thumbnails import ThumbnailStore
 
 _UNFINISHED_SUFFIX = ".making"
 #: Keys of stored values: the name of the current metric, and what is known of the library's preparation.
-_CURRENT_METRIC, _PREPARATION = "current metric", "preparation"
+_CURRENT_METRIC, _PREPARATION, _PREVALENCES = "current metric", "preparation", "prevalences"
 
 
 class Library:
@@ -287,6 +287,18 @@ class Library:
     def set_preparation(self, finished: Mapping[str, Any]) -> None:
         """Record what a preparation finished, as JSON values."""
         store_value(self.catalogue, _PREPARATION, dict(finished))
+
+    @property
+    def prevalences(self) -> dict[str, float]:
+        """Finding -> its share, 0 to 1, of the cases where the library is used; empty where none was set."""
+        found = stored_value(self.catalogue, _PREVALENCES)
+        if not isinstance(found, dict):
+            return {}
+        return {name: float(share) for name, share in found.items() if isinstance(share, float)}
+
+    def set_prevalences(self, shares: Mapping[str, float]) -> None:
+        """Record the :attr:`prevalences`."""
+        store_value(self.catalogue, _PREVALENCES, {name: float(share) for name, share in shares.items()})
 
     # Searches
 
