@@ -130,6 +130,7 @@ COMMANDS = (
         "show_alike", tr("Expand or collapse near-duplicates"), "Search", "Ctrl+Shift+F", "layers", "ranking"
     ),
     Command("no_good_match", tr("Set match threshold…"), "Search", "", "settings", "library"),
+    Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "writable"),
     Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
     Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),

@@ -49,6 +49,7 @@ SYNONYMS = {
     "diverse": tr("diversity variety"),
     "show_alike": tr("copies duplicates"),
     "no_good_match": tr("outlier unusual"),
+    "set_prevalence": tr("prior pretest probability frequency"),
     "judge_alike": tr("thumb up similar yes"),
     "judge_not_alike": tr("thumb down dissimilar no"),
     "judge_closer": tr("triplet judge"),

@@ -184,7 +184,9 @@ def large_library(images: Path, folder: Path) -> Path:
     with Library.open(library, writable=True) as opened:
         encoder = extractor_class("encoder")()
         columns = [(one.name, one.group) for one in encoder.feature_names]
-        features = opened.features.make("encoder", "encoder", encoder.version, encoder.settings, columns)
+        features = opened.features.make(
+            "encoder", "encoder", encoder.version, encoder.settings, columns, dtype="float32"
+        )
         rows = np.array([r.id for r in opened.catalogue.all_cases()], np.int64)
         for start in range(0, len(rows), 1024):
             part = rows[start : start + 1024]
