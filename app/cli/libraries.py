@@ -150,6 +150,29 @@ def relink(
 
 
 @commands.command()
+def prevalence(
+    library: LibraryPath,
+    shares: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FINDING=SHARE", help="Such as malignant=0.1. The argument can be repeated."),
+    ] = None,
+    clear: Annotated[
+        bool, typer.Option("--clear", help="Take the library's own shares to be those of the practice again.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Set how frequent findings are in your practice, or show what is set. Estimates change accordingly."""
+    from semblance.core.errors import BadArguments
+    from semblance.core.workflows.searches.prevalence import parse_shares, prevalences, set_prevalences
+
+    if shares and clear:
+        raise BadArguments("Give either shares or --clear.")
+    if shares or clear:
+        set_prevalences(library, parse_shares(shares or []))
+    print_document({"library": str(library), "prevalence": prevalences(library)}, as_json, show_fields)
+
+
+@commands.command()
 def info(
     what: Annotated[Path, typer.Argument(metavar=f"LIB|{'|'.join(registry_lists.NAMES)}")],
     as_json: Json = False,

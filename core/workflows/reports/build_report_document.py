@@ -100,6 +100,7 @@ def report_document(
         estimate.why_not,
         estimate.trained,
         estimate.caution,
+        estimate.prevalence,
         estimate.voters,
     )
     return ReportDocument(

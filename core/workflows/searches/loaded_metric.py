@@ -65,6 +65,7 @@ class LoadedMetric:
         self.cases = CaseTable(library.catalogue)
         self._set_up(embedded)
         self.calibration = stored_calibration(record.scores)
+        self.prevalences = library.prevalences
         self.duplicate_finder = DuplicateFinder(library, self.rows, self.findings)
         self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
