@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.errors import BadArguments
+from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.data_reviews import given_findings
@@ -111,6 +111,7 @@ def import_source(
     Raises:
         BadInput: the source cannot be read or is of no known kind; ``must_exist``, and there is no library.
         BadArguments: unknown ``kind`` or setting; ``identified``, and the source is in the library without ids.
+        SemblanceError: the library or the source was removed meanwhile.
         Cancelled: asked for by the reporter.
     """
     check_path_is_text(source)
@@ -179,6 +180,7 @@ class _ImportRun:
                 self._import(batch, unfinished, decoders)
                 self._progress()
                 self.reporter.partial(len(self.case_ids))
+        self._check_in_place()
         self._write_rejected()
         self._remove_vanished()
         summary = self.library.summary()
@@ -187,6 +189,30 @@ class _ImportRun:
         self.result.notes = self.privacy.notes()
         self._find_label_conflicts()
         return self.result
+
+    def _check_in_place(self) -> None:
+        """
+        Raises:
+            SemblanceError: the library or the source was removed, or its disk. Otherwise rows would be written into a
+                file that nobody finds again, and all remaining files would count as unreadable.
+        """
+        if not self.library.is_in_place:
+            raise SemblanceError(
+                tr_lazy(
+                    "The library {library} was removed or replaced during the import.",
+                    library=self.library.path,
+                ),
+                "Connect its disk, or restore a backup. Then import again.",
+            )
+        if not self.source.path.exists():
+            raise SemblanceError(
+                tr_lazy(
+                    "{source} was removed during the import. {n} cases were imported before.",
+                    source=self.source.path,
+                    n=self.result.added + self.result.unchanged,
+                ),
+                "Connect its disk and import again. Only what is missing is read.",
+            )
 
     def _find_label_conflicts(self) -> None:
         """List images of one lesion with different findings, where this source has one of them."""
@@ -329,6 +355,7 @@ class _ImportRun:
                     self._fail(path, reason)
                     if path != outcome.file.path:
                         files.append(FileRecord(path, 0, 0, "", "failed", reason))
+        self._check_in_place()
         self.library.thumbnails.put(images.items())
         columns = next((case.columns for _, cases in unread_files for case in cases if case.columns), ())
         if columns and columns != self.record.columns:
