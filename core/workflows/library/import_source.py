@@ -20,6 +20,7 @@ from semblance.core.library.importers.source import Source
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.detect_lesions import detect_lesions, detected_lesions
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text
 from semblance.core.workflows.library.import_privacy import ImportPrivacy
 
@@ -40,7 +41,8 @@ class ImportResult:
 
     ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer
     exist; ``removed`` the ids of cases that their existing file no longer contains. ``notes`` are sentences about
-    removed patient data and what is left to check.
+    removed patient data and what is left to check. ``lesions``: the library's same-lesion groups, see
+    :class:`semblance.core.workflows.features.detect_lesions.DetectedLesions`.
     """
 
     library: str
@@ -58,6 +60,7 @@ class ImportResult:
     patients: int | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    lesions: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -174,6 +177,9 @@ class _ImportRun:
                 self.reporter.partial(len(self.case_ids))
         self._write_rejected()
         self._remove_vanished()
+        if self.result.added or self.result.relabelled:
+            detect_lesions(self.library, reporter=self.reporter)
+        self.result.lesions = detected_lesions(self.library).to_json()
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]
         self.result.findings = summary["findings"]
