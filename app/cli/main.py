@@ -22,6 +22,7 @@ from semblance.app.cli import (
     libraries,
     maintenance,
     metrics,
+    reader_study,
     registry_lists,
     reports,
     search,
@@ -42,6 +43,7 @@ cli = typer.Typer(
 for group in (libraries, metrics, search, evaluation, reports, maintenance, registry_lists):
     cli.add_typer(group.commands)
 cli.add_typer(experiments.commands, name="experiment")
+cli.add_typer(reader_study.commands, name="reader-study")
 _debug = False
 
 

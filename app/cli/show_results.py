@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from semblance.app.cli.output import clean, echo, show_fields, stdout
+from semblance.core.reports.formatting import prevalence_text
 
 #: Case ids shown without --json.
 MAX_IDS = 10
@@ -69,11 +70,11 @@ def show_cases(document: Mapping[str, Any]) -> None:
     if marks:
         echo(f"ordered by {marks} mark{'s' * (marks > 1)}; the counts and the estimate are without them")
     if document["without_patient"]:
-        echo(f"ranked by {document['metric']} trained again without the query's patient")
+        echo(f"ranked by {document['metric']} trained again without the query and its patient's cases")
     hidden = document["hidden"]
     echo(
         f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates; "
-        f"of the 10 nearest: "
+        f"of the {document['vote']['voters']} nearest: "
         + (", ".join(f"{n} {f}" for f, n in document["vote"]["counts"].items()) or "none")
     )
     vote = document["vote"]
@@ -83,6 +84,8 @@ def show_cases(document: Mapping[str, Any]) -> None:
             f"estimate for {vote['finding']}: {vote['probability']:.2f} ({low:.2f}–{high:.2f}), "
             f"from {vote['measured_on']}; support, not a diagnosis"
         )
+        if vote["prevalence"]:
+            echo(f"The estimate is {prevalence_text(tuple(vote['prevalence']))}.")
         if vote["caution"]:
             echo(f"The estimate is {vote['caution']}.")
     elif vote["why_not"]:

@@ -1,4 +1,4 @@
-"""The commands that open the Experiments window and the comparison of encoders. Each main window has one of each."""
+"""The commands that open experiments, the comparison of encoders and reader studies, one window of each."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from semblance.core.language import tr
 if TYPE_CHECKING:
     from semblance.app.research.encoders_dialog import EncodersDialog
     from semblance.app.research.experiments_dialog import ExperimentsDialog
+    from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
 
 
 class ExperimentCommands(QObject):
@@ -31,6 +32,7 @@ class ExperimentCommands(QObject):
         self.commands: dict[str, Callable[[], object]] = {
             "experiments": self.show_window,
             "compare_encoders": self.show_encoders,
+            "reader_studies": self.show_reader_studies,
         }
 
     def show_window(self) -> ExperimentsDialog:
@@ -62,13 +64,26 @@ class ExperimentCommands(QObject):
         dialog.activateWindow()
         return dialog
 
+    def show_reader_studies(self) -> ReaderStudiesDialog:
+        """Open the reader studies or bring them to the front."""
+        from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
+
+        dialog = self._parent.findChild(ReaderStudiesDialog)
+        if dialog is None:
+            dialog = ReaderStudiesDialog(self._context, self._thumbnails, self._parent)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "reader_study"))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
     def _show_case(self, dialog: ExperimentsDialog, library: str, row: int) -> None:
         """Show the image of a case of the open library. The dialog is hidden, because it would cover the image."""
         path, messages = self._context.state.path, self._context.messages
         if path is not None and path == Path(library):
             self.case_requested.emit(row)
             dialog.hide()
-            messages.info(tr("Choose Metric > Experiments… to go back to the experiment."))
+            messages.info(tr("Choose Research > Experiments… to go back to the experiment."))
         else:
             messages.info(
                 tr("This case is of {name}.", name=Path(library).name),

@@ -44,6 +44,7 @@ MENUS = {
     "Search": tr("Search"),
     "Refine": tr("Refine"),
     "Metric": tr("Metric"),
+    "Research": tr("Research"),
     "Help": tr("Help"),
 }
 
@@ -129,6 +130,7 @@ COMMANDS = (
         "show_alike", tr("Expand or collapse near-duplicates"), "Search", "Ctrl+Shift+F", "layers", "ranking"
     ),
     Command("no_good_match", tr("Set match threshold…"), "Search", "", "settings", "library"),
+    Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "writable"),
     Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
     Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),
@@ -169,8 +171,6 @@ COMMANDS = (
     Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features"),
     Command("prepare_slider", tr("Prepare visual–diagnostic slider…"), "Metric", "", "sliders", "features"),
     Command("stop_training", tr("Stop training and keep best"), "Metric", "Ctrl+.", "stop", "training"),
-    Command("experiments", tr("Experiments…"), "Metric", "Ctrl+Shift+E", "chart"),
-    Command("compare_encoders", tr("Compare encoders…"), "Metric", "", "layers", "library"),
     Command("score", tr("Evaluate this metric again"), "Metric", "", "chart", "can score", separator=True),
     Command("map", tr("Map of the library"), "Metric", "Ctrl+Shift+P", "map", "metric"),
     Command("two_metrics", tr("Compare two metrics"), "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
@@ -178,6 +178,10 @@ COMMANDS = (
     Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
     Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "writable"),
     Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
+    Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
+    Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),
+    Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart"),
+    Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
     Command("tutorial", tr("Tutorial"), "Help", "", "play"),
     Command("words", tr("Glossary"), "Help", "", "info"),

@@ -49,6 +49,7 @@ SYNONYMS = {
     "diverse": tr("diversity variety"),
     "show_alike": tr("copies duplicates"),
     "no_good_match": tr("outlier unusual"),
+    "set_prevalence": tr("prior pretest probability frequency"),
     "judge_alike": tr("thumb up similar yes"),
     "judge_not_alike": tr("thumb down dissimilar no"),
     "judge_closer": tr("triplet judge"),
@@ -63,9 +64,13 @@ SYNONYMS = {
     "prepare_slider": tr("visual likeness"),
     "stop_training": tr("cancel abort end"),
     "experiments": tr("compare learners grid cross-validation significance"),
+    "reader_studies": tr(
+        "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
+    ),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
     "map": tr("t-SNE plot scatter embedding"),
+    "data_check": tr("label errors conflicts outliers duplicates quality laterality text blank"),
     "two_metrics": tr("side by side rank shifts"),
     "metric_card": tr("facts details model scores"),
     "export_metric": tr("save file share"),

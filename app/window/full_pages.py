@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FullPages:
-    """The pages Compare, two metrics, ask me next, and full size of one window."""
+    """The pages Compare, two metrics, data check, ask me next, and full size of one window."""
 
     def __init__(
         self, window: QMainWindow, context: Context, stack: QStackedWidget, panels: Panels, layout: DockLayout
@@ -42,6 +42,7 @@ class FullPages:
             "compare": Panels.compare.built(panels),
             "large": Panels.large.built(panels),
             "two_metrics": Panels.two_metrics.built(panels),
+            "data_check": Panels.data_check.built(panels),
             "ask_next": Panels.ask_next.built(panels),
         }
         return {name: page for name, page in built.items() if page is not None}
@@ -52,6 +53,13 @@ class FullPages:
             self._enter(self._panels.two_metrics)
             self._return_to_two_metrics = False
             self._panels.two_metrics.columns.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def data_check(self) -> None:
+        """Show the doubtful cases of the library."""
+        if self._context.state.library is not None:
+            self._enter(self._panels.data_check)
+            self._return_to_two_metrics = False
+            self._panels.data_check.focus_list()
 
     @property
     def shows_questions(self) -> bool:

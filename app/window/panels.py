@@ -25,6 +25,7 @@ from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
 
 if TYPE_CHECKING:
+    from semblance.app.research.data_check.page import DataCheckPage
     from semblance.app.research.two_metrics.page import TwoMetricsPage
     from semblance.app.search.compare.compare_page import ComparePage
     from semblance.app.search.feedback.questions_page import QuestionsPage
@@ -136,6 +137,15 @@ class Panels(QObject):
         made = TwoMetricsPage(self._context, self.thumbnails)
         self._add_page(made, "two_metrics")
         made.compare_requested.connect(self.compare_requested)
+        made.menu_requested.connect(self.case_menu_requested)
+        return made
+
+    @lazy_part
+    def data_check(self) -> DataCheckPage:
+        from semblance.app.research.data_check.page import DataCheckPage
+
+        made = DataCheckPage(self._context, self.thumbnails)
+        self._add_page(made, "data_check")
         made.menu_requested.connect(self.case_menu_requested)
         return made
 

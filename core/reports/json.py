@@ -59,6 +59,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
         "order": document.order,
         "hidden": {"same_patient": 0, "near_duplicates": 0, **document.hidden},
         "vote": {
+            "voters": len(vote.neighbour_findings()),
             "counts": vote.counts,
             "calibrated": vote.calibrated,
             "measured_on": vote.measured_on,
@@ -66,6 +67,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             "probability": vote.probability if vote.calibrated else None,
             "interval": vote.interval if vote.calibrated else None,
             "query_trained_on": vote.trained,
+            "prevalence": vote.prevalence,
             "caution": vote.caution or None,
             "why_not": vote.why_not or None,
         },

@@ -71,6 +71,7 @@ def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) 
         assert ranking.ranked[0].finding == "malignant"
 
         before = len(window.state.library.metrics) if window.state.library else 0
+        window.parts.layout.show_side("train")
         window.panels.side.train.set_learners(["bdm"])
         qtbot.mouseClick(window.panels.side.train.train_button, Qt.MouseButton.LeftButton)
         assert window.state.training is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, Signal
@@ -58,11 +59,7 @@ class OtherDiagnoses(QFrame):
         findings = {case.finding for case in cases}
         single = next(iter(findings)) if len(columns.findings) == 2 else None
         self._chip.setVisible(single is not None)
-        self._title.setText(
-            tr("Different diagnosis nearby")
-            if single is not None
-            else tr("Nearest cases that are not {finding}", finding=next(iter(ranking.counts), ""))
-        )
+        self._title.setText(_title(ranking, cases, has_two_findings=single is not None))
         if single is not None:
             self._chip.set_finding(columns.findings.index(single), columns.letters[single])
         self._finding_label.setText(single or "")
@@ -88,6 +85,14 @@ class OtherDiagnoses(QFrame):
             text = f"{case.text}, {note}" if group else case.text
             cases.append(replace(case, note=note, text=text))
         self.strip.set_cases(cases)
+
+
+def _title(ranking: SearchResult, cases: Sequence[RankedCase], *, has_two_findings: bool) -> str:
+    """Different from the diagnosis that most of the nearest have, and nearby: only where both are so."""
+    finding, n = next(iter(ranking.counts.items()))
+    if has_two_findings and 2 * n > sum(ranking.counts.values()) and cases[0].rank:
+        return tr("Different diagnosis nearby")
+    return tr("Nearest cases that are not {finding}", finding=finding)
 
 
 def _strip_case(case: RankedCase, columns: CaseColumns, digits: int, *, with_chip: bool) -> StripCase:

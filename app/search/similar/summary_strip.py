@@ -25,11 +25,16 @@ from semblance.core.workflows.searches.estimate import (
     NO_FINDINGS,
     NO_MATCH,
     NOT_CALIBRATED,
+    NOT_READABLE,
     NOT_SCORED,
+    ONE_FINDING,
+    OWN_LESION,
     OWN_PATIENT,
     REFINED,
     REGION_QUERY,
+    SAME_LESION,
     SCORE_AGAIN,
+    SHIFTED,
     TRAINED,
     WHOLE_IMAGE_QUERY,
     Vote,
@@ -47,14 +52,19 @@ SUPPORT_SHORT = tr("Support only")
 #: Qt's own limit (QWIDGETSIZE_MAX).
 MAX_WIDTH = 16_777_215
 #: Short reasons why there is no estimate.
-_SHORT = {
+SHORT_REASONS = {
     TRAINED: tr("used for training"),
     NOT_CALIBRATED: tr("not calibrated"),
     NOT_SCORED: tr("not tested"),
     SCORE_AGAIN: tr("evaluate the metric again"),
     REFINED: tr("refined search"),
     FEWER: tr("without some features"),
+    SHIFTED: tr("moved by concepts"),
     OWN_PATIENT: tr("own patient shown"),
+    OWN_LESION: tr("own lesion shown"),
+    SAME_LESION: tr("copies shown"),
+    ONE_FINDING: tr("not calibrated"),
+    NOT_READABLE: tr("evaluate the metric again"),
     NO_FINDINGS: tr("other findings"),
     REGION_QUERY: tr("the query is a region"),
     WHOLE_IMAGE_QUERY: tr("the query is a whole image"),
@@ -136,7 +146,7 @@ class SummaryStrip(QFrame):
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
         self.caution.show_message(*estimate_caution(vote if estimated else Vote()))
-        below = self.caution.sizeHint().height() + CAUTION_SPACING if estimated and vote.caution else 0
+        below = self.caution.sizeHint().height() + CAUTION_SPACING if self.caution.text else 0
         self.setFixedHeight(theme().px(HEIGHT) + below)
         self._note.setVisible(not estimated)
         if estimated:
@@ -146,7 +156,7 @@ class SummaryStrip(QFrame):
             self._note.set_short_text(tr("No close match in this library"))
             self._note.set_tip(tr_name(NO_MATCH))
         else:
-            why = _SHORT.get(vote.why_not, tr("no calibrated estimate"))
+            why = SHORT_REASONS.get(vote.why_not, tr("no calibrated estimate"))
             self._note.setText(tr("Counts only: {why}", why=why))
             self._note.set_short_text(why)
             self._note.set_tip(tr_name(vote.why_not))

@@ -38,11 +38,17 @@ class CardLayout:
 
     @classmethod
     def cards(
-        cls, width: int, count: int, smallest: int = DEFAULT_SIZE, *, has_notes: bool = False
+        cls,
+        width: int,
+        count: int,
+        smallest: int = DEFAULT_SIZE,
+        *,
+        has_notes: bool = False,
+        most_columns: int | None = None,
     ) -> CardLayout:
         """As many columns as fit with images of ``smallest`` px. The images then fill the width.
 
-        ``has_notes``: the captions have a third line.
+        ``has_notes``: the captions have a third line. ``most_columns``: not more columns than this, for larger images.
         """
         smallest = min(LARGEST, max(smallest, theme().px(80)))
         available = max(1, width - 2 * SIDE + GAP_X)
@@ -51,6 +57,7 @@ class CardLayout:
             # Two lines of five show the ten nearest, which the summary above is about, without scrolling. A narrower
             # panel shows more cards rather than larger ones.
             columns += 1
+        columns = min(columns, most_columns or columns)
         image_side = max(SMALLEST, min(LARGEST, available // columns - 2 * MARGIN - GAP_X))
         caption = theme().px(35 + (NOTE_HEIGHT if has_notes else 0))
         return cls(

@@ -37,6 +37,7 @@ class CardView(QAbstractScrollArea):
         self._source: ThumbnailSource | None = None
         self._images = ScaledImages()
         self._rows, self._judging = False, False
+        self._most_columns: int | None = None
         self._place = self._hover = NO_PLACE
         self._animation = CardAnimation(self)
         self._animation.moved.connect(self.viewport().update)
@@ -126,6 +127,11 @@ class CardView(QAbstractScrollArea):
             self._lay_out()
             self._show_current()
 
+    def set_most_columns(self, columns: int) -> None:
+        """Show not more columns of cards than this, with larger images."""
+        self._most_columns = columns
+        self._lay_out()
+
     # The current case
 
     def current(self) -> int:
@@ -207,7 +213,9 @@ class CardView(QAbstractScrollArea):
         if self._rows:
             self._layout = CardLayout.list(width, count)
         else:
-            self._layout = CardLayout.cards(width, count, has_notes=self._model.notes is not None)
+            self._layout = CardLayout.cards(
+                width, count, has_notes=self._model.notes is not None, most_columns=self._most_columns
+            )
         bar, height = self.verticalScrollBar(), self.viewport().height()
         bar.setRange(0, max(0, self._layout.height - height))
         bar.setEnabled(bar.maximum() > 0)

@@ -3,9 +3,8 @@ repeated rows of tables."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
+    from semblance.core.library.catalogue import Catalogue
     from semblance.core.library.library import Library
     from semblance.core.library.records import CaseDetails, FeatureSet
 
@@ -45,29 +45,6 @@ _MOST_REPEATED = 0.5
 _REGION_OVERLAP = 0.5
 
 Pairs = Iterable[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class DetectedLesions:
-    """``groups``: number of same-lesion groups of the library with two cases or more, ``cases`` in them.
-
-    ``conflicts``: of the groups with different findings, the ids and findings of their cases.
-    """
-
-    groups: int = 0
-    cases: int = 0
-    conflicts: tuple[tuple[tuple[str, str], ...], ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """As part of an import's JSON."""
-        return {
-            "groups": self.groups,
-            "cases": self.cases,
-            "conflicts": [
-                [{"case_id": case_id, "finding": finding or None} for case_id, finding in group]
-                for group in self.conflicts
-            ],
-        }
 
 
 def detect_lesions(library: Library, *, reporter: Reporter = SILENT) -> None:
@@ -113,16 +90,11 @@ def detect_crops(
     add_detected(library.catalogue, comparison.same(candidates, reporter))
 
 
-def detected_lesions(library: Library) -> DetectedLesions:
-    """The same-lesion groups of ``library``, and those whose cases have different findings."""
-    groups = read_groups(library.catalogue)
-    members: dict[int, list[tuple[str, str]]] = {}
-    for r in library.catalogue.all_cases():
-        if r.id in groups:
-            members.setdefault(groups[r.id].group, []).append((r.case_id, r.finding or ""))
-    several = [group for group in members.values() if len(group) > 1]
-    conflicts = [group for group in several if len({finding for _, finding in group if finding}) > 1]
-    return DetectedLesions(len(several), sum(map(len, several)), tuple(tuple(group) for group in conflicts))
+def count_lesions(catalogue: Catalogue) -> dict[str, int]:
+    """The number of same-lesion ``groups`` with two cases or more, and of the ``cases`` in them."""
+    sizes = Counter(member.group for member in read_groups(catalogue).values())
+    several = [size for size in sizes.values() if size > 1]
+    return {"groups": len(several), "cases": sum(several)}
 
 
 def _equal(contents: Mapping[int, str], images: Mapping[int, object]) -> Iterator[tuple[int, int]]:

@@ -51,7 +51,8 @@ _FEATURE_CHECKS = (Check.LABEL_ERROR, Check.OUTLIER)
 class DataCheck:
     """What was found in ``cases`` cases of ``library``, the worst first.
 
-    ``reviewed``: issues left out because a person kept their cases as they are. ``not_checked``: (check, reason);
+    ``decisions``: how many there are to undo. ``reviewed``: issues left out because a person kept their cases as they
+    are. ``not_checked``: (check, reason);
     ``unreadable``: (case id, reason) of the images that no check could read. ``features``: the feature set whose
     neighbours were used, "" without one.
     """
@@ -60,6 +61,7 @@ class DataCheck:
     cases: int
     features: str
     issues: tuple[DataIssue, ...]
+    decisions: int
     reviewed: int
     not_checked: tuple[tuple[Check, str], ...]
     unreadable: tuple[tuple[str, str], ...]
@@ -72,6 +74,7 @@ class DataCheck:
             "cases": self.cases,
             "feature_set": self.features or None,
             "issues": [issue.to_json() for issue in self.issues],
+            "decisions": self.decisions,
             "reviewed": self.reviewed,
             "not_checked": [{"check": check.value, "reason": reason} for check, reason in self.not_checked],
             "unreadable": [{"case_id": case_id, "reason": reason} for case_id, reason in self.unreadable],
@@ -115,7 +118,11 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
     measured, unreadable = _measure_images(cases, details, reporter)
     sides, reason = data_issues.wrong_sides([pair for pair in measured if pair[0].side])
     not_checked += [(Check.WRONG_SIDE, reason)] if reason else []
-    issues += [*sides, *data_issues.image_issues(measured)]
+    images = data_issues.image_issues(measured)
+    blank = {row for issue in images if issue.check == Check.BLANK for row in issue.rows}
+    # A blank image has no neighbours to speak of.
+    issues = [one for one in issues if not (one.check in _FEATURE_CHECKS and blank.issuperset(one.rows))]
+    issues += [*sides, *images]
     kept = {(review.check, frozenset(review.case_ids)) for review in reviews if review.finding is None}
     shown = [issue for issue in issues if (issue.check.value, frozenset(issue.case_ids)) not in kept]
     order = {check: place for place, check in enumerate(Check)}
@@ -125,6 +132,7 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
         len(cases),
         name,
         tuple(shown),
+        len(reviews),
         len(issues) - len(shown),
         tuple(not_checked),
         tuple(unreadable),

@@ -232,8 +232,7 @@ def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -
             Severity.MEDIUM if scores[place] > 2 * OUTLIER_Z else Severity.LOW,
             [cases[place]],
             tr_lazy(
-                "No other cases are near it: its distance to them is {z:.1f} standard deviations above the usual "
-                "one.",
+                "Far from all other cases: {z:.1f} standard deviations beyond the usual distance.",
                 z=float(scores[place]),
             ),
         )
@@ -272,13 +271,11 @@ def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[
             out.append(_issue(Check.BLANK, Severity.HIGH, cases, tr_lazy("The image has one grey all over.")))
         elif measures.missing_share:
             share = round(100 * measures.missing_share)
-            text = tr_lazy("The last {share} % of the image are one grey: a part is missing.", share=share)
+            text = tr_lazy("At one side {share} % of the image are one grey: a part is missing.", share=share)
             out.append(_issue(Check.CUT, Severity.MEDIUM, cases, text))
         if measures.lines_of_text:
             lines = tr_lazy_n("{n} line of text", "{n} lines of text", measures.lines_of_text)
-            text = tr_lazy(
-                "{lines} in the image. It may name the patient, and metrics can learn from it.", lines=lines
-            )
+            text = tr_lazy("{lines} in the image, which may name the patient.", lines=lines)
             out.append(_issue(Check.TEXT, Severity.MEDIUM, cases, text))
         elif any(case.attribute("burnt_in_text") == "yes" for case in cases):
             text = tr_lazy("The DICOM file states that text is burnt into the image.")

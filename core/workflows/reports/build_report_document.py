@@ -100,6 +100,7 @@ def report_document(
         estimate.why_not,
         estimate.trained,
         estimate.caution,
+        estimate.prevalence,
         estimate.voters,
     )
     return ReportDocument(
@@ -185,7 +186,8 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(ranked_search.result.warnings)
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
-    if ranked_search.refused is None and not all(is_mark(one, search.query) for one in in_force):
+    refines = search.strength > 0.0 and not all(is_mark(one, search.query) for one in in_force)
+    if ranked_search.refused is None and refines:
         notes.append(
             tr_lazy(
                 "The judgements refined the metric by {strength:.0f} %; it was not measured again, "
@@ -196,15 +198,15 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     if ranked_search.refused is not None:
         notes.append(
             tr_lazy(
-                "Judgements on other queries and concepts were not followed: {refused}",
+                "The ranking is by the metric as it is, because it could not be refined: {refused}",
                 refused=ranked_search.refused,
             )
         )
     if ranked_search.result.without_patient:
         notes.append(
             tr_lazy(
-                "Ranked by {metric}, trained again without the query's patient. The scores and plots are those of "
-                "the metric trained with it.",
+                "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
+                "are those of the metric trained with them.",
                 metric=search.metric,
             )
         )
@@ -262,13 +264,13 @@ def _overview(image: Image, region: Region | None) -> bytes | None:
 
 
 def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
-    """The kept thumbnail, or one made now; none for a row of a table or an image that is gone."""
+    """The stored thumbnail, or a new one; none for a row of a table or an image that is gone."""
     if case.content in stored or case.address is None:
         return stored.get(case.content)
     try:
         return thumbnail(open_image(case.address, case.region))
     except SemblanceError:
-        # The report says which case it is; its missing image is told in the library's own list.
+        # The report says which case it is; its missing image is reported in the library's own list.
         return None
 
 

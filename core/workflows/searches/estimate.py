@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semblance.core.evaluation.calibration import MIN_CASES
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
+from semblance.core.workflows.searches.prevalence import cases_by_finding, shift_to_prevalence
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
@@ -26,14 +28,27 @@ TRAINED = tr_lazy("Used for training: the order is partly remembered.")
 NOT_CALIBRATED = tr_lazy(
     "The estimate of this metric was not calibrated: too few cases with a finding were held out."
 )
+ONE_FINDING = tr_lazy(
+    "The estimate of this metric was not calibrated: the cases held out do not have two findings."
+)
+NOT_READABLE = tr_lazy(
+    "The stored calibration of this metric cannot be read. Score it again to get an estimate."
+)
 NOT_SCORED = tr_lazy("This metric has no score yet, on which an estimate would rest.")
 SCORE_AGAIN = tr_lazy(
     "This metric was scored before estimates were calibrated. Score it again to get an estimate."
 )
 REFINED = tr_lazy("The ranking was refined since the metric was scored. Save it as a metric and score it.")
+SHIFTED = tr_lazy("Concepts moved the query. The metric was scored with queries as they are.")
 FEWER = tr_lazy("The metric was scored with all groups of features; this ranking is without some.")
 OWN_PATIENT = tr_lazy(
-    "Cases that the calibration left out, of the query's own patient or copies, are among the nearest."
+    "Cases of the query's own patient are among the nearest. The estimate was calibrated without such cases."
+)
+OWN_LESION = tr_lazy(
+    "Copies of the query or other cases of its lesion are among the nearest. The estimate was calibrated without them."
+)
+SAME_LESION = tr_lazy(
+    "Several of the nearest are of one lesion. The estimate was calibrated with each lesion counted once."
 )
 REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this query is a region.")
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
@@ -50,7 +65,8 @@ class Vote:
     calibrated on ``measured_on``; both are ``None`` where ``why_not`` says why. ``findings`` are all that the
     calibration tells apart. ``trained``: the metric learnt from the finding of the query or of a case of its
     patient, so its order is partly remembered and there is no estimate. ``caution`` is empty unless the
-    estimates err by more than chance allows on the ``measured`` cases: then by how much.
+    estimates err by more than chance allows on the ``measured`` cases: then by how much. ``prevalence``: the share of
+    the finding that was set for the library, and its share in the library; ``None`` where none was set.
     """
 
     voters: tuple[str | None, ...] = ()
@@ -64,6 +80,7 @@ class Vote:
     why_not: str = ""
     caution: str = ""
     measured: int = 0
+    prevalence: tuple[float, float] | None = None
 
     @property
     def calibrated(self) -> bool:
@@ -79,12 +96,14 @@ class Vote:
     def to_json(self) -> dict[str, Any]:
         """The part ``vote`` of ``semblance search --json``."""
         return {
+            "voters": len(self.voters),
             "counts": self.counts,
             "calibrated": self.calibrated,
             "measured_on": self.measured_on,
             "finding": self.finding,
             "probability": self.probability,
             "interval": None if self.interval is None else list(self.interval),
+            "prevalence": None if self.prevalence is None else list(self.prevalence),
             "query_trained_on": self.trained,
             "caution": self.caution or None,
             "why_not": self.why_not or None,
@@ -110,13 +129,15 @@ def estimate_from_neighbours(
     trained = trained_on(loaded, query)
     vote = Vote(findings, counts, top, trained=trained)
     calibration = loaded.calibration
-    reason = TRAINED if trained else changed or _why_not(loaded, search, query, voters)
+    reason = (
+        TRAINED if trained else _not_calibrated(loaded) or changed or _why_not(loaded, search, query, voters)
+    )
     if reason or calibration is None:
         return replace(vote, why_not=reason)
     estimate = calibration.estimate(_mapped(loaded, given))
     if estimate is None:
         return replace(vote, why_not=NO_FINDINGS)
-    return replace(
+    found = replace(
         vote,
         finding=estimate.finding,
         probability=estimate.probability,
@@ -126,31 +147,40 @@ def estimate_from_neighbours(
         caution=_caution(calibration) if calibration.is_poor else "",
         measured=calibration.n_cases,
     )
+    if not loaded.prevalences:
+        return found
+    in_library = cases_by_finding(loaded.findings, _renamed(loaded), DROPPED)
+    return shift_to_prevalence(found, loaded.prevalences, in_library)
+
+
+def _not_calibrated(loaded: LoadedMetric) -> str:
+    """Why the metric has no calibration; empty where it has one."""
+    scores = loaded.record.scores
+    if loaded.calibration is not None:
+        return ""
+    if not scores:
+        return NOT_SCORED
+    if "calibration" not in scores:
+        return SCORE_AGAIN
+    if scores["calibration"] and not loaded.without_patient:
+        return NOT_READABLE
+    return NOT_CALIBRATED if scores.get("n_queries", 0) < MIN_CASES else ONE_FINDING
 
 
 def _why_not(loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: Sequence[int]) -> str:
     """Why the calibration does not speak about this search; empty where it does."""
-    scores = loaded.record.scores
-    if loaded.calibration is None:
-        if not scores:
-            return NOT_SCORED
-        return NOT_CALIBRATED if "calibration" in scores else SCORE_AGAIN
+    nearest = list(voters)
     other_kind = other_kind_of_query(loaded, search.query)
     if other_kind:
         return other_kind
-    return "" if _votes_as_calibrated(loaded, search, query, list(voters)) else OWN_PATIENT
-
-
-def _votes_as_calibrated(
-    loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: list[int]
-) -> bool:
-    """Whether the voters are those of a search that hides the query's patient and folds copies."""
-    if not search.hide_same_patient and query.same_patient_cases(loaded.patient_codes)[voters].any():
-        return False
+    if not search.hide_same_patient and query.same_patient_cases(loaded.patient_codes)[nearest].any():
+        return OWN_PATIENT
     if search.group_duplicates:
-        return True
-    keys = loaded.keys[voters].tolist()
-    return len(set(keys)) == len(keys) and not query.copies_among(loaded.keys)[voters].any()
+        return ""
+    if query.copies_among(loaded.keys)[nearest].any():
+        return OWN_LESION
+    keys = loaded.keys[nearest].tolist()
+    return SAME_LESION if len(set(keys)) < len(keys) else ""
 
 
 def other_kind_of_query(loaded: LoadedMetric, query: Query) -> str:
@@ -173,8 +203,7 @@ def _caution(calibration: Calibration) -> str:
 
 def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
     """Votes for the findings as the metric was scored on, in order of nearness where equal."""
-    text = loaded.record.card.get("findings_map") or ""
-    renamed = parse_findings_map(text) if text else {}
+    renamed = _renamed(loaded)
     named = [name for one in given if (name := renamed.get(one, one)) != DROPPED]
     return dict(Counter(named))
 
@@ -189,6 +218,11 @@ def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
         # The case itself has no features yet; others of its patient may have been trained on.
         rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
+
+
+def _renamed(loaded: LoadedMetric) -> dict[str, str]:
+    text = loaded.record.card.get("findings_map") or ""
+    return parse_findings_map(text) if text else {}
 
 
 def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:

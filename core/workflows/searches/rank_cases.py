@@ -33,6 +33,7 @@ from semblance.core.workflows.searches.estimate import (
     FEWER,
     NO_MATCH,
     REFINED,
+    SHIFTED,
     WHOLE_IMAGE_QUERY,
     estimate_from_neighbours,
     other_kind_of_query,
@@ -212,7 +213,9 @@ def _ask_refined(
     plain_query = embed_query(loaded, search.query)
     query = replace(plain_query, embedded=shifted.vector, tie_break=None)
     nearest = session.nearest_under(index.form)
-    compared = QueryComparison(loaded, search, query, index, nearest, session.query_vector, REFINED)
+    compared = QueryComparison(
+        loaded, search, query, index, nearest, session.query_vector, SHIFTED if search.is_shifted else REFINED
+    )
     return UnmarkedComparison(compared, plain_query, 0.0, refined=True, left_out=shifted.left_out)
 
 

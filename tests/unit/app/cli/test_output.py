@@ -33,7 +33,7 @@ def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
             "results": [{"rank": 1, "case_id": name, "finding": name, "distance": 0.5, "path": name}],
             "hidden": {"same_patient": 0, "near_duplicates": 0},
             "feedback": {"liked": [], "disliked": []},
-            "vote": {"counts": {name: 1}, "calibrated": False, "why_not": name},
+            "vote": {"voters": 10, "counts": {name: 1}, "calibrated": False, "why_not": name},
             "no_good_match": False,
             "unclear": False,
             "warnings": [],

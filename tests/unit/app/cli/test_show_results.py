@@ -55,7 +55,7 @@ def ranking(**more):
         "results": [{"rank": 1, "case_id": "folder/" + "x" * 150, "finding": None, "distance": 0.25}],
         "hidden": {"same_patient": 3, "near_duplicates": 1},
         "feedback": {"liked": [], "disliked": []},
-        "vote": {"counts": {}, "calibrated": False, "why_not": "Too few cases."},
+        "vote": {"voters": 10, "counts": {}, "calibrated": False, "why_not": "Too few cases."},
         "no_good_match": False,
         "unclear": False,
         "warnings": ["Draw the region."],
@@ -94,17 +94,20 @@ def test_small_distances_differ_and_are_english(capsys, german):
 
 def test_an_estimate_says_from_whom_it_is(capsys):
     vote = {
+        "voters": 10,
         "counts": {"benign": 7, "malignant": 3},
         "calibrated": True,
         "finding": "benign",
         "probability": 0.714,
         "interval": [0.49, 0.871],
         "measured_on": "held-out patients",
+        "prevalence": [0.9, 0.38],
         "caution": "calibrated poorly: error 0.20, 0.18 by chance",
     }
     show_cases(ranking(vote=vote))
     output = capsys.readouterr().out
     assert "The estimate is calibrated poorly: error 0.20, 0.18 by chance." in output
+    assert "The estimate is for a prevalence of 90 % instead of the library's 38 %." in output
     assert "estimate for benign: 0.71 (0.49–0.87), from held-out patients; support, not a diagnosis" in output
 
 

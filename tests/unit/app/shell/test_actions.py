@@ -133,6 +133,6 @@ def test_in_the_window_every_command_does_something_and_is_in_its_menu(qtbot):
         assert receivers, command.id
         assert action in window.top.menu[command.menu].actions()
     assert [menu.title().replace("&", "") for menu in window.top.menu.values()] == [
-        "File", "Edit", "View", "Case", "Search", "Refine", "Metric", "Help"
+        "File", "Edit", "View", "Case", "Search", "Refine", "Metric", "Research", "Help"
     ]  # fmt: skip
     window.close()

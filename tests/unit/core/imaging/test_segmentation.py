@@ -47,6 +47,38 @@ def test_a_rectangle_is_narrowed_to_the_mass(method):
     assert not (found.mask(120, 160) & ~box.mask(120, 160)).any()
 
 
+def clean(grey):
+    """``grey``, with smooth edges and without noise, as an image."""
+    return Image(ndimage.gaussian_filter(grey, 1.0).astype(np.float32), 1.0)
+
+
+def test_the_random_walker_follows_a_notch_that_the_radial_line_rounds_off():
+    y, x = np.mgrid[:120, :160]
+    mass = (np.hypot(x - 80, y - 60) <= 24) & (np.hypot(x - 98, y - 46) > 14)
+    image = clean(0.3 + 0.3 * mass)
+    radial, walker = (
+        dice(segment_at(image, 76, 66, radius=24, method=method).mask(120, 160), mass)
+        for method in ("radial", "walker")
+    )
+    assert walker > max(0.96, radial + 0.03)
+
+
+@pytest.mark.parametrize("method", ["radial", "walker"])
+def test_nothing_lies_outside_a_rectangle_inside_the_mass(method):
+    image, _ = blob()
+    box = Region(66, 50, 28, 20)
+    found = segment_in(image, box, method=method).mask(120, 160)
+    assert found.any()
+    assert not (found & ~box.mask(120, 160)).any()
+
+
+def test_of_two_equally_strong_edges_a_click_prefers_the_larger_line():
+    y, x = np.mgrid[:120, :160]
+    far = np.hypot(x - 80, y - 60)
+    found = segment_at(clean(0.2 + 0.1 * (far <= 34) + 0.1 * (far <= 10)), 80, 60).mask(120, 160)
+    assert np.sqrt(found.sum() / np.pi) == pytest.approx(34, rel=0.05)
+
+
 def test_the_radius_chooses_between_a_mass_and_what_lies_in_it():
     y, x = np.mgrid[:200, :200]
     far = np.hypot(x - 100, y - 100)

@@ -15,7 +15,7 @@ GROUPS = ("Shape", "Size", "Margin", "Texture")
         ((0.1, 0.2, 0.9, 0.5), "Close in outline shape and size, far in margin."),
         ((0.2, 0.1, 0.9, 0.95), "Close in size and outline shape, far in texture and margin."),
         ((0.5, 0.5, 0.9, 0.6), "Far in margin."),
-        ((0.1, 0.5, 0.5, 0.6), "Close in outline shape; in texture no nearer than usual."),
+        ((0.1, 0.5, 0.5, 0.6), "Close in outline shape, less so in texture."),
         ((0.1, 0.0, 0.2, 0.05), "Close in everything; most apart in texture."),
         ((0.5, 0.5, 0.5, 0.5), "As far apart as usual; most in texture."),
     ],

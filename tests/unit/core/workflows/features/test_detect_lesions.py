@@ -49,12 +49,10 @@ def test_copies_and_near_duplicates_are_grouped_and_contradictions_named(folder,
         {"benign/1.png", "malignant/copy.png"},
         {"benign/2.png", "benign/again.jpg"},
     ]
-    assert result.lesions["groups"] == 2
-    assert result.lesions["cases"] == 4
-    (conflict,) = result.lesions["conflicts"]
-    assert sorted(conflict, key=lambda case: case["case_id"]) == [
-        {"case_id": "images/benign/1.png", "finding": "benign"},
-        {"case_id": "images/malignant/copy.png", "finding": "malignant"},
+    assert result.lesions == {"groups": 2, "cases": 4}
+    assert any("2 same-lesion groups (4 cases)" in note for note in result.notes)
+    assert result.label_conflicts == [
+        {"cases": ["images/benign/1.png", "images/malignant/copy.png"], "findings": ["benign", "malignant"]}
     ]
 
 
@@ -99,7 +97,7 @@ def test_repeated_rows_of_a_table_are_one_case_unless_patients_differ(tmp_path):
     rows = [[n, n * 1.5, "", "yes"] for n in range(8)]
     write_table(tmp_path / "t.csv", [*rows, [3, 4.5, "", "no"]])
     result = import_source(tmp_path / "t.csv", tmp_path / "lib")
-    assert (result.lesions["groups"], len(result.lesions["conflicts"])) == (1, 1)
+    assert result.lesions == {"groups": 1, "cases": 2}
     write_table(tmp_path / "p.csv", [[*row[:2], f"P{n}", "yes"] for n, row in enumerate([*rows, rows[3]])])
     assert import_source(tmp_path / "p.csv", tmp_path / "lib2").lesions["groups"] == 0
 

@@ -1,0 +1,1 @@
+"""The page with doubtful cases of the library, and its jobs."""

@@ -1,0 +1,399 @@
+"""The page *Data check*: doubtful cases of the library, each with its images and what can be decided."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QWidget
+
+from semblance.app.research.data_check import operations
+from semblance.app.research.data_check.issue_table import KINDS, IssueTable
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import plain_tip, theme, theme_signals
+from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.full_page import FullPage
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.line import HLine
+from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.app.widgets.tab_order import enable_widgets, set_accessible_name
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.errors import SemblanceError
+from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.library.data_reviews import DataReview
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.check_data import DataCheck
+from semblance.core.workflows.library.data_issues import DataIssue
+
+SIDEBAR_WIDTH = 360
+_ALL = ""
+
+
+class DataCheckPage(FullPage):
+    """Starts a check when it is shown for a library that was not checked yet. ``menu_requested(case_row, where)``."""
+
+    menu_requested = Signal(int, QPoint)
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
+        super().__init__(tr("Data check"))
+        self._context, self._state = context, context.state
+        self._result: DataCheck | None = None
+        self._issues: list[DataIssue] = []
+        #: Issues settled on this page, for undo.
+        self._settled: list[DataIssue] = []
+        self._decisions = 0
+        self._is_saving = False
+        self._job: Job | None = None
+        self.kind = NoWheelComboBox()
+        set_accessible_name(self.kind, tr("Kind of issue"))
+        self.kind.currentIndexChanged.connect(lambda _index: self._show_issues())
+        self.undo_button = QPushButton(tr("Undo"))
+        self.undo_button.clicked.connect(self.undo)
+        self.check_button = QPushButton(tr("Check again"))
+        self.check_button.clicked.connect(self.check)
+        for widget in (self.kind, self.undo_button, self.check_button):
+            self.header.add_action(widget)
+        self.table = IssueTable()
+        self.table.chosen.connect(self._show_issue)
+        self.table.entered.connect(self.show_cases)
+        self.empty = EmptyState()
+        self.progress = ProgressLine()
+        self.progress.cancel_requested.connect(self.cancel)
+        self.summary = WrappedLabel(role="second")
+        self.grid = CaseGrid()
+        self.grid.set_source(thumbnails)
+        self.grid.set_most_columns(2)
+        self.grid.setAccessibleName(tr("Cases of the issue"))
+        self.grid.activated.connect(self._search_with)
+        self.grid.menu_requested.connect(self.menu_requested)
+        self._title, self._text = ElidedLabel(role="title"), WrappedLabel()
+        self._note = WrappedLabel(role="small")
+        self.show_button = QPushButton()
+        self.show_button.clicked.connect(lambda: self._with_current(self.show_cases))
+        self.keep_button = QPushButton(tr("Keep as it is"))
+        self.keep_button.clicked.connect(lambda: self._with_current(self.settle))
+        self.finding_buttons: list[QPushButton] = []
+        self._make_layout()
+        self._state.on_change(Change.LIBRARY, self, self._reset)
+        self._state.on_change(Change.CASES, self, self._follow_cases)
+        theme_signals.changed.connect(self._fit)
+        self._reset()
+
+    def _make_layout(self) -> None:
+        self._sidebar = QWidget()
+        side = vbox(self._sidebar, spacing=8, margins=(12, 10, 12, 10))
+        side.addWidget(self._title)
+        side.addWidget(self._text)
+        self._finding_row = vbox(spacing=6)
+        side.addLayout(self._finding_row)
+        row = hbox(spacing=8)
+        row.addWidget(self.keep_button)
+        row.addWidget(self.show_button)
+        row.addStretch(1)
+        side.addLayout(row)
+        side.addWidget(self._note)
+        side.addWidget(self.grid, 1)
+        left = vbox()
+        facts = vbox(spacing=4, margins=(12, 8, 12, 8))
+        facts.addWidget(self.summary)
+        facts.addWidget(self.progress)
+        left.addLayout(facts)
+        self._none = EmptyState(
+            tr("No doubtful cases"), tr("Nothing is left to decide in this list."), icon="check"
+        )
+        self._tables = QStackedWidget()
+        self._tables.addWidget(self.table)
+        self._tables.addWidget(self._none)
+        left.addWidget(self._tables, 1)
+        self._line = HLine(vertical=True)
+        self._list = QWidget()
+        body: QHBoxLayout = hbox(self._list)
+        body.addLayout(left, 1)
+        body.addWidget(self._line)
+        body.addWidget(self._sidebar)
+        self._waiting = QWidget()
+        waiting = vbox(self._waiting, margins=(16, 8, 16, 8))
+        self._waiting_progress = ProgressLine()
+        self._waiting_progress.cancel_requested.connect(self.cancel)
+        waiting.addWidget(self._waiting_progress)
+        waiting.addWidget(self.empty, 1)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._list)
+        self._pages.addWidget(self._waiting)
+        page = vbox(self)
+        page.addWidget(self.header)
+        page.addWidget(self._pages, 1)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._result is None and self._job is None:
+            self.check()
+
+    def focus_list(self) -> None:
+        """Focus the issues, or the button that goes back while there are none."""
+        target = self.table if self.table.isVisible() else self.back
+        target.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _fit(self) -> None:
+        width = min(theme().px(SIDEBAR_WIDTH), self.width() * 36 // 100)
+        self._sidebar.setFixedWidth(max(200, width))
+
+    # Checking
+
+    def _reset(self) -> None:
+        """Show no issues, for another library."""
+        self.cancel()
+        self._result, self._issues, self._settled, self._decisions = None, [], [], 0
+        self._is_saving = False
+        self.closed.emit()
+        self._show_message(tr("Not checked yet"), tr("The check looks at all findings and images."))
+
+    def check(self) -> None:
+        """Check all cases of the library in the background."""
+        path = self._state.path
+        if path is None:
+            return
+        job = operations.check(self._context, path)
+        self._job = job
+        job.changed.connect(self._show_progress)
+        job.done.connect(self._show_result)
+        job.failed.connect(self._fail)
+        job.cancelled.connect(self._show_cancelled)
+        job.ended.connect(lambda: self._end(job))
+        if self._result is None:
+            self.empty.show_message(tr("Checking…"), tr("You can go on working meanwhile."))
+            self._pages.setCurrentWidget(self._waiting)
+        self._show_progress()
+        self._update_buttons()
+
+    def cancel(self) -> None:
+        """Cancel the check."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def _end(self, job: Job) -> None:
+        if self._job is job:
+            self._job = None
+            self._show_progress()
+            self._update_buttons()
+
+    def _show_progress(self) -> None:
+        job = self._job
+        for line in (self.progress, self._waiting_progress):
+            line.setVisible(job is not None)
+            if job is not None:
+                line.set_title(job.progress.what if job.progress is not None else job.title)
+                line.set_progress(job.fraction, job.seconds_left)
+
+    def _show_result(self, result: DataCheck) -> None:
+        if not self.isVisible():
+            self._context.messages.info(
+                tr("The data was checked."), tr("Research > Data check… shows what was found.")
+            )
+        self._result, self._issues, self._settled = result, list(result.issues), []
+        self._decisions = result.decisions
+        chosen = self.kind.currentData() or _ALL
+        self.kind.blockSignals(True)
+        self.kind.clear()
+        self.kind.addItem(tr("All kinds"), _ALL)
+        for check, name in KINDS.items():
+            count = sum(issue.check == check for issue in self._issues)
+            if count:
+                self.kind.addItem(f"{name} ({format_number(count, ',')})", check.value)
+        self.kind.setCurrentIndex(max(0, self.kind.findData(chosen)))
+        self.kind.blockSignals(False)
+        self._show_issues()
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._result = None
+        self._update_buttons()
+        self.empty.show_error(error, tr("The data could not be checked."), tr("Check again"), self.check)
+        self._pages.setCurrentWidget(self._waiting)
+
+    def _show_cancelled(self) -> None:
+        if self._result is None:
+            self._show_message(tr("The check was cancelled"), tr("Nothing was changed."))
+
+    def _show_message(self, title: str, text: str) -> None:
+        self.empty.show_message(title, text, tr("Check"), self.check)
+        self._pages.setCurrentWidget(self._waiting)
+        self._show_progress()
+        self._update_buttons()
+
+    # Showing
+
+    def _show_issues(self, row: int = 0) -> None:
+        """Show the issues of the chosen kind; ``row`` becomes current."""
+        result = self._result
+        if result is None:
+            return
+        kind = self.kind.currentData()
+        shown = [issue for issue in self._issues if not kind or issue.check.value == kind]
+        self.summary.setText(self._summary_text(result))
+        self._pages.setCurrentWidget(self._list)
+        self._tables.setCurrentWidget(self.table if shown else self._none)
+        self.table.set_issues(shown, self._state.columns, row)
+        self._update_buttons()
+        if self.back.hasFocus():
+            self.focus_list()
+
+    def _summary_text(self, result: DataCheck) -> str:
+        n = len(self._issues)
+        lines = [
+            tr_n("{n} issue in {cases:,} cases.", "{n} issues in {cases:,} cases.", n, cases=result.cases)
+            if n
+            else tr("No doubtful cases were found among {cases:,}.", cases=result.cases)
+        ]
+        if result.reviewed:
+            lines[0] += " " + tr_n("{n} reviewed before.", "{n} reviewed before.", result.reviewed)
+        if result.features:
+            lines[0] += " " + tr("Neighbours by {features}.", features=result.features)
+        if len(self._state.columns) != result.cases:
+            lines.append(tr("The library has changed since. Check again."))
+        lines += [
+            tr("Not checked: {kind}. {reason}", kind=KINDS[check], reason=translate(reason))
+            for check, reason in result.not_checked
+        ]
+        if result.unreadable:
+            lines.append(
+                tr_n(
+                    "{n} image could not be read: {case}. {reason}",
+                    "{n} images could not be read. The first: {case}. {reason}",
+                    len(result.unreadable),
+                    case=result.unreadable[0][0],
+                    reason=translate(result.unreadable[0][1]),
+                )
+            )
+        return "\n".join(lines)
+
+    def _show_issue(self) -> None:
+        """Show the cases of the current issue and what can be decided about it."""
+        issue, columns = self.table.current(), self._state.columns
+        self._sidebar.setVisible(issue is not None)
+        self._line.setVisible(issue is not None)
+        while self.finding_buttons:
+            button = self.finding_buttons.pop()
+            self._finding_row.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        if issue is None:
+            return
+        self._title.setText(KINDS[issue.check])
+        self._text.setText(translate(issue.text))
+        places = columns.indices_of_rows(np.array(issue.rows, dtype=np.int64))
+        self.grid.set_model(CaseModel(columns, places[places >= 0]), keep_scroll=False)
+        for finding in issue.findings:
+            button = QPushButton(tr("Set to {finding}", finding=finding).replace("&", "&&"))
+            button.setToolTip(
+                plain_tip(tr("Give all cases of this issue the finding {finding}", finding=finding))
+            )
+            button.clicked.connect(lambda _checked=False, name=finding: self._with_current(self.settle, name))
+            self._finding_row.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+            self.finding_buttons.append(button)
+        several = len(issue.rows) > 1
+        self.show_button.setText(tr("Show in the library") if several else tr("Search with this case"))
+        self._update_buttons()
+
+    def _follow_cases(self) -> None:
+        """Show other findings of the cases, and whether the library has other cases."""
+        if self._result is not None:
+            self._show_issues(self.table.currentIndex().row())
+
+    def _update_buttons(self) -> None:
+        library = self._state.library
+        writable = library is not None and library.writable
+        idle = self._job is None and not self._is_saving
+        self.check_button.setVisible(self._result is not None)
+        self.kind.setVisible(self._result is not None and bool(self._result.issues))
+        self.undo_button.setVisible(self._decisions > 0)
+        enable_widgets(
+            {
+                self.check_button: self._job is None,
+                self.undo_button: writable and idle,
+                self.keep_button: writable and idle,
+                **dict.fromkeys(self.finding_buttons, writable and idle),
+            }
+        )
+        reason = "" if writable else tr("The library cannot be written to.")
+        self.keep_button.setToolTip(reason or tr("Mark the issue as reviewed. It is not listed again."))
+        self.undo_button.setToolTip(reason or tr("Undo the last decision"))
+        self._note.setText(reason or tr("Decisions can be undone. The files of the source are not changed."))
+
+    # Deciding
+
+    def _with_current(self, do: object, *values: object) -> None:
+        issue = self.table.current()
+        if issue is not None and callable(do):
+            do(issue, *values)
+
+    def show_cases(self, issue: DataIssue) -> None:
+        """Search with the case of ``issue``, or show its cases in the library if there are several."""
+        if len(issue.rows) == 1:
+            self._search_with(issue.rows[0])
+        else:
+            self._state.set_selected_rows(np.array(issue.rows, dtype=np.int64))
+            self.closed.emit()
+
+    def _search_with(self, case_row: int) -> None:
+        place = self._state.columns.index_of_row(case_row)
+        if place >= 0:
+            search_operations.submit_query(self._context, Query(case=self._state.columns.ids[place]))
+            self.closed.emit()
+
+    def settle(self, issue: DataIssue, finding: str | None = None) -> None:
+        """Give all cases of ``issue`` the ``finding``, or keep them as they are, and list it no more."""
+        path = self._state.path
+        if path is None or self._is_saving:
+            return
+        row = self.table.currentIndex().row()
+
+        def settled() -> None:
+            self._settled.append(issue)
+            self._decisions += 1
+            self._issues = [other for other in self._issues if other is not issue]
+            self._show_issues(row)
+
+        self._save(operations.settle(self._context, path, issue, finding, settled))
+
+    def undo(self) -> None:
+        """Undo the last decision, and list its issue again."""
+        path = self._state.path
+        if path is None or self._is_saving:
+            return
+
+        def undone(review: DataReview | None) -> None:
+            self._decisions = max(0, self._decisions - 1) if review is not None else 0
+            if review is not None and self._settled:
+                self._issues.append(self._settled.pop())
+            elif review is not None:
+                self._context.messages.info(
+                    tr("The decision of {time} was undone.", time=review.time),
+                    tr("Check again to list its cases."),
+                )
+            self._show_issues(self.table.currentIndex().row())
+
+        self._save(operations.undo(self._context, path, undone))
+
+    def _save(self, job: Job) -> None:
+        """Disable deciding until ``job`` has ended."""
+        self._is_saving = True
+        self._update_buttons()
+
+        def end() -> None:
+            self._is_saving = False
+            self._update_buttons()
+
+        job.ended.connect(end)

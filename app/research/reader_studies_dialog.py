@@ -1,0 +1,432 @@
+"""The dialog *Reader studies*: create, read, analyse and export the reader studies of the open library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QLineEdit,
+    QPushButton,
+    QSpinBox,
+    QSplitter,
+    QWidget,
+)
+
+from semblance.app.research import run_reader_study
+from semblance.app.research.experiment_form import CheckList
+from semblance.app.research.experiment_tables import ResultTable, p_value_text
+from semblance.app.research.reading_dialog import ReadingDialog
+from semblance.app.shell.context import Context
+from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import Job
+from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
+from semblance.app.widgets.dialog import (
+    accept_button,
+    action_row,
+    closing_row,
+    dialog_layout,
+    form,
+    resize_dialog,
+)
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.errors import SemblanceError
+from semblance.core.language import format_number, tr, tr_n
+from semblance.core.research.reader_study.analysis import LOG_SECONDS, StudyAnalysis
+from semblance.core.research.reader_study.export import result_rows
+from semblance.core.workflows.research.reader_study import StudyRequest, StudyStatus
+
+_SIZE = (1160, 680)
+SCORE_TITLES = {
+    "accuracy": tr("Accuracy"),
+    "sensitivity": tr("Sensitivity"),
+    "specificity": tr("Specificity"),
+    "auc": tr("AUC, {finding} against rest"),
+    LOG_SECONDS: tr("Time per case [s]"),
+    "agreement": tr("Agreement (Fleiss' kappa)"),
+}
+
+
+class NewStudyDialog(Dialog):
+    """The form of a new study; :meth:`request` is what was entered."""
+
+    def __init__(
+        self, findings: Sequence[str], metrics: Sequence[str], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("New reader study"))
+        self.name = QLineEdit()
+        self.positive: QComboBox = NoWheelComboBox()
+        self.positive.addItems(list(findings))
+        self.positive.setToolTip(
+            tr("Sensitivity, specificity and the ROC are of this finding against the rest")
+        )
+        self.readers = QLineEdit()
+        self.readers.setPlaceholderText("R1, R2, R3")
+        self.readers.setToolTip(tr("Codes separated by commas, not names"))
+        self.metrics = CheckList(tr("Metrics"), 4)
+        for name in metrics:
+            self.metrics.add(name, name, ticked=name == metrics[-1])
+        self.unaided = QCheckBox(tr("Without similar cases"))
+        self.unaided.setChecked(True)
+        self.random = QCheckBox(tr("Cases drawn at random (control)"))
+        self.n_cases = _number(40, 4, 2000)
+        self.washout = _number(28, 0, 365, tr(" days"))
+        self.seed = _number(0, 0, 999_999)
+        fields = form()
+        for label, field in (
+            (tr("Name"), self.name),
+            (tr("Positive finding"), self.positive),
+            (tr("Readers"), self.readers),
+            (tr("Arms"), self.unaided),
+            (tr("Similar cases by"), self.metrics),
+            ("", self.random),
+            (tr("Cases"), self.n_cases),
+            (tr("Washout"), self.washout),
+            (tr("Seed"), self.seed),
+        ):
+            fields.addRow(label, field)
+        create = accept_button(tr("Create"))
+        create.clicked.connect(self.accept)
+        self._create = create
+        layout = dialog_layout(self)
+        layout.addLayout(fields)
+        layout.addWidget(
+            WrappedLabel(
+                tr(
+                    "The cases are drawn at random, one of each patient, as many of each finding as possible. Cases "
+                    "that a chosen metric was trained on are left out."
+                ),
+                "small",
+            )
+        )
+        layout.addLayout(action_row(self, create))
+        for changed in (self.name.textChanged, self.readers.textChanged, self.metrics.ticked_changed):
+            changed.connect(self._update)
+        for box in (self.unaided, self.random):
+            box.toggled.connect(self._update)
+        self._update()
+
+    def request(self) -> StudyRequest:
+        """What was entered."""
+        return StudyRequest(
+            self.name.text().strip(),
+            self.positive.currentText(),
+            tuple(dict.fromkeys(part for part in re.split(r"[,;\s]+", self.readers.text()) if part)),
+            self.metrics.ticked(),
+            n_cases=self.n_cases.value(),
+            unaided=self.unaided.isChecked(),
+            random=self.random.isChecked(),
+            washout_days=self.washout.value(),
+            seed=self.seed.value(),
+        )
+
+    def _update(self) -> None:
+        request = self.request()
+        has_arm = bool(request.unaided or request.metrics or request.random)
+        missing = (
+            tr("Enter a name")
+            if not request.name
+            else tr("Enter the readers' codes")
+            if not request.readers
+            else ""
+            if has_arm
+            else tr("Choose an arm")
+        )
+        self._create.setEnabled(not missing)
+        self._create.setToolTip(missing)
+
+
+def _number(value: int, least: int, most: int, suffix: str = "") -> QSpinBox:
+    box = QSpinBox()
+    box.setRange(least, most)
+    box.setValue(value)
+    box.setSuffix(suffix)
+    return box
+
+
+class ReaderStudiesDialog(Dialog):
+    """The studies with their readers above, the results of the selected study below. ``help_requested``."""
+
+    help_requested = Signal()
+
+    def __init__(self, context: Context, thumbnails: ThumbnailSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._thumbnails = context, thumbnails
+        self._studies: tuple[StudyStatus, ...] = ()
+        #: Study and reader of each row of the table.
+        self._rows: list[tuple[StudyStatus, str]] = []
+        self._job: Job | None = None
+        self.setWindowTitle(tr("Reader studies"))
+        resize_dialog(self, *_SIZE)
+        self.table = ResultTable(tr("Reader studies and their readers"))
+        self.table.currentCellChanged.connect(lambda *_: self._select())
+        self.table.entered.connect(lambda _row: self.read())
+        self.results = ResultTable(tr("Results of the selected study"))
+        self._facts = WrappedLabel(role="second")
+        self._problem = WrappedLabel(role="error", selectable=True)
+        self._copy_details = CopyDetailsButton()
+        self.progress = ProgressLine()
+        self.progress.cancel_requested.connect(self.cancel)
+        self.new_button = self._button(tr("New study…"), self.new_study)
+        self.read_button = self._button(tr("Read as this reader"), self.read)
+        set_look(self.read_button, primary=True)
+        self.export_button = self._button(tr("Export…"), self._choose_folder)
+        self.delete_button = self._button(tr("Delete study"), self.delete)
+        self._help_button = self._button(tr("Help"), self.help_requested.emit)
+        self._help_button.setIcon(icon("help"))
+        QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
+        self._make_layout()
+        context.state.on_change(Change.LIBRARY, self, self.load)
+        self._show_problem(None)
+        self.load()
+
+    def _button(self, text: str, clicked: object) -> QPushButton:
+        button = QPushButton(text)
+        button.setAutoDefault(False)
+        button.clicked.connect(lambda _=False: clicked())  # type: ignore[operator]
+        return button
+
+    def _make_layout(self) -> None:
+        layout = dialog_layout(self)
+        layout.addWidget(
+            WrappedLabel(
+                tr(
+                    "Every reader reads every case once in every arm, in counter-balanced order. The reading shows "
+                    "neither the arm, the patient nor the finding."
+                )
+            )
+        )
+        below = QWidget()
+        column = vbox(below, spacing=8)
+        column.addWidget(SectionHeader(tr("Results")))
+        column.addWidget(self._facts)
+        column.addWidget(self.results, 1)
+        parts = QSplitter()
+        parts.addWidget(self.table)
+        parts.addWidget(below)
+        parts.setStretchFactor(0, 2)
+        parts.setStretchFactor(1, 3)
+        parts.setChildrenCollapsible(False)
+        layout.addWidget(parts, 1)
+        problem = hbox(spacing=8)
+        problem.addWidget(self._problem, 1)
+        problem.addWidget(self._copy_details)
+        layout.addLayout(problem)
+        layout.addWidget(self.progress)
+        row = hbox(spacing=8)
+        for button in (self.new_button, self.read_button, self.export_button, self.delete_button):
+            row.addWidget(button)
+        row.addStretch(1)
+        layout.addLayout(row)
+        layout.addLayout(closing_row(self, self._help_button))
+
+    # Commands
+
+    def load(self) -> None:
+        """Read the studies of the open library."""
+        path = self._context.state.path
+        if path is None:
+            self._show_studies(())
+            return
+        job = run_reader_study.load_studies(self._context, path, self._show_studies)
+        job.failed.connect(self._show_problem)
+
+    def new_study(self) -> None:
+        """Enter a new study and create it."""
+        columns, snapshot = self._context.state.columns, self._context.state.library
+        if snapshot is None:
+            return
+        findings = [name for name in columns.findings if name]
+        dialog = NewStudyDialog(findings, [metric.name for metric in snapshot.metrics], self)
+        if dialog.exec():
+            self.create_study(dialog.request())
+
+    def create_study(self, request: StudyRequest) -> None:
+        """Create the study of ``request`` in the background."""
+        path = self._context.state.path
+        if path is None:
+            return
+        self._show_problem(None)
+        job = run_reader_study.create(self._context, path, request, lambda _: self.load())
+        self._job = job
+        job.changed.connect(self._show_progress)
+        job.failed.connect(self._show_problem)
+        job.ended.connect(self._end)
+        self._show_progress()
+        self._update_buttons()
+
+    def cancel(self) -> None:
+        """Cancel the creation of a study."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def read(self) -> None:
+        """Read as the reader of the selected row."""
+        selected = self._selected()
+        if selected is None:
+            return
+        reading = ReadingDialog(self._context, self._thumbnails, selected[0].name, selected[1], self)
+        reading.finished.connect(lambda _: self.load())
+        reading.open()
+
+    def export(self, folder: Path) -> None:
+        """Write the files of the selected study into ``folder``."""
+        selected, path = self._selected(), self._context.state.path
+        if selected is None or path is None:
+            return
+        job = run_reader_study.export_study(
+            self._context, path, selected[0].name, folder, lambda files: self._tell_exported(folder, files)
+        )
+        job.failed.connect(self._show_problem)
+
+    def delete(self) -> None:
+        """Delete the selected study, if it has no answers."""
+        selected, path = self._selected(), self._context.state.path
+        if selected is not None and path is not None:
+            job = run_reader_study.delete_study(self._context, path, selected[0].name, lambda _: self.load())
+            job.failed.connect(self._show_problem)
+
+    def _choose_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, tr("Export the reader study into a folder"))
+        if folder:
+            self.export(Path(folder))
+
+    def _tell_exported(self, folder: Path, files: Sequence[Path]) -> None:
+        self._context.messages.info(
+            tr_n(
+                "{n} file of the reader study was written.",
+                "{n} files of the reader study were written.",
+                len(files),
+            ),
+            str(folder),
+        )
+
+    # Showing
+
+    def _selected(self) -> tuple[StudyStatus, str] | None:
+        row = self.table.currentRow()
+        return self._rows[row] if 0 <= row < len(self._rows) else None
+
+    def _show_studies(self, studies: tuple[StudyStatus, ...]) -> None:
+        before = self._selected()
+        self._studies = studies
+        self._rows = [(study, reader.reader) for study in studies for reader in study.readers]
+        texts = [
+            [
+                study.name if place == 0 else "",
+                reader.reader,
+                tr("{n} of {total}", n=reader.answered, total=reader.total),
+                tr("finished")
+                if reader.answered == reader.total
+                else tr("from {date}", date=reader.opens[:10])
+                if reader.opens
+                else tr("open"),
+            ]
+            for study in studies
+            for place, reader in enumerate(study.readers)
+        ]
+        self.table.set_rows(
+            [tr("study"), tr("reader"), tr("answered"), tr("next session")], texts, text_columns=4
+        )
+        keys = [(study.name, reader) for study, reader in self._rows]
+        key = (before[0].name, before[1]) if before is not None else None
+        if keys:
+            self.table.setCurrentCell(keys.index(key) if key in keys else 0, 0)
+        self._select()
+
+    def _select(self) -> None:
+        selected, path = self._selected(), self._context.state.path
+        self.results.set_rows([tr("score"), tr("compared"), tr("mean (95 % interval)"), "p"], [])
+        self._update_buttons()
+        if selected is None or path is None:
+            self._facts.setText(tr("Create a study to compare reading with and without similar cases."))
+            return
+        study = selected[0]
+        self._facts.setText(
+            tr(
+                "{cases} cases, arms: {arms}. No reader has finished all sessions.",
+                cases=len(study.design.cases),
+                arms=", ".join(arm.name for arm in study.design.arms),
+            )
+        )
+        if any(reader.answered == reader.total for reader in study.readers):
+            job = run_reader_study.load_results(
+                self._context, path, study.name, lambda found: self._show_results(study, found)
+            )
+            job.failed.connect(self._show_problem)
+
+    def _show_results(self, study: StudyStatus, analysis: StudyAnalysis | None) -> None:
+        selected = self._selected()
+        if analysis is None or selected is None or selected[0].name != study.name:
+            return
+        names = {key: title.format(finding=study.design.positive) for key, title in SCORE_TITLES.items()}
+        rows = []
+        for score, compared, *numbers, p_value in result_rows(study.design, analysis):
+            mean, low, high = (format_number(float(str(number)), ".3f") for number in numbers)
+            rows.append(
+                [
+                    names[str(score)],
+                    str(compared),
+                    tr("{mean} ({low} to {high})", mean=mean, low=low, high=high),
+                    p_value_text(None if p_value is None else float(str(p_value))),
+                ]
+            )
+        self.results.set_rows(
+            [tr("score"), tr("compared"), tr("mean (95 % interval)"), "p"], rows, text_columns=2
+        )
+        text = tr_n(
+            "{n} reader finished, {cases} cases of {units} patients or lesions.",
+            "{n} readers finished, {cases} cases of {units} patients or lesions.",
+            len(analysis.readers),
+            cases=analysis.n_cases,
+            units=analysis.n_units,
+        )
+        if len(analysis.readers) == 1:
+            text += " " + tr("With one reader the intervals are over cases alone.")
+        self._facts.setText(text)
+
+    def _show_progress(self) -> None:
+        job = self._job
+        if job is not None:
+            self.progress.set_title(job.progress.what if job.progress is not None else job.title)
+            self.progress.set_progress(job.fraction, job.seconds_left)
+
+    def _end(self) -> None:
+        self._job = None
+        self._update_buttons()
+
+    def _show_problem(self, error: SemblanceError | None) -> None:
+        self._problem.setText("" if error is None else f"{error.message} {error.hint}".strip())
+        self._problem.setVisible(error is not None)
+        self._copy_details.set_error(error)
+
+    def _update_buttons(self) -> None:
+        selected, running = self._selected(), self._job is not None
+        answered = selected is not None and any(reader.answered for reader in selected[0].readers)
+        self.progress.setVisible(running)
+        enable_widgets(
+            {
+                self.new_button: self._context.state.library is not None and not running,
+                self.read_button: selected is not None,
+                self.export_button: selected is not None,
+                self.delete_button: selected is not None and not answered,
+            }
+        )
+        self.delete_button.setToolTip(
+            tr("The study has answers. Delete it with `semblance reader-study delete`.") if answered else ""
+        )
