@@ -46,8 +46,8 @@ class ImportResult:
 
     ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer
     exist; ``removed`` the ids of cases that their existing file no longer contains. ``label_conflicts``: the cases of
-    each lesion, equal images among them, that have different findings. ``lesions`` counts the same-lesion groups and the
-    cases in them. ``notes`` are sentences about removed patient data and what is left to check.
+    each lesion, equal images among them, that have different findings. ``lesions`` counts the same-lesion groups
+    and their cases. ``notes`` are sentences about removed patient data and what is left to check.
     """
 
     library: str
