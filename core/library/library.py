@@ -36,6 +36,7 @@ from semblance.core.library.records import (
     now,
 )
 from semblance.core.library.schema import metrics, searches
+from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
 
@@ -245,7 +246,7 @@ class Library:
                     learner=learner,
                     feature_set=feature_set,
                     file=file.name,
-                    card=dict(card),
+                    card=sealed_card(card, scores),
                     training=training.astype(np.int64).tobytes(),
                     scores=None if scores is None else dict(scores),
                     created=now(),
@@ -255,7 +256,7 @@ class Library:
     def set_scores(self, name: str, scores: Mapping[str, Any]) -> None:
         """Record the scores of the metric called ``name``."""
         with self.catalogue.transaction() as connection:
-            connection.execute(metrics.update().where(metrics.c.name == name).values(scores=dict(scores)))
+            seal_scores(connection, metrics.c.name == name, scores)
 
     @property
     def selected_metric(self) -> str | None:
