@@ -216,12 +216,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
         values = metric.accuracy(int(key[1:]))
         return interval_text(*values), -1.0 if values[0] is None else values[0]
     if key in ("mean_auc", "ece", "seed", "n_train", "n_test"):
-        of_scores = (
-            {}
-            if scores is None
-            else {"mean_auc": scores.mean_auc, "n_train": scores.n_train, "n_test": scores.n_test}
-        )
-        number = {"ece": metric.ece, "seed": metric.seed, **of_scores}.get(key)
+        number = getattr(metric, key) if key in ("ece", "seed") else getattr(scores, key, None)
         if number is None:
             return "–", -1.0
         return format_number(number, ".2f" if key in ("mean_auc", "ece") else ","), float(number)
