@@ -78,7 +78,7 @@ class Similarity:
             ]
         )[::-1]
         sign = np.concatenate([self.changed[:, 2], given[:, 2]])[::-1]
-        # The first of equal keys is the last that was said.
+        # The first of equal keys is the last judgement.
         key, place = np.unique(key, return_index=True)
         i, j, sign = key // n, key % n, sign[place]
         different = sign != self.by_findings(i, j)
@@ -180,7 +180,7 @@ def from_judgements(
     """What was clicked, in its order, as constraints of the rows that ``row_of`` knows cases by.
 
     Each of ``said`` is "alike" or "not alike", query, case and ``None``; or "closer", query, case and the
-    farther case. Of one pair what was said last counts. Likes and dislikes of one query are triplets too, of
+    farther case. Of one pair the last judgement counts. Likes and dislikes of one query are triplets too, of
     the first PARTNERS dislikes for each like.
 
     Raises:

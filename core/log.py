@@ -169,7 +169,7 @@ def store_description(error: BaseException, *, of: BaseException | None = None) 
 
 
 class PhaseLog:
-    """Notes how long each phase of long work took; a phase is what progress is told of."""
+    """Notes how long each phase of long work took; a phase is what progress reports."""
 
     def __init__(self) -> None:
         self._what: str | None = None

@@ -124,7 +124,7 @@ def features(
     if result.failed and not result.cases:
         raise SemblanceError(
             f"No case of {library} gave {extractor} features.",
-            f"The first said: {result.failed[0]['reason']}",
+            f"The first reason: {result.failed[0]['reason']}",
         )
 
 
@@ -147,6 +147,29 @@ def relink(
             f"None of the {result.still_missing} missing files of {library} was found under {folder}.",
             "Name the folder or zip they are in now.",
         )
+
+
+@commands.command()
+def prevalence(
+    library: LibraryPath,
+    shares: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FINDING=SHARE", help="Such as malignant=0.1. The argument can be repeated."),
+    ] = None,
+    clear: Annotated[
+        bool, typer.Option("--clear", help="Take the library's own shares to be those of the practice again.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Set how frequent findings are in your practice, or show what is set. Estimates change accordingly."""
+    from semblance.core.errors import BadArguments
+    from semblance.core.workflows.searches.prevalence import parse_shares, prevalences, set_prevalences
+
+    if shares and clear:
+        raise BadArguments("Give either shares or --clear.")
+    if shares or clear:
+        set_prevalences(library, parse_shares(shares or []))
+    print_document({"library": str(library), "prevalence": prevalences(library)}, as_json, show_fields)
 
 
 @commands.command()

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from semblance.app.cli.output import clean, echo, show_fields, stdout
+from semblance.core.reports.formatting import prevalence_text
 
 #: Case ids shown without --json.
 MAX_IDS = 10
@@ -83,6 +84,8 @@ def show_cases(document: Mapping[str, Any]) -> None:
             f"estimate for {vote['finding']}: {vote['probability']:.2f} ({low:.2f}–{high:.2f}), "
             f"from {vote['measured_on']}; support, not a diagnosis"
         )
+        if vote["prevalence"]:
+            echo(f"The estimate is {prevalence_text(tuple(vote['prevalence']))}.")
         if vote["caution"]:
             echo(f"The estimate is {vote['caution']}.")
     elif vote["why_not"]:

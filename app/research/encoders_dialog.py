@@ -237,7 +237,7 @@ class EncodersDialog(Dialog):
         self._document = document
         if not self.isVisible():
             self._context.messages.info(
-                tr("The encoders were compared."), tr("Metric > Compare encoders… shows the scores.")
+                tr("The encoders were compared."), tr("Research > Compare encoders… shows the scores.")
             )
 
     def _fail(self, error: SemblanceError) -> None:

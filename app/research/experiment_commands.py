@@ -83,7 +83,7 @@ class ExperimentCommands(QObject):
         if path is not None and path == Path(library):
             self.case_requested.emit(row)
             dialog.hide()
-            messages.info(tr("Choose Metric > Experiments… to go back to the experiment."))
+            messages.info(tr("Choose Research > Experiments… to go back to the experiment."))
         else:
             messages.info(
                 tr("This case is of {name}.", name=Path(library).name),

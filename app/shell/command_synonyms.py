@@ -49,6 +49,7 @@ SYNONYMS = {
     "diverse": tr("diversity variety"),
     "show_alike": tr("copies duplicates"),
     "no_good_match": tr("outlier unusual"),
+    "set_prevalence": tr("prior pretest probability frequency"),
     "judge_alike": tr("thumb up similar yes"),
     "judge_not_alike": tr("thumb down dissimilar no"),
     "judge_closer": tr("triplet judge"),
@@ -64,7 +65,7 @@ SYNONYMS = {
     "stop_training": tr("cancel abort end"),
     "experiments": tr("compare learners grid cross-validation significance"),
     "reader_studies": tr(
-        "reader study MRMC observer study radiologists sensitivity specificity kappa washout"
+        "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
     ),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),

@@ -1,9 +1,10 @@
-"""The warning beside an estimate that is less reliable than it looks."""
+"""The line beside an estimate: that it is for another prevalence, or less reliable than it looks."""
 
 from __future__ import annotations
 
 from semblance.app.shell.measured_on import measured_text
 from semblance.core.language import tr, translate
+from semblance.core.reports.formatting import prevalence_text
 from semblance.core.workflows.searches.estimate import Vote
 
 #: The query was among the training cases.
@@ -14,11 +15,15 @@ TRAINED_ON_QUERY = tr(
 
 
 def estimate_caution(vote: Vote) -> tuple[str, str]:
-    """The warning that the estimate is badly calibrated, and its explanation; else two empty texts."""
+    """What to know of the estimate, and the explanation: a prevalence that was set, and that it is badly calibrated.
+
+    Else two empty texts.
+    """
+    shift = "" if vote.prevalence is None else translate(prevalence_text(vote.prevalence))
     if not vote.caution:
-        return "", ""
+        return shift, tr("Search > Set prevalence… changes it.") if shift else ""
     what = measured_text(vote.measured_on or "")
-    return translate(vote.caution), tr(
+    return "; ".join(filter(None, (shift, translate(vote.caution)))), tr(
         "This is the mean error of the estimates on {n:,} held-out cases ({what}). A perfect "
         "estimate stays below the second number in 95 of 100 measurements. See the tab "
         "Calibration in Evaluation.",

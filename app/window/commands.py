@@ -20,6 +20,7 @@ from semblance.app.search.feedback.example_commands import ExampleCommands
 from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.search.saved.search_commands import SearchCommands
 from semblance.app.search.similar.panel import GLIDE
+from semblance.app.search.similar.prevalence_dialog import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder
@@ -98,6 +99,7 @@ class Commands(QObject):
             "whole_image": partial(search_operations.submit_region, context, None),
             "show_alike": self.show_near_duplicates,
             "no_good_match": self.show_options,
+            "set_prevalence": partial(edit_prevalences, context, window),
             "reset_window": self.reset_window,
             "why": partial(layout.show_side, "why"),
             # Refining

@@ -59,7 +59,7 @@ class FullPages:
         if self._context.state.library is not None:
             self._enter(self._panels.data_check)
             self._return_to_two_metrics = False
-            self._panels.data_check.table.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._panels.data_check.focus_list()
 
     @property
     def shows_questions(self) -> bool:

@@ -30,6 +30,8 @@ _LEADS: dict[str, dict[int, str]] = {
 _NODE_OPERATION = 4
 #: An operation that has a vendor's library run a file of its own.
 _COMPILED = b"EPContext"
+#: Operations that run a graph inside the graph, as often as the file says: nobody could tell when they end.
+_CONTROL_FLOW = frozenset((b"Loop", b"Scan", b"If", b"SequenceMap"))
 
 
 def identity(model: Path, settings: str) -> str:
@@ -86,7 +88,7 @@ def external_files(model: Path) -> list[Path]:
 
     Raises:
         BadInput: not an ONNX model; a file that is missing or lies outside the model's folder; or a part
-            compiled for one machine.
+            compiled for one machine, or operations that run a part of it again and again.
     """
     names: set[str] = set()
     try:
@@ -108,6 +110,15 @@ def external_files(model: Path) -> list[Path]:
         raise BadInput(
             tr_lazy("The encoder '{model}' holds a part compiled for one machine.", model=model),
             "Export it as plain ONNX.",
+        ) from None
+    except _ControlFlow as error:
+        raise BadInput(
+            tr_lazy(
+                "The encoder '{model}' uses the operation {operation}, which can run without end.",
+                model=model,
+                operation=str(error),
+            ),
+            "Export it without control flow: with a fixed image size, and traced instead of scripted.",
         ) from None
     except (ValueError, UnicodeDecodeError):
         raise BadInput(
@@ -141,6 +152,10 @@ class _Compiled(Exception):
     pass
 
 
+class _ControlFlow(Exception):
+    pass
+
+
 class _Walk:
     """Through the messages of protobuf that may name another file; nothing is copied, nothing recursed."""
 
@@ -163,8 +178,12 @@ class _Walk:
             for field, first, last in self._parts(start, end):
                 if kind == "entry":
                     entry[field] = bytes(self._view[first:last])
-                elif kind == "node" and field == _NODE_OPERATION and self._view[first:last] == _COMPILED:
-                    raise _Compiled
+                elif kind == "node" and field == _NODE_OPERATION:
+                    operation = bytes(self._view[first : min(last, first + 64)])
+                    if operation == _COMPILED:
+                        raise _Compiled
+                    if operation in _CONTROL_FLOW:
+                        raise _ControlFlow(operation.decode())
                 elif field in _LEADS[kind]:
                     waiting.append((_LEADS[kind][field], first, last))
             if entry.get(1) == b"location":

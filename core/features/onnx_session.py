@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +42,8 @@ _PROVIDERS = (
 )
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
 _FATAL = 4
+#: Seconds for one batch of at most 16 images: a network that is too slow by far takes 1 s for each.
+TIME_LIMIT_S = 120.0
 
 
 # The shipped encoder and one of the user's own.
@@ -55,7 +62,8 @@ class Session:
 
     def __init__(self, model: Path, settings: EncoderSettings) -> None:
         self._model, self._settings = model, settings
-        self._session = _load(model)
+        with _limited_time():
+            self._session = _load(model)
         self._input, self._type, fixed = self._checked_input()
         self._output = self._checked_output()
         size = 4 * settings.height * settings.width * settings.channels
@@ -81,10 +89,22 @@ class Session:
         if self._settings.layout == "NCHW":
             pixels = pixels.transpose(0, 3, 1, 2)
         given = np.ascontiguousarray(pixels, dtype=self._type)
+        options = _run_options()
         try:
-            (out,) = self._session.run([self._output], {self._input: given})
+            with _limited_time(options) as expired:
+                (out,) = self._session.run([self._output], {self._input: given}, options)
         except Exception as error:
             # onnxruntime's errors have no common class but Exception.
+            if expired.is_set():
+                raise BadInput(
+                    tr_lazy(
+                        "The encoder '{model}' took more than {seconds} s for {n} images.",
+                        model=self._model,
+                        seconds=TIME_LIMIT_S,
+                        n=n,
+                    ),
+                    "Choose a smaller encoder, or a smaller 'input_size' in its settings.",
+                ) from error
             raise BadInput(
                 tr_lazy("The encoder '{model}' failed: {error}.", model=self._model, error=_reason(error)),
                 "Check its settings, or export it again.",
@@ -204,6 +224,41 @@ class Session:
                 tr_lazy("Name another in its settings as 'output': {outputs}.", outputs=", ".join(outputs)),
             )
         return str(name)
+
+
+@contextlib.contextmanager
+def _limited_time(options: Any = None) -> Iterator[threading.Event]:
+    """Stop what runs with ``options`` after :data:`TIME_LIMIT_S`. The event is set when the time is over.
+
+    After twice that time a worker process ends itself: one operation cannot be interrupted, and the pool goes on
+    without the worker."""
+    expired = threading.Event()
+
+    def stop() -> None:
+        expired.set()
+        if options is not None:
+            options.terminate = True
+
+    def end() -> None:
+        os.kill(os.getpid(), signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+
+    timers = [threading.Timer(TIME_LIMIT_S, stop)]
+    if multiprocessing.parent_process() is not None:
+        timers.append(threading.Timer(2 * TIME_LIMIT_S, end))
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield expired
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
+def _run_options() -> Any:
+    import onnxruntime
+
+    return onnxruntime.RunOptions()
 
 
 def _load(model: Path) -> Any:

@@ -115,7 +115,7 @@ def orphan_rows(file: Path) -> dict[str, int]:
 
 
 def unreadable_rows(file: Path) -> dict[str, list[int]]:
-    """Table -> rows (by their rowid) whose text is not valid UTF-8 or not valid JSON."""
+    """Table -> rows (by their rowid) whose text is not valid UTF-8, or not JSON of its column's kind."""
     found: dict[str, list[int]] = {}
     with read_only(file) as connection:
         connection.text_factory = bytes
@@ -145,6 +145,8 @@ def is_readable(column: sa.Column[Any], value: object) -> bool:
         return len(value) % _NUMBER_BYTES == 0
     try:
         text = value.decode("utf-8")
+        if isinstance(column.type, schema.JsonOf):
+            return column.type.accepts(json.loads(text))
         if isinstance(column.type, sa.JSON):
             json.loads(text)
     except (ValueError, RecursionError):

@@ -17,6 +17,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.database import in_batches
 from semblance.core.library.records import now
 from semblance.core.library.schema import cases, meta, metrics
+from semblance.core.library.sealed_cards import seal_scores
 from semblance.core.library.stored_values import stored_value
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _write_findings(
         then |= r.scores.get(CHANGED_FINDINGS, {})
         changed = {case_id: was for case_id, was in then.items() if given.get(case_id, _OTHER) != was}
         scores = {**r.scores, CHANGED_FINDINGS: changed}
-        connection.execute(metrics.update().where(metrics.c.id == r.id).values(scores=scores))
+        seal_scores(connection, metrics.c.id == r.id, scores)
 
 
 def _stored(connection: sa.Connection) -> tuple[DataReview, ...]:

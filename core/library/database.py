@@ -82,7 +82,7 @@ def plain_errors(file: Path) -> Iterator[None]:
         ) from error
     except DatabaseError as error:
         raise _damage_error(file, str(error.orig)) from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _damage_error(file, tr_lazy("a text in it cannot be read")) from error
     except OSError as error:
         raise plain_error(library, error.strerror or str(error)) from error

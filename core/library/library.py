@@ -36,12 +36,13 @@ from semblance.core.library.records import (
     now,
 )
 from semblance.core.library.schema import metrics, searches
+from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
 
 _UNFINISHED_SUFFIX = ".making"
 #: Keys of stored values: the name of the current metric, and what is known of the library's preparation.
-_CURRENT_METRIC, _PREPARATION = "current metric", "preparation"
+_CURRENT_METRIC, _PREPARATION, _PREVALENCES = "current metric", "preparation", "prevalences"
 
 
 class Library:
@@ -245,7 +246,7 @@ class Library:
                     learner=learner,
                     feature_set=feature_set,
                     file=file.name,
-                    card=dict(card),
+                    card=sealed_card(card, scores),
                     training=training.astype(np.int64).tobytes(),
                     scores=None if scores is None else dict(scores),
                     created=now(),
@@ -255,7 +256,7 @@ class Library:
     def set_scores(self, name: str, scores: Mapping[str, Any]) -> None:
         """Record the scores of the metric called ``name``."""
         with self.catalogue.transaction() as connection:
-            connection.execute(metrics.update().where(metrics.c.name == name).values(scores=dict(scores)))
+            seal_scores(connection, metrics.c.name == name, scores)
 
     @property
     def selected_metric(self) -> str | None:
@@ -286,6 +287,18 @@ class Library:
     def set_preparation(self, finished: Mapping[str, Any]) -> None:
         """Record what a preparation finished, as JSON values."""
         store_value(self.catalogue, _PREPARATION, dict(finished))
+
+    @property
+    def prevalences(self) -> dict[str, float]:
+        """Finding -> its share, 0 to 1, of the cases where the library is used; empty where none was set."""
+        found = stored_value(self.catalogue, _PREVALENCES)
+        if not isinstance(found, dict):
+            return {}
+        return {name: float(share) for name, share in found.items() if isinstance(share, float)}
+
+    def set_prevalences(self, shares: Mapping[str, float]) -> None:
+        """Record the :attr:`prevalences`."""
+        store_value(self.catalogue, _PREVALENCES, {name: float(share) for name, share in shares.items()})
 
     # Searches
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
@@ -88,6 +91,36 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
 }
 
+
+class JsonOf(sa.TypeDecorator[Any]):
+    """JSON that is a ``kind`` (dict or list) or null; ``pairs``: a list of two texts each. Anything else is damage."""
+
+    impl = sa.JSON
+    cache_ok = True
+
+    def __init__(self, kind: type, *, pairs: bool = False) -> None:
+        super().__init__()
+        self.kind, self.pairs = kind, pairs
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        """
+        Raises:
+            JSONDecodeError: another kind of value.
+        """
+        if not self.accepts(value):
+            raise json.JSONDecodeError("another kind of value", "", 0)
+        return value
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a column of this type may hold ``value``."""
+        if not self.pairs:
+            return value is None or isinstance(value, self.kind)
+        return isinstance(value, list) and all(
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)
+            for pair in value
+        )
+
+
 tables = sa.MetaData()
 
 meta = sa.Table(
@@ -104,7 +137,7 @@ sources = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("path", sa.Text, nullable=False),
-    sa.Column("columns", sa.JSON, nullable=False),
+    sa.Column("columns", JsonOf(list), nullable=False),
     sa.Column("added", sa.Text, nullable=False),
     sa.Column(
         "identified", sa.Boolean, nullable=False, server_default=sa.true(), doc="ids kept as the files say"
@@ -137,7 +170,7 @@ cases = sa.Table(
     sa.Column("finding", sa.Text),
     sa.Column("patient", sa.Text),
     sa.Column("region", sa.JSON),
-    sa.Column("attributes", sa.JSON, nullable=False),
+    sa.Column("attributes", JsonOf(dict), nullable=False),
     sa.Column("width", sa.Integer),
     sa.Column("height", sa.Integer),
     sa.Column("content", sa.Text, nullable=False, doc="hash of what is shown: equal content is a duplicate"),
@@ -173,8 +206,8 @@ feature_sets = sa.Table(
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("extractor", sa.Text, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("settings", sa.JSON, nullable=False),
-    sa.Column("columns", sa.JSON, nullable=False, doc="[[name, group], ...]"),
+    sa.Column("settings", JsonOf(dict), nullable=False),
+    sa.Column("columns", JsonOf(list, pairs=True), nullable=False, doc="[[name, group], ...]"),
     sa.Column("created", sa.Text, nullable=False),
 )
 
@@ -206,9 +239,9 @@ metrics = sa.Table(
     sa.Column("learner", sa.Text, nullable=False),
     sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), nullable=False),
     sa.Column("file", sa.Text, nullable=False, doc="name inside the folder metrics/"),
-    sa.Column("card", sa.JSON, nullable=False),
+    sa.Column("card", JsonOf(dict), nullable=False),
     sa.Column("training", sa.LargeBinary, nullable=False, doc="int64 ids of the cases it was fitted on"),
-    sa.Column("scores", sa.JSON),
+    sa.Column("scores", JsonOf(dict)),
     sa.Column("created", sa.Text, nullable=False),
 )
 
@@ -217,7 +250,7 @@ searches = sa.Table(
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("state", sa.JSON, nullable=False),
+    sa.Column("state", JsonOf(dict), nullable=False),
     sa.Column("saved", sa.Text, nullable=False),
 )
 

@@ -92,6 +92,12 @@ class MetricCard:
             value, kinds = values[entry.name], _KINDS[entry.name]
             if not isinstance(value, kinds) or isinstance(value, bool):
                 raise BadInput(tr_lazy("The card of the metric has no usable '{entry}'.", entry=entry.name))
+            if (
+                isinstance(value, dict)
+                and entry.name in _COUNTS
+                and any(type(n) is not int for n in value.values())
+            ):
+                raise BadInput(tr_lazy("The card of the metric has no usable '{entry}'.", entry=entry.name))
             if isinstance(value, list):
                 value = tuple(str(item) for item in value)
             if entry.name in ("steps", "notes"):
@@ -116,6 +122,8 @@ _TEXTS = dict.fromkeys(
 )
 _LISTS = dict.fromkeys(("steps", "dropped_columns", "selected_columns", "notes", "authors"), (list,))
 _TABLES = dict.fromkeys(("parameters", "findings", "constraints", "scores", "versions"), (dict,))
+#: Tables whose values are whole numbers.
+_COUNTS = frozenset(("findings", "constraints"))
 _KINDS: dict[str, tuple[type, ...]] = {
     **_TEXTS,
     **_LISTS,

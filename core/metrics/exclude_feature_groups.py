@@ -18,7 +18,7 @@ from semblance.core.metrics.steps.impute import Impute
 def explained_groups(metric: Metric) -> tuple[str, ...]:
     """The groups its distances are explained with and can be asked without, in the order of their columns.
 
-    Local descriptors are told by the words a codebook counts.
+    Local descriptors are named by the words a codebook counts.
     """
     return tuple(dict.fromkeys(metric.names_before_tail()))
 

@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -36,16 +37,18 @@ MAX_ENTRIES = 200
 _KINDS_OF_NUMBERS = "fiub"
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 #: What a damaged or forged file can make the readers of zip, JSON and .npy raise.
-_DAMAGED = (
+DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
     ArithmeticError,
+    AttributeError,
     EOFError,
     LookupError,
     MemoryError,
     RuntimeError,
     SyntaxError,
+    TokenError,
     TypeError,
     ValueError,
 )
@@ -168,7 +171,7 @@ def naming_the_file(path: Path) -> Iterator[None]:
         raise BadInput(
             tr_lazy("The metric '{path}' cannot be used. {message}", path=path, message=error.message), hint
         ) from None
-    except _DAMAGED:
+    except DAMAGED:
         raise BadInput(
             tr_lazy("'{path}' is not a metric, or it is damaged.", path=path),
             "Restore a copy, or train the metric again.",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.finding_letters import finding_letters
-from semblance.core.reports.formatting import digits_for
+from semblance.core.reports.formatting import digits_for, prevalence_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
 #: The name of an image that is not in the library, whose file name often contains the patient's name.
@@ -99,6 +99,8 @@ class VoteFacts:
     why_not: str = ""
     trained: bool = False
     caution: str = ""
+    #: The prevalence that the estimate is for, and the library's.
+    prevalence: tuple[float, float] | None = None
     #: The finding of each of the nearest, nearest first, where that is known.
     voters: tuple[str | None, ...] = ()
 
@@ -245,10 +247,13 @@ class ReportDocument:
         )
         caution = tr_lazy("; {caution}", caution=as_lazy(vote.caution)) if vote.caution else ""
         return tr_lazy(
-            "Estimate for {finding}: {probability:.2f}{interval}{source}{caution}.",
+            "Estimate for {finding}: {probability:.2f}{interval}{shift}{source}{caution}.",
             finding=vote.finding,
             probability=vote.probability,
             interval=interval,
+            shift=""
+            if vote.prevalence is None
+            else tr_lazy(" {shift}", shift=prevalence_text(vote.prevalence)),
             source=source,
             caution=caution,
         )

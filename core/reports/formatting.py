@@ -74,3 +74,13 @@ def region_text(region: Region) -> str:
 def signed_text(amount: float) -> str:
     """``+0.071``, with a true minus sign."""
     return f"{'−' if amount < 0 else '+'}{distance_text(abs(amount))}"
+
+
+def prevalence_text(prevalence: tuple[float, float]) -> str:
+    """``for a prevalence of 10 % instead of the library's 62 %``, of the share set and the library's."""
+    now, measured = prevalence
+    return tr_lazy(
+        "for a prevalence of {now:.3g} % instead of the library's {measured:.3g} %",
+        now=100 * now,
+        measured=100 * measured,
+    )

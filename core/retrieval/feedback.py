@@ -28,7 +28,7 @@ REGRESSED, SMOOTHED = 1_000, 200
 NEIGHBOURS, NEIGHBOUR_SHARE = 10, 0.5
 #: Weights of the scores beside the rule's 1.
 PROCESS, LOGISTIC = 0.5, 0.3
-#: Distances are told apart from this share of the usual one on.
+#: Distances differ from this share of the usual one on.
 CLOSE = 0.05
 #: How much more being near the liked counts in the rule than being far from the disliked.
 ATTACHMENT = 0.2

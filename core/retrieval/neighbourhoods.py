@@ -1,4 +1,4 @@
-"""How far from their nearest the cases of a library usually are under a metric, told from some of them."""
+"""How far from their nearest the cases of a library usually are under a metric, estimated from some of them."""
 
 from __future__ import annotations
 

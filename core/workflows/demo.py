@@ -29,7 +29,7 @@ QUERY_FINDING = "malignant"
 
 
 def usual_folder() -> Path:
-    """Where the demo library is kept when nothing else is said."""
+    """Where the demo library is stored by default."""
     import platformdirs
 
     return Path(platformdirs.user_data_dir("semblance", appauthor=False)) / "Demo.semblance"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.errors import SemblanceError
-from tests.fuzz.mutating import LENGTHS, TOKENS, mutated
+from tests.fuzz.mutating import LENGTHS, TOKENS, mutated, mutated_inside
 from tests.helpers.bad_images import animation, encoded, pages, pattern, png16
 
 #: Files and cases of one source that are read.
@@ -29,9 +30,14 @@ class Kind:
     seeds: Callable[[Path], list[bytes]]
     read: Callable[[bytes, Path], bool]
     words: Sequence[bytes] = LENGTHS
+    #: A zip whose entries are mutated too, before they are packed again.
+    packed: bool = False
 
     def copy(self, seeds: Sequence[bytes], number: int, seed: int) -> bytes:
-        return mutated(seeds[number % len(seeds)], number, seed, words=self.words)
+        whole = seeds[number % len(seeds)]
+        if self.packed and number % 4:
+            return mutated_inside(whole, number, seed)
+        return mutated(whole, number, seed, words=self.words)
 
 
 # Images
@@ -319,6 +325,97 @@ def _read_metric(data: bytes, place: Path) -> bool:
     return True
 
 
+def _library(place: Path) -> Path:
+    """A library of a table with a metric, made once."""
+    from tests.helpers.tables import PLAIN, table_library
+
+    if not (place / "made" / "lib.semblance").exists():
+        table_library(place / "made", n=24, metrics=[PLAIN])
+    return place / "made" / "lib.semblance"
+
+
+def _backups(place: Path) -> list[bytes]:
+    from semblance.core.workflows.maintenance.backup import back_up
+
+    back_up(_library(place), place / "whole.zip")
+    return [(place / "whole.zip").read_bytes()]
+
+
+def _read_backup(data: bytes, place: Path) -> bool:
+    (place / "mutated.zip").write_bytes(data)
+    shutil.rmtree(place / "restored.semblance", ignore_errors=True)
+    read = _run("restore", place / "mutated.zip", place / "restored.semblance")
+    assert read or not (place / "restored.semblance").exists() or _run("info", place / "restored.semblance")
+    return read
+
+
+def _exchanged(place: Path) -> list[bytes]:
+    from semblance.core.workflows.metrics.metric_exchange import export_metric
+
+    return [export_metric(_library(place), "plain", place / "whole.semblance-metric").read_bytes()]
+
+
+def _read_exchanged(data: bytes, place: Path) -> bool:
+    library = _copied_library(place)
+    (place / "mutated.semblance-metric").write_bytes(data)
+    if not _run("import-metric", library, place / "mutated.semblance-metric", "--name", "other"):
+        return False
+    _run("card", library, "--metric", "other")
+    _run("search", library, "--metric", "other", "--case", "t/c0")
+    return True
+
+
+def _stored_metric(place: Path) -> list[bytes]:
+    return [next((_library(place) / "metrics").iterdir()).read_bytes()]
+
+
+def _read_stored_metric(data: bytes, place: Path) -> bool:
+    library = _copied_library(place)
+    next((library / "metrics").iterdir()).write_bytes(data)
+    read = _run("search", library, "--metric", "plain", "--case", "t/c0")
+    _run("card", library, "--metric", "plain")
+    _run("export-metric", library, "--metric", "plain", "--out", place / "out.semblance-metric")
+    _run("doctor", library)
+    return read
+
+
+def _catalogue(place: Path) -> list[bytes]:
+    return [(_library(place) / "catalogue.sqlite").read_bytes()]
+
+
+def _read_catalogue(data: bytes, place: Path) -> bool:
+    library = _copied_library(place)
+    for end in ("-wal", "-shm"):
+        library.joinpath(f"catalogue.sqlite{end}").unlink(missing_ok=True)
+    (library / "catalogue.sqlite").write_bytes(data)
+    read = _run("info", library) and _run("search", library, "--metric", "plain", "--case", "t/c0")
+    _run("doctor", library)
+    _run("doctor", library, "--repair")
+    return read
+
+
+def _copied_library(place: Path) -> Path:
+    copy = place / "copy.semblance"
+    shutil.rmtree(copy, ignore_errors=True)
+    return Path(shutil.copytree(_library(place), copy))
+
+
+def _run(*arguments: object) -> bool:
+    """Whether a command line ends well. It may fail with a sentence, never as a defect of the program."""
+    from semblance.app.cli.main import FAILED, WRONG_ARGUMENTS, run
+
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+        status = run(
+            [*map(str, arguments), "--json"] if arguments[0] != "export-metric" else [*map(str, arguments)]
+        )
+    said = errors.getvalue()
+    assert "defect" not in said, f"{arguments[0]}: {said.strip()}"
+    assert status in (0, FAILED, WRONG_ARGUMENTS), f"{arguments[0]} ended with {status}"
+    assert status == 0 or said.strip(), f"{arguments[0]} failed without a word"
+    return status == 0
+
+
 def _read_dicom(data: bytes, place: Path) -> bool:
     from tests.helpers.fuzz_dicom import decode
 
@@ -341,4 +438,8 @@ KINDS: dict[str, Kind] = {
     "regions": Kind(_regions, _read_regions, TOKENS),
     "metric": Kind(_metrics, _read_metric),
     "dicom": Kind(_dicom, _read_dicom),
+    "backup": Kind(_backups, _read_backup, packed=True),
+    "exchanged metric": Kind(_exchanged, _read_exchanged, packed=True),
+    "stored metric": Kind(_stored_metric, _read_stored_metric, packed=True),
+    "catalogue": Kind(_catalogue, _read_catalogue),
 }

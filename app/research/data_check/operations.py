@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from semblance.app.shell import library_operations
+from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.language import tr
@@ -30,7 +30,7 @@ def settle(
 
     def done(_review: DataReview) -> None:
         if finding is not None:
-            library_operations.renew(context)
+            _read_again(context)
         then()
 
     return context.follow(job, done)
@@ -41,7 +41,12 @@ def undo(context: Context, library: Path, then: Callable[[DataReview | None], ob
     job = context.jobs.run(tr("Undoing the decision"), check_data.undo_settlement, library, quiet=True)
 
     def done(review: DataReview | None) -> None:
-        library_operations.renew(context)
+        _read_again(context)
         then(review)
 
     return context.follow(job, done)
+
+
+def _read_again(context: Context) -> None:
+    """Read the library again and rank again, because the similar cases may have other findings."""
+    library_operations.renew(context, lambda: search_operations.rank(context))

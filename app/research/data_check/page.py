@@ -106,7 +106,13 @@ class DataCheckPage(FullPage):
         facts.addWidget(self.summary)
         facts.addWidget(self.progress)
         left.addLayout(facts)
-        left.addWidget(self.table, 1)
+        self._none = EmptyState(
+            tr("No doubtful cases"), tr("Nothing is left to decide in this list."), icon="check"
+        )
+        self._tables = QStackedWidget()
+        self._tables.addWidget(self.table)
+        self._tables.addWidget(self._none)
+        left.addWidget(self._tables, 1)
         self._line = HLine(vertical=True)
         self._list = QWidget()
         body: QHBoxLayout = hbox(self._list)
@@ -135,6 +141,11 @@ class DataCheckPage(FullPage):
         super().showEvent(event)
         if self._result is None and self._job is None:
             self.check()
+
+    def focus_list(self) -> None:
+        """Focus the issues, or the button that goes back while there are none."""
+        target = self.table if self.table.isVisible() else self.back
+        target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fit(self) -> None:
         width = min(theme().px(SIDEBAR_WIDTH), self.width() * 36 // 100)
@@ -233,8 +244,11 @@ class DataCheckPage(FullPage):
         shown = [issue for issue in self._issues if not kind or issue.check.value == kind]
         self.summary.setText(self._summary_text(result))
         self._pages.setCurrentWidget(self._list)
+        self._tables.setCurrentWidget(self.table if shown else self._none)
         self.table.set_issues(shown, self._state.columns, row)
         self._update_buttons()
+        if self.back.hasFocus():
+            self.focus_list()
 
     def _summary_text(self, result: DataCheck) -> str:
         n = len(self._issues)

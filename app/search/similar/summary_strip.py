@@ -146,7 +146,7 @@ class SummaryStrip(QFrame):
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
         self.caution.show_message(*estimate_caution(vote if estimated else Vote()))
-        below = self.caution.sizeHint().height() + CAUTION_SPACING if estimated and vote.caution else 0
+        below = self.caution.sizeHint().height() + CAUTION_SPACING if self.caution.text else 0
         self.setFixedHeight(theme().px(HEIGHT) + below)
         self._note.setVisible(not estimated)
         if estimated:

@@ -134,6 +134,8 @@ class WhyPanel(Panel):
         if not self.isVisible() or self._request == (ranked_search, ranked_case.case_id):
             return
         self._request = (ranked_search, ranked_case.case_id)
+        if self.is_empty:
+            self.empty.show_message(tr("Explaining"))
 
         def show(found: Explanation) -> None:
             if self._request != (ranked_search, ranked_case.case_id):

@@ -19,11 +19,11 @@ from semblance.app.widgets.cards.card_parts import (
     feedback_buttons,
     feedback_buttons_width,
 )
-from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.cards.case_model import CaseModel, near_duplicates_text
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import CENTRE, RIGHT, text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.core.language import tr, tr_n
+from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, ImageState
 
 SCALE_BUDGET_S = 0.0025
@@ -142,11 +142,11 @@ class CardPainter:
         if model.ranked:
             self._draw_corner_text(square, str(model.rank(place)), model.shift(place))
         if model.near_duplicates is not None and model.near_duplicates[place] > 0:
-            self._draw_corner_text(
-                square,
-                _near_duplicates_text(model.near_duplicates[place]),
-                at_bottom=True,
-            )
+            n = model.near_duplicates[place]
+            text = near_duplicates_text(n)
+            # On a small card the tooltip has to say what is counted.
+            fits = self._bold.width(text) + 10 <= side
+            self._draw_corner_text(square, text if fits else f"+{n}", at_bottom=True)
         if state.role:
             self._draw_role(square, state.role)
 
@@ -377,7 +377,7 @@ class CardPainter:
                 and model.near_duplicates[place] > 0
                 and right - x > tokens.px(140)
             ):
-                text = _near_duplicates_text(model.near_duplicates[place])
+                text = near_duplicates_text(model.near_duplicates[place])
                 text_width = int(self._small.width(text)) + 2
                 self._small.draw(
                     self._painter,
@@ -413,7 +413,3 @@ class CardPainter:
         code = int(self._model.columns.finding[index])
         letter = "" if code == NO_FINDING else self._finding_letters[self._model.columns.findings[code]]
         self._painter.drawPixmap(at, chip_pixmap(code, letter, self._ratio))
-
-
-def _near_duplicates_text(n: int) -> str:
-    return tr_n("+{n} near-duplicate", "+{n} near-duplicates", n)

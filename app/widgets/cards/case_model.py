@@ -9,12 +9,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import tr
+from semblance.core.language import tr, tr_n
 from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
 from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text
 
 #: Judgement -> its text.
 JUDGEMENT_TEXTS = {1: tr("marked more like this"), -1: tr("marked less like this")}
+
+
+def near_duplicates_text(n: int) -> str:
+    """How many near-duplicates are grouped under a case."""
+    return tr_n("+{n} near-duplicate", "+{n} near-duplicates", n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +112,8 @@ class CaseModel:
             parts.append(tr("distance {distance}", distance=self.distance_text(place)))
         if self.shift(place):
             parts.append(tr("moved {shift}", shift=self.shift(place)))
+        if self.near_duplicates is not None and self.near_duplicates[place] > 0:
+            parts.append(near_duplicates_text(int(self.near_duplicates[place])))
         if self.notes is not None and self.notes[place][1]:
             parts.append(self.notes[place][1])
         judgement_text = JUDGEMENT_TEXTS.get(self.judgements.get(self.case_row(place), 0))

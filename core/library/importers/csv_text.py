@@ -28,7 +28,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _PIECE = 1 << 20
 #: Rows, and at most so many characters, that decide how a file is written.
 _SAMPLED_ROWS, _SAMPLED_CHARACTERS = 200, 1 << 18
-#: Two delimiters cannot be told apart where their scores differ by less than the first of these, or where the better
+#: Two delimiters cannot be distinguished where their scores differ by less than the first of these, or where the better
 #: one is below the second.
 _CLEAR, _CERTAIN = 0.05, 0.9
 #: Memory that one row of a list takes, with what is made of it.

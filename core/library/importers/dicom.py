@@ -1,4 +1,4 @@
-"""DICOM objects anywhere in a folder, a zip or a medium: told by content, put together by their headers."""
+"""DICOM objects anywhere in a folder, a zip or a medium: recognised by content, joined by their headers."""
 
 from __future__ import annotations
 

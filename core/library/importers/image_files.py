@@ -20,7 +20,7 @@ _OTHER_KINDS = {
 
 
 def ignored_files(source: Source) -> Iterator[RejectedFile]:
-    """The files of ``source.ignored``; ``source.refused`` is told by whoever opened the source."""
+    """The files of ``source.ignored``; the caller that opened the source reports ``source.refused``."""
     source.entries()
     for path, reason in source.ignored:
         yield RejectedFile(path, reason, failed=False)

@@ -1,4 +1,4 @@
-"""The contract of an importer: what a source holds, told case by case."""
+"""The contract of an importer: the cases a source holds, one by one."""
 
 from __future__ import annotations
 

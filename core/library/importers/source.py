@@ -1,4 +1,4 @@
-"""What an importer looks into: a folder, a zip or a single file, told alike."""
+"""What an importer looks into: a folder, a zip or a single file, listed in the same way."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Source(abc.ABC):
         """Where the image of an entry lies; ``member`` an array within the entry, ``frame`` its row."""
 
     def close(self) -> None:
-        """Let go of open files; a second call does nothing."""
+        """Close open files; a second call does nothing."""
         return
 
     def __enter__(self) -> Self:

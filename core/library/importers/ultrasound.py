@@ -72,7 +72,7 @@ class UltrasoundImporter(FolderImporter):
         masks: dict[str, list[str]] = {}
         for mask, owner in owners.items():
             masks.setdefault(owner, []).append(mask)
-        # Its own reason is told below; FolderImporter would name only the labels.csv.
+        # Its own reason is reported below; FolderImporter would name only the labels.csv.
         listing.companions.clear()
         shown = [path for path in images if path not in owners]
         with ImageReader() as reader:
@@ -99,7 +99,7 @@ def _region(
     try:
         size = image_size(source, path)
     except BadInput:
-        # The image itself is read, and its failure told, by whoever imports the case.
+        # The import reads the image itself and reports its failure.
         return None, [
             RejectedFile(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False) for mask in masks
         ]

@@ -21,7 +21,7 @@ _PAIRS = 4000
 _MOST_COMPONENTS = 60
 _MEAN, _SQUARE, _TINY = 0.9, 0.99, 1e-8
 _SHARE = 0.3
-#: Of a search with so few cases to ask nothing can be told.
+#: Fewer query cases than this give no search result.
 _FEWEST = 8
 
 

@@ -36,7 +36,7 @@ _LOST = 1e-12
 
 
 def no_coordinates_error() -> BadInput:
-    """What is told of a metric that clicks cannot refine."""
+    """The error for a metric that clicks cannot refine."""
     return BadInput(
         "This metric has no coordinates in which clicks could be learnt.",
         "Refine a metric that has, such as BDM, MetricBoost's matrix form or Euclidean.",

@@ -28,7 +28,7 @@ _NEWTON_STEPS, _EXACT = 60, 1e-10
 
 @dataclass(frozen=True, eq=False)
 class WeightedTriplets:
-    """Points and what was said of them.
+    """Points and the judgements about them.
 
     ``points`` (p, m); ``triplets`` (t, 3) rows of it: the first is closer to the second than to the third;
     ``weights`` (t,) how much each counts.

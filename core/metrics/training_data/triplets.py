@@ -20,7 +20,7 @@ def checked_triplets(triplets: npt.ArrayLike, n: int) -> Rows:
     """``triplets`` (t, 3): row i is closer to j than to k, among ``n`` cases; as int64, each one once.
 
     Raises:
-        BadInput: none, a row that does not exist, a case named twice, or one said to be both the closer and
+        BadInput: none, a row that does not exist, a case named twice, or one given as both the closer and
             the farther.
     """
     table = np.asarray(triplets)

@@ -17,7 +17,7 @@ from semblance.core.retrieval.explanation.shapley import ROWS, shapley_shares
 
 
 class Grouping:
-    """A metric and the groups its columns are told by; made once, asked for many pairs.
+    """A metric and the groups its columns are explained by; made once, used for many pairs.
 
     ``names`` (d',) gives another group to each column that the linear steps take (after a codebook and
     imputation); left out, it is the extractor's.
@@ -39,7 +39,7 @@ class Grouping:
         return self.pull_back(np.eye(self.metric.distance.n_features))
 
     def head_rows(self, X: npt.ArrayLike) -> Matrix:
-        """(n, d) as extracted -> (n, d') where the groups are told: words counted, values imputed.
+        """(n, d) as extracted -> (n, d') where the groups are explained: words counted, values imputed.
 
         Raises:
             BadInput: rows the metric cannot take.

@@ -19,7 +19,7 @@ from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.steps.codebook import Codebook
 from semblance.core.retrieval.explanation.grouping import Grouping
 
-#: Regions told of a pair of images, and their radius as a share of the width.
+#: Regions shown of a pair of images, and their radius as a share of the width.
 REGIONS, RADIUS = 3, 0.09
 #: Windows tried along each side for shared words, their radius, and the fewest descriptors they need.
 _WINDOWS, _WORD_RADIUS, _FEWEST = 9, 0.12, 3

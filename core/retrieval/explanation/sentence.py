@@ -1,4 +1,4 @@
-"""What made a distance, said in a sentence: close in this, far in that."""
+"""The explanation of a distance in one sentence: close in this, far in that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semblance.core.metrics.distance import Matrix
 #: Nearer than so large a share of the library is close, farther than so large a share is far.
 CLOSE, FAR = 0.25, 0.75
 _MOST_CLOSE, _MOST_FAR = 3, 2
-#: The largest share that is said of a sample.
+#: The largest share that is reported of a sample.
 _ALMOST_ALL = 0.99
 #: Of more visual words none is close or far by name: a word means nothing by itself.
 _MANY_WORDS = 12
@@ -73,7 +73,7 @@ def sentence(
     A single group, as of an encoder, is not set against others but against the library: ``Nearer to the query in
     general appearance than 97 % of the library's cases.``
 
-    ``ranks`` as :func:`ranks_among` gives them: what is close and far is told by what is usual.
+    ``ranks`` as :func:`ranks_among` gives them: what is close and far depends on what is usual.
     Groups ``left_out`` of the ranking are not spoken of.
     """
     shown_groups = [place for place, group in enumerate(groups) if group not in left_out]

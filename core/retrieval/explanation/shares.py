@@ -20,19 +20,19 @@ from semblance.core.metrics.distances.votes import VoteDistance
 from semblance.core.retrieval.explanation.grouping import Grouping
 from semblance.core.retrieval.explanation.shapley import shapley_shares
 
-#: Larger maps are told by their rows: finding their directions takes seconds.
+#: Larger maps are explained by their rows: finding their directions takes seconds.
 _MOST_DIRECTIONS = 600
-#: Told of a direction: so many names, each with at least this share of the largest loading.
+#: Names of a direction: so many, each with at least this share of the largest loading.
 _MAX_NAMED, _LEAST = 2, 0.35
-#: Of more columns their groups are told, not each by its own name.
+#: Of more columns their groups are named, not each column.
 _FEW_COLUMNS = 120
-#: Bits and votes told in full; the others only add up.
+#: Bits and votes listed in full; the others only add up.
 DETAILED = 12
 
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a distance: a short ``name`` in words, how much, and the rest of what can be said."""
+    """A part of a distance: a short ``name`` in words, how much, and further details."""
 
     name: str
     amount: float
@@ -230,7 +230,7 @@ def _sides(above: bool) -> str:
 def _kernel_bits(
     distance: KernelBitDistance, grouping: Grouping, pair: Matrix, q: Matrix, x: Matrix
 ) -> list[Share]:
-    """The bits of kernel values have no direction among features: what moved the pair across is told."""
+    """The bits of kernel values have no direction among features: what moved the pair across is named."""
     values = distance.kernel.values(pair, distance.rows)
     bits = distance.bits.bits(values)
     amounts = np.where(bits[0] != bits[1], 4.0 * distance.bits.weights, 0.0)

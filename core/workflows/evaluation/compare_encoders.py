@@ -33,7 +33,7 @@ from semblance.core.workflows.features.extract_features import case_images, meas
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: Cases measured at most where nothing else is said.
+#: Cases measured at most by default.
 MOST_CASES = 1000
 REPEATS = 5
 SCORE = "retrieval_accuracy@10"

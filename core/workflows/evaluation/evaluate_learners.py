@@ -69,7 +69,7 @@ def evaluate_tables(
     ``{"tables": [what :func:`evaluate` gives, ...], "failed_tables": [{"path", "reason"}], "friedman":
     {score: {"tables", "ranks", "statistic", "p_value"}}, "holm": [{"score", "a", "b", "z", "p_value",
     "p_adjusted"}]}``: Friedman's test of the learners' ranks in each compared score, and Holm's of every two.
-    A table that cannot be used is told in ``failed_tables``, the others go on.
+    A table that cannot be used is listed in ``failed_tables``, the others go on.
 
     Raises:
         BadArguments: unknown names, a library besides the tables, or a table named twice.

@@ -25,7 +25,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.open_metrics import open_metric
 
-#: The map is told anew this often while it grows.
+#: The map is reported this often while it grows.
 UPDATE_S = 0.3
 #: Fewer cases are no map.
 MIN_CASES = 3
@@ -38,7 +38,7 @@ class LibraryMap:
 
     ``kind``: by principal axes or landmarks (``share`` of the spread they show), or by neighbours, after
     ``done`` of ``total`` rounds; ``moved`` cases had forces of their own, the others lie between the nearest
-    of those. ``preserved``: the share of the ten nearest cases that are also the ten nearest on the map; told when
+    of those. ``preserved``: the share of the ten nearest cases that are also the ten nearest on the map; reported when
     it is finished.
     """
 

@@ -281,7 +281,7 @@ def _at_10(metric: ScoredMetric) -> float:
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
     """Whether findings were given since, the scores are of version 0.1, which measured among the held-out cases alone,
-    or the library now holds more to measure on; the last is said only where the columns alone can tell."""
+    or the library now holds more to measure on; the last is reported only where the columns alone can tell."""
     if scores.gallery is None or (metric.scores or {}).get(CHANGED_FINDINGS):
         return True
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)

@@ -67,7 +67,7 @@ class OpenVolumes:
         return stack
 
     def close(self) -> None:
-        """Let go of the volume that is open."""
+        """Close the volume that is open."""
         if self._stack is not None:
             self._stack.close()
         self._stack = self._at = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Cases of each finding looked into.
 SAMPLED_CASES = 200
-#: Findings whose shares of cases with a region differ by more than this are told apart by that alone.
+#: Findings whose shares of cases with a region differ by more than this are separated by that alone.
 FAR_APART = 0.5
 
 

@@ -45,7 +45,7 @@ def close_libraries(library: Path | None = None) -> None:
 
 
 class StackCache:
-    """The volume looked at last, kept open: its files' headers are not read again for every slice."""
+    """The volume viewed last stays open: its files' headers are not read again for every slice."""
 
     def __init__(self) -> None:
         self._reader = ImageReader()

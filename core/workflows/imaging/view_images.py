@@ -86,7 +86,7 @@ def view_slices(
 ) -> None:
     """Slices ``places`` of the case in row ``what`` of ``library``, or of what lies at ``what``.
 
-    Each is told as a :class:`ViewedSlice` as soon as it is there; ``like`` is a slice already shown.
+    Each is reported as a :class:`ViewedSlice` as soon as it is there; ``like`` is a slice already shown.
 
     Raises:
         BadInput: the volume is gone.

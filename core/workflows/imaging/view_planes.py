@@ -65,7 +65,7 @@ def view_planes(
     *,
     reporter: Reporter = SILENT,
 ) -> None:
-    """The planes (axis, place) of a volume, each told as a :class:`ViewedPlane`.
+    """The planes (axis, place) of a volume, each reported as a :class:`ViewedPlane`.
 
     ``library``, ``what``, ``like`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`.
     The volume is read whole the first time and kept until another one is asked for or :func:`forget_volume` is called.
@@ -93,7 +93,7 @@ def slice_thumbnails(
     *,
     reporter: Reporter = SILENT,
 ) -> None:
-    """Slices ``places`` of a volume at thumbnail size, each told as a
+    """Slices ``places`` of a volume at thumbnail size, each reported as a
     :class:`semblance.core.workflows.imaging.view_images.ViewedSlice` whose image has its coarsest level only.
 
     Raises:

@@ -10,16 +10,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.errors import BadArguments
+from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.imaging.image_reader import ImageReader
-from semblance.core.language import tr_lazy
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.data_reviews import given_findings
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.registry import get_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
+from semblance.core.library.lesion_groups import lesion_codes
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.detect_lesions import count_lesions, detect_lesions
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text
 from semblance.core.workflows.library.import_privacy import ImportPrivacy
 
@@ -34,13 +36,18 @@ FIRST_BATCH = 25
 DECODERS = 2
 
 
+#: Cases of a label conflict that a note names.
+_NAMED = 3
+
+
 @dataclass
 class ImportResult:
     """The result for every file of a source (shape of CONTRACT.md, "import").
 
     ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer
-    exist; ``removed`` the ids of cases that their existing file no longer contains. ``notes`` are sentences about
-    removed patient data and what is left to check.
+    exist; ``removed`` the ids of cases that their existing file no longer contains. ``label_conflicts``: the cases of
+    each lesion, equal images among them, that have different findings. ``lesions`` counts the same-lesion groups
+    and their cases. ``notes`` are sentences about removed patient data and what is left to check.
     """
 
     library: str
@@ -52,12 +59,14 @@ class ImportResult:
     failed: list[dict[str, str]] = field(default_factory=list)
     ignored: list[dict[str, str]] = field(default_factory=list)
     duplicates: list[dict[str, str]] = field(default_factory=list)
+    label_conflicts: list[dict[str, list[str]]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     cases: int = 0
     patients: int | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    lesions: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -104,6 +113,7 @@ def import_source(
     Raises:
         BadInput: the source cannot be read or is of no known kind; ``must_exist``, and there is no library.
         BadArguments: unknown ``kind`` or setting; ``identified``, and the source is in the library without ids.
+        SemblanceError: the library or the source was removed meanwhile.
         Cancelled: asked for by the reporter.
     """
     check_path_is_text(source)
@@ -172,13 +182,77 @@ class _ImportRun:
                 self._import(batch, unfinished, decoders)
                 self._progress()
                 self.reporter.partial(len(self.case_ids))
+        self._check_in_place()
         self._write_rejected()
         self._remove_vanished()
+        if self.result.added or self.result.relabelled:
+            detect_lesions(self.library, reporter=self.reporter)
+        self.result.lesions = count_lesions(self.library.catalogue)
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]
         self.result.findings = summary["findings"]
         self.result.notes = self.privacy.notes()
+        if self.result.added and self.result.lesions["groups"]:
+            self.result.notes.append(
+                tr_lazy_n(
+                    "{n} same-lesion group ({cases} cases) counts as one case.",
+                    "{n} same-lesion groups ({cases} cases) count as one case each.",
+                    self.result.lesions["groups"],
+                    cases=self.result.lesions["cases"],
+                )
+            )
+        self._find_label_conflicts()
         return self.result
+
+    def _check_in_place(self) -> None:
+        """
+        Raises:
+            SemblanceError: the library or the source was removed, or its disk. Otherwise rows would be written into a
+                file that nobody finds again, and all remaining files would count as unreadable.
+        """
+        if not self.library.is_in_place:
+            raise SemblanceError(
+                tr_lazy(
+                    "The library {library} was removed or replaced during the import.",
+                    library=self.library.path,
+                ),
+                "Connect its disk, or restore a backup. Then import again.",
+            )
+        if not self.source.path.exists():
+            raise SemblanceError(
+                tr_lazy(
+                    "{source} was removed during the import. {n} cases were imported before.",
+                    source=self.source.path,
+                    n=self.result.added + self.result.unchanged,
+                ),
+                "Connect its disk and import again. Only what is missing is read.",
+            )
+
+    def _find_label_conflicts(self) -> None:
+        """List images of one lesion with different findings, where this source has one of them."""
+        cases = [r for r in self.library.catalogue.all_cases() if r.has_image and r.finding]
+        codes = lesion_codes(self.library.catalogue, cases)
+        lesions: dict[int, dict[str, str]] = {}
+        for r in cases:
+            lesions.setdefault(codes[r.id], {})[r.case_id] = r.finding
+        self.result.label_conflicts = [
+            {"cases": list(findings), "findings": sorted(set(findings.values()))}
+            for findings in lesions.values()
+            if len(set(findings.values())) > 1 and not self.case_ids.isdisjoint(findings)
+        ]
+        if self.result.label_conflicts:
+            first = self.result.label_conflicts[0]
+            self.result.notes.append(
+                tr_lazy_n(
+                    "{n} image is there several times with different findings: {cases} ({findings}). Research > Data "
+                    "check… and `semblance check-data` list it.",
+                    "{n} images are there several times with different findings, the first as {cases} ({findings}). "
+                    "Research > Data check… and `semblance check-data` list them.",
+                    len(self.result.label_conflicts),
+                    cases=", ".join(first["cases"][:_NAMED]),
+                    findings=", ".join(first["findings"]),
+                )
+            )
 
     def _progress(self) -> None:
         """Report the progress; the number of cases in a source that is one file is not known."""
@@ -295,6 +369,7 @@ class _ImportRun:
                     self._fail(path, reason)
                     if path != outcome.file.path:
                         files.append(FileRecord(path, 0, 0, "", "failed", reason))
+        self._check_in_place()
         self.library.thumbnails.put(images.items())
         columns = next((case.columns for _, cases in unread_files for case in cases if case.columns), ())
         if columns and columns != self.record.columns:

@@ -20,8 +20,10 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
+from semblance.core.library.sealed_cards import HASH, hash_of
+from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
-from semblance.core.metrics.storage import save_metric
+from semblance.core.metrics.storage import DAMAGED, save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.metrics.stored_metric import stored_metric
@@ -37,7 +39,7 @@ SUFFIX = ".semblance-metric"
 METRIC, ABOUT = "metric.zip", "about.json"
 FORMAT, VERSION = "semblance-metric-exchange", 1
 #: Keys of a card that stay in the library: authors, training cases elsewhere, names of ledgers.
-_STAYS = ("authors", ELSEWHERE, REQUESTED)
+_STAYS = ("authors", ELSEWHERE, REQUESTED, HASH)
 
 
 def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
@@ -57,7 +59,8 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
         )
     with open_library(library) as opened:
         record = opened.metric(name)
-        about = json.dumps(_about(opened, record), ensure_ascii=False)
+        facts = _about(opened, record)
+        about = json.dumps(facts | {HASH: hash_of(facts)}, ensure_ascii=False)
         # The library's own file names those who judged.
         handed_on = stored_metric(record).with_card(authors=())
         metric = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.metric.part")
@@ -132,6 +135,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             card.pop(ELSEWHERE, None)
             # The counted cases may have been other ones.
             card.pop(REQUESTED, None)
+            _check_card(card, file)
             # Not known here, but they may be imported, or the metric handed on to where they are.
             if unknown := trained.difference(row.content for row in cases):
                 card[ELSEWHERE] = sorted(unknown)
@@ -223,6 +227,16 @@ def _matching(library: Library, required: Mapping[str, Any], file: Path) -> Feat
     )
 
 
+def _check_card(card: Mapping[str, Any], file: Path) -> None:
+    try:
+        MetricCard.from_json(card)
+    except BadInput as error:
+        raise BadInput(
+            tr_lazy("{file} cannot be used. {message}", file=file.name, message=error.message),
+            "Export it again where it is whole.",
+        ) from None
+
+
 def _check_sizes(sizes: Mapping[str, int], file: Path) -> None:
     for entry, limit in ((METRIC, memory_limit()), (ABOUT, max_text_bytes())):
         if sizes[entry] > limit:
@@ -277,32 +291,40 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
         }
         if not all(isinstance(about.get(key), kind) for key, kind in kinds.items()):
             raise _damaged(file)
-        try:
-            checked_name(about["name"], tr_lazy("A metric"))
-        except BadArguments:
-            raise _damaged(file) from None
-        if not isinstance(about.get("scores"), (dict, type(None))) or {"extractor", "settings"} - set(
-            about["features"]
-        ):
+        features = about["features"]
+        valid = (
+            isinstance(about.get("scores"), (dict, type(None)))
+            and isinstance(features.get("extractor"), str)
+            and isinstance(features.get("settings"), dict)
+            and all(isinstance(content, str) for content in about["training"])
+        )
+        if not valid or _name_problem(about["name"]):
             raise _damaged(file)
-        if not all(isinstance(content, str) for content in about["training"]):
-            raise _damaged(file)
+        # Files of older versions have none.
+        written_hash = about.pop(HASH, None)
+        if written_hash not in (None, hash_of(about)):
+            raise BadInput(
+                tr_lazy(
+                    "The card or the scores in {file} were changed after it was exported.", file=file.name
+                ),
+                "Ask for the file as it was exported.",
+            )
         return about, packed
-    except (
-        zipfile.BadZipFile,
-        ValueError,
-        AttributeError,
-        RecursionError,
-        NotImplementedError,
-        RuntimeError,
-        EOFError,
-        OSError,
-    ) as error:
+    except (*DAMAGED, OSError) as error:
         packed.close()
         raise _damaged(file) from error
     except BadInput:
         packed.close()
         raise
+
+
+def _name_problem(name: str) -> bool:
+    """Whether no metric can have this name."""
+    try:
+        checked_name(name, tr_lazy("A metric"))
+    except BadArguments:
+        return True
+    return False
 
 
 def _damaged(file: Path) -> BadInput:

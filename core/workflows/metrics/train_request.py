@@ -13,7 +13,7 @@ from semblance.core.parameters import Value
 if TYPE_CHECKING:
     from semblance.core.library.records import MetricRecord
 
-#: Share of the cases held out from training when nothing else is said.
+#: Share of the cases held out from training by default.
 HELD_OUT = 0.3
 #: Key of a card in a library: the request beside learner, settings and seed, by the names of the command's
 #: options; and the mark of a request that the command has no options for.

@@ -253,7 +253,7 @@ def _origin(card: MetricCard) -> list[tuple[str, str]]:
 
 
 def _public_scores(scores: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The kept scores without what names single cases."""
+    """The stored scores without what names single cases."""
     if not scores:
         return None
     details = {key: value for key, value in scores.items() if key not in ("calibration", "training_curve")}

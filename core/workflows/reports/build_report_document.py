@@ -111,6 +111,7 @@ def report_document(
         estimate.why_not,
         estimate.trained,
         estimate.caution,
+        estimate.prevalence,
         estimate.voters,
     )
     return ReportDocument(
@@ -294,13 +295,13 @@ def _overview(image: Image, region: Region | None) -> bytes | None:
 
 
 def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
-    """The kept thumbnail, or one made now; none for a row of a table or an image that is gone."""
+    """The stored thumbnail, or a new one; none for a row of a table or an image that is gone."""
     if case.content in stored or case.address is None:
         return stored.get(case.content)
     try:
         return thumbnail(open_image(case.address, case.region))
     except SemblanceError:
-        # The report says which case it is; its missing image is told in the library's own list.
+        # The report says which case it is; its missing image is reported in the library's own list.
         return None
 
 

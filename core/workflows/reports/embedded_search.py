@@ -37,7 +37,7 @@ def embedded_search(
     library: Library, search: Search, judgements: Sequence[Judgement], *, identified: bool
 ) -> dict[str, Any]:
     """``search`` and its judgements in force as JSON; empty for a library that can only be read. Paths of
-    images from outside are told only if ``identified``."""
+    images from outside are named only if ``identified``."""
     if not library.writable:
         return {}
     digest = library.pseudonyms().reference

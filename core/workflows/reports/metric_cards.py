@@ -8,6 +8,7 @@ from typing import Any
 
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
+from semblance.core.library.sealed_cards import check_card
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_class, learner_title
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
@@ -21,8 +22,9 @@ def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | 
     """The document of a metric from its kept ``card`` and ``scores``.
 
     Raises:
-        BadInput: a card or scores that cannot be read.
+        BadInput: a card or scores that cannot be read, or that were changed after they were written.
     """
+    check_card(name, card, scores)
     read = MetricCard.from_json(card)
     paper = "" if read.learner == CLICKS else learner_class(read.learner).paper
     return card_document(name, read, scores, learner_title=learner_title(read.learner), paper=paper)

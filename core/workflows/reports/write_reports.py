@@ -1,4 +1,4 @@
-"""Write reports of searches: one, or of many queries at once; de-identified unless told otherwise."""
+"""Write reports of searches: one, or of many queries at once; de-identified by default."""
 
 from __future__ import annotations
 

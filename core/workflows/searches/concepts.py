@@ -1,4 +1,4 @@
-"""What a window does with concepts: make, mark, rename, delete, and how well each can be told.
+"""What a window does with concepts: make, mark, rename, delete, and how well each can be separated.
 
 Every call answers with all concepts of the library as they are after it, measured under one metric.
 """
@@ -98,7 +98,7 @@ def mark_cases(
     author: str = "",
     reporter: Reporter = SILENT,
 ) -> tuple[ConceptFacts, ...]:
-    """Each case has the concept, has it not, or (``None``) nothing is said of it any more.
+    """Each case has the concept, has it not, or (``None``) its mark is removed.
 
     Raises:
         BadArguments: the concept is gone.

@@ -13,6 +13,7 @@ from semblance.core.evaluation.calibration import MIN_CASES
 from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
+from semblance.core.workflows.searches.prevalence import cases_by_finding, shift_to_prevalence
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
@@ -64,7 +65,8 @@ class Vote:
     calibrated on ``measured_on``; both are ``None`` where ``why_not`` says why. ``findings`` are all that the
     calibration tells apart. ``trained``: the metric learnt from the finding of the query or of a case of its
     patient, so its order is partly remembered and there is no estimate. ``caution`` is empty unless the
-    estimates err by more than chance allows on the ``measured`` cases: then by how much.
+    estimates err by more than chance allows on the ``measured`` cases: then by how much. ``prevalence``: the share of
+    the finding that was set for the library, and its share in the library; ``None`` where none was set.
     """
 
     voters: tuple[str | None, ...] = ()
@@ -78,6 +80,7 @@ class Vote:
     why_not: str = ""
     caution: str = ""
     measured: int = 0
+    prevalence: tuple[float, float] | None = None
 
     @property
     def calibrated(self) -> bool:
@@ -100,6 +103,7 @@ class Vote:
             "finding": self.finding,
             "probability": self.probability,
             "interval": None if self.interval is None else list(self.interval),
+            "prevalence": None if self.prevalence is None else list(self.prevalence),
             "query_trained_on": self.trained,
             "caution": self.caution or None,
             "why_not": self.why_not or None,
@@ -133,7 +137,7 @@ def estimate_from_neighbours(
     estimate = calibration.estimate(_mapped(loaded, given))
     if estimate is None:
         return replace(vote, why_not=NO_FINDINGS)
-    return replace(
+    found = replace(
         vote,
         finding=estimate.finding,
         probability=estimate.probability,
@@ -143,6 +147,10 @@ def estimate_from_neighbours(
         caution=_caution(calibration) if calibration.is_poor else "",
         measured=calibration.n_cases,
     )
+    if not loaded.prevalences:
+        return found
+    in_library = cases_by_finding(loaded.findings, _renamed(loaded), DROPPED)
+    return shift_to_prevalence(found, loaded.prevalences, in_library)
 
 
 def _not_calibrated(loaded: LoadedMetric) -> str:
@@ -195,8 +203,7 @@ def _caution(calibration: Calibration) -> str:
 
 def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
     """Votes for the findings as the metric was scored on, in order of nearness where equal."""
-    text = loaded.record.card.get("findings_map") or ""
-    renamed = parse_findings_map(text) if text else {}
+    renamed = _renamed(loaded)
     named = [name for one in given if (name := renamed.get(one, one)) != DROPPED]
     return dict(Counter(named))
 
@@ -211,6 +218,11 @@ def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
         # The case itself has no features yet; others of its patient may have been trained on.
         rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
+
+
+def _renamed(loaded: LoadedMetric) -> dict[str, str]:
+    text = loaded.record.card.get("findings_map") or ""
+    return parse_findings_map(text) if text else {}
 
 
 def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:

@@ -34,9 +34,9 @@ MOVED = tr_lazy("concepts")
 SAMPLE_ROWS = 128
 #: Refined metrics kept ready for one loaded metric.
 _MAX_CONTEXTS = 3
-#: What a loaded keeps of explanations.
+#: Keys of the cached explanations of a loaded metric.
 _CONTEXTS, _SAMPLE = "grounds", "sample"
-#: Columns of a group that are told one by one.
+#: Columns of a group that are named one by one.
 _FEW_COLUMNS, _MAX_NAMED = 40, 2
 
 
@@ -221,7 +221,7 @@ class ExplanationContext:
         return context
 
     def query_row(self) -> Matrix:
-        """(d',) the query where the groups are told."""
+        """(d',) the query where the groups are explained."""
         if self._query is None:
             self._query = self.grouping.head_rows(self.numbers()[np.newaxis])[0]
         return self._query
@@ -233,7 +233,7 @@ class ExplanationContext:
         return self._numbers
 
     def sample_rows(self) -> Matrix:
-        """(n, d') cases drawn from the whole library, where the groups are told."""
+        """(n, d') cases drawn from the whole library, where the groups are explained."""
         return self.grouping.head_rows(_sample(self.loaded))
 
     def case_row(self, case: str) -> Matrix:
@@ -266,7 +266,7 @@ class ExplanationContext:
         return tr_lazy("Most apart, in deviations: {columns}", columns=join_texts(texts)) if texts else ""
 
     def _names(self) -> tuple[str, ...]:
-        """Of the columns where the groups are told; those of local descriptors are counted away."""
+        """Of the columns where the groups are explained; those of local descriptors are counted away."""
         groups = self.grouping.metric.names_before_tail()
         own = tuple(name for name, _ in self.loaded.feature_set.columns)
         return own if len(own) == len(groups) == self.grouping.metric.n_features else groups

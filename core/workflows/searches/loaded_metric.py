@@ -65,6 +65,7 @@ class LoadedMetric:
         self.cases = CaseTable(library.catalogue)
         self._set_up(embedded)
         self.calibration = stored_calibration(record.scores)
+        self.prevalences = library.prevalences
         self.duplicate_finder = DuplicateFinder(library, self.rows, self.findings)
         self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
@@ -261,7 +262,7 @@ class LoadedMetric:
 
         Without some groups of features those near with all of them are measured anew, or every toggle would
         search hundreds of times. Where another case is nearer then the distance comes out too large: fewer
-        queries are said to have no close match, never more.
+        queries have no close match, never more.
         """
         if self._near is None:
             self._near = (

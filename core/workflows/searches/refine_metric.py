@@ -60,7 +60,7 @@ def judge(
 
     A likeness judgement on the query of ``search`` is a mark: it re-orders this search at once
     (:func:`semblance.core.workflows.searches.rank_cases.rank_cases`) under any metric. All judgements refine the
-    metric for other queries. ``instead``: ids of earlier judgements they take the place of, which are taken back.
+    metric for other queries. ``instead``: ids of earlier judgements they take the place of, which are undone.
 
     Raises:
         BadArguments: no such earlier judgement.
@@ -87,7 +87,7 @@ def judge(
 def undo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
 ) -> RankedSearch:
-    """Take back these judgements, or without ids the newest in force and those made together with it.
+    """Undo these judgements, or without ids the newest in force and those made together with it.
 
     Raises:
         BadArguments: no such judgement.
@@ -111,14 +111,14 @@ def redo(
 
 
 def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
-    """Take back everything; each can be put in force again."""
+    """Undo all judgements; each can be redone."""
     with _written(library, search, reporter) as ledger:
         ledger.undo([entry.id for entry in ledger.in_force])
     return rank_cases(library, search, k=k, reporter=reporter)
 
 
 def clear_marks(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
-    """Take back all marks of this search's query and rank as before the first; each can be put in force again.
+    """Undo all marks of this search's query and rank as before the first; each can be redone.
 
     Judgements on other queries and comparisons stay.
     """

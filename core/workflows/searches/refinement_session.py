@@ -48,7 +48,7 @@ class RefinementSession:
         self.trained = np.isin(loaded.rows, loaded.record.training)
         if np.count_nonzero(self.trained) < 2:
             self.trained[:] = True
-        # How the held-out cases lie may not be told either: what is learnt is scored on them.
+        # The held-out cases may not shape this either: what is learnt is scored on them.
         self.space = FeedbackSpace.of(loaded.metric.distance, rows[self.trained])
         self.coordinates = self.space.coordinates(rows)
         #: Directions of concepts by their marks, once they were asked for.
@@ -174,7 +174,7 @@ class RefinementSession:
         """(s, c) squared distances from some cases to some that are near under ``form``.
 
         Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
-        the distance comes out too large, so fewer queries are said to have no close match, never more.
+        the distance comes out too large, so fewer queries have no close match, never more.
         """
         near = self.loaded.neighbourhoods
         rows = self.coordinates[near.nearest] - self.coordinates[near.places][:, None, :]

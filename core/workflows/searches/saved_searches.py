@@ -1,4 +1,4 @@
-"""Keep searches and open them again: as they were seen, with what is gone or different notes in words."""
+"""Save searches and reopen them as they were shown, with notes on what is missing or different."""
 
 from __future__ import annotations
 

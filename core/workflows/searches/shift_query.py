@@ -34,7 +34,7 @@ class ShiftedQuery:
 def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
     """The query of ``search``, moved.
 
-    Concepts that were deleted are left out, and said.
+    Concepts that were deleted are left out and reported.
 
     Raises:
         BadInput: no such query, no features for it, or an image that cannot be read.

@@ -18,8 +18,8 @@ from tests.helpers.tables import table_library, write_table
 #: What scripts call.
 COMMANDS = {
     "audit-log", "backup", "card", "check-data", "compare-encoders", "demo", "doctor", "evaluate", "experiment",
-    "export-metric", "extractors", "features", "import", "import-metric", "info", "kinds", "learners", "protocols",
-    "relink", "report", "restore", "search", "train",
+    "export-metric", "extractors", "features", "import", "import-metric", "info", "kinds", "learners", "prevalence",
+    "protocols", "relink", "report", "restore", "search", "train",
 }  # fmt: skip
 
 

@@ -101,11 +101,13 @@ def test_an_estimate_says_from_whom_it_is(capsys):
         "probability": 0.714,
         "interval": [0.49, 0.871],
         "measured_on": "held-out patients",
+        "prevalence": [0.9, 0.38],
         "caution": "calibrated poorly: error 0.20, 0.18 by chance",
     }
     show_cases(ranking(vote=vote))
     output = capsys.readouterr().out
     assert "The estimate is calibrated poorly: error 0.20, 0.18 by chance." in output
+    assert "The estimate is for a prevalence of 90 % instead of the library's 38 %." in output
     assert "estimate for benign: 0.71 (0.49–0.87), from held-out patients; support, not a diagnosis" in output
 
 

@@ -66,6 +66,27 @@ def test_closing_the_library_leaves_two_metrics(trained):
         assert not window.context.actions["two_metrics"].isEnabled()
 
 
+def test_the_data_check_leads_to_a_case_and_is_still_there_afterwards(qtbot, trained):
+    with open_window(trained) as window:
+        window.context.actions["data_check"].trigger()
+        page = window.panels.data_check
+        wait_for(window, page.table.issues.rowCount)
+        assert window.pages.currentWidget() is page
+        assert page.table.hasFocus()
+        assert window.parts.commands.focus.panel_of_keyboard() == "data_check"
+        issue = page.table.current()
+        qtbot.keyClick(page.table, Qt.Key.Key_Return)
+        settle(window)
+        assert window.pages.currentWidget() is window.panels.ranking
+        shown = window.panels.library.grid.model()
+        assert [shown.case_row(place) for place in range(len(shown))] == sorted(issue.rows)
+        window.context.actions["data_check"].trigger()
+        settle(window)
+        assert page.table.current() == issue
+        qtbot.keyClick(page.table, Qt.Key.Key_Escape)
+        assert window.pages.currentWidget() is window.panels.ranking
+
+
 def test_questions_take_the_whole_window_by_keyboard_and_give_it_back(qtbot, trained, tmp_path):
     library = tmp_path / "Striped.semblance"
     shutil.copytree(trained, library)

@@ -288,3 +288,47 @@ def test_a_library_of_its_features(tmp_path):
     settings(tmp_path / "tiny.json", white=2)
     with pytest.raises(BadArguments, match="another extractor or other settings"):
         extract_features(tmp_path / "lib", "onnx", settings=given, workers=1)
+
+
+def endless(path):
+    """A chain of thousands of products of large matrices: minutes of work for four pixels."""
+    node = onnx.helper.make_node
+    nodes = [
+        node("ReduceMean", ["pixels"], ["flat"], axes=[2, 3], keepdims=0),
+        node("MatMul", ["flat", "a"], ["wide0"]),
+        *(node("MatMul", [f"wide{i}", "b"], [f"wide{i + 1}"]) for i in range(5000)),
+        node("ReduceMean", ["wide5000"], ["features"], axes=[1], keepdims=1),
+    ]
+    weights = [("a", np.ones((3, 1000), np.float32)), ("b", np.eye(1000, dtype=np.float32))]
+    shape = ["n", 3, 4, 4]
+    return save(path, nodes, [("pixels", shape)], [("features", ["n", 1])], weights)
+
+
+def test_an_encoder_that_takes_too_long_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr("semblance.core.features.onnx_session.TIME_LIMIT_S", 0.2)
+    with pytest.raises(BadInput, match=r"took more than 0\.2 s for 2 images"):
+        encoder(tmp_path, endless(tmp_path / "slow.onnx")).extract(Image(noise(4, 4, 3), 255.0))
+
+
+@pytest.mark.parametrize("operation", ["Loop", "If"])
+def test_an_encoder_that_may_run_without_end_is_refused_before_it_is_loaded(tmp_path, operation):
+    node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    body = onnx.helper.make_graph(
+        [node("Identity", ["again"], ["still"])],
+        "body",
+        [value("i", 7, []), value("again", 9, [])],
+        [value("still", 9, [])],
+    )
+    attributes = {"body": body} if operation == "Loop" else {"then_branch": body, "else_branch": body}
+    model = save(
+        tmp_path / "loop.onnx",
+        [
+            node("ReduceMean", ["pixels"], ["features"], axes=[2, 3], keepdims=0),
+            node(operation, ["", "yes"] if operation == "Loop" else ["yes"], ["end"], **attributes),
+        ],
+        [("pixels", ["n", 3, 4, 4])],
+        [("features", ["n", 3])],
+        [("yes", np.array(True))],
+    )
+    with pytest.raises(BadInput, match=f"uses the operation {operation}, which can run without end"):
+        encoder(tmp_path, model).extract(Image(noise(4, 4, 3), 255.0))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from contextlib import closing
@@ -257,3 +258,10 @@ def test_two_programs_naming_something_alike_is_no_damage(path):
             transaction(opened.catalogue.engine, path / CATALOGUE) as connection,
         ):
             connection.execute(schema.searches.insert().values(name="mine", state={}, saved="now"))
+
+
+def test_a_text_nested_without_end_is_damage_that_names_file_and_remedy(path):
+    with pytest.raises(BadInput, match="is damaged") as error, plain_errors(path):
+        json.loads("[" * 100_000 + "]" * 100_000)
+    assert str(path) in error.value.message
+    assert "semblance doctor LIB --repair" in error.value.hint

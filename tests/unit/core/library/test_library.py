@@ -216,7 +216,7 @@ def test_a_metric_is_replaced_by_one_of_its_name(tmp_path):
             opened.add_metric("mine", learner, made.id, files[-1], {"a": 1}, np.array([1, 2]), None)
         (record,) = opened.metrics()
         assert (record.name, record.learner, record.file.read_text()) == ("mine", "bdm", "bdm")
-        assert (record.card, record.training.tolist(), record.scores) == ({"a": 1}, [1, 2], None)
+        assert (record.card["a"], record.training.tolist(), record.scores) == (1, [1, 2], None)
         assert [found.name for found in (path / "metrics").iterdir()] == [files[1].name]
         assert [found.name for found in (path / DERIVED).iterdir()] == [f"{files[1].stem}.abc.npz"]
         opened.set_scores("mine", {"auc": 0.5})

@@ -18,7 +18,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.estimate import NOT_CALIBRATED
+from semblance.core.workflows.searches.estimate import TRAINED
 from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
 from tests.helpers.widgets import show_widget
 
@@ -324,8 +324,8 @@ def test_refined_metric_is_saved_scored_and_selected(ranked_panel, context, jobs
     assert state.search.ledger != old.ledger
     assert state.ranked_search.entries == ()
     assert state.ranked_search.result.metric == "better"
-    # Its vote follows the score, which came last: of so few cases there is no calibration.
-    assert state.ranked_search.result.vote.why_not == NOT_CALIBRATED
+    # It learnt from judgements of this very query.
+    assert state.ranked_search.result.vote.why_not == TRAINED
     assert [message.level for message in context.messages.history] == ["info"]
     settle(ranked_panel, jobs)
     assert len(ranked_panel.rows.rows) == 0

@@ -186,6 +186,16 @@ def test_the_strip_follows_theme_and_text_size(show, qapp):
     assert strip.height() == before
 
 
+def test_an_estimate_for_another_prevalence_says_so(show):
+    strip = show(ranking())._strip
+    assert not strip.caution.isVisible()
+    show(ranking(replace(VOTE, prevalence=(0.1, 0.62))))
+    assert strip.caution.isVisible()
+    assert strip.caution.text == "for a prevalence of 10 % instead of the library's 62 %"
+    show(ranking(replace(VOTE, prevalence=(0.1, 0.62)), no_good_match=True))
+    assert not strip.caution.isVisible()
+
+
 # No close match, and warnings
 
 

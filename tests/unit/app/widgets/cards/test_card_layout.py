@@ -75,3 +75,10 @@ def test_keys_move_as_the_eye_expects(place: int, columns: int, lines: int, page
 
 def test_in_an_empty_grid_there_is_nowhere_to_go() -> None:
     assert CardLayout.cards(550, 0).place_after_move(-1, 1, 0, 0) == NO_PLACE
+
+
+def test_fewer_columns_have_larger_images_in_the_same_width() -> None:
+    usual, two = CardLayout.cards(340, 2), CardLayout.cards(340, 2, most_columns=2)
+    assert (usual.columns, two.columns) == (3, 2)
+    assert two.image_side > usual.image_side
+    assert two.card(1).right() < 340

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QContextMenuEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
@@ -104,6 +104,18 @@ def test_a_case_that_is_not_shown_leaves_none_current(grid: CaseGrid) -> None:
     grid.set_current(5)
     grid.set_current(4711)
     assert grid.current() == NONE
+
+
+def test_the_number_of_near_duplicates_stays_inside_a_small_card(grid: CaseGrid) -> None:
+    model = grid.model()
+    counts = np.full(len(model), 12)
+    grid.set_model(CaseModel(model.columns, model.order, near_duplicates=counts))
+    square = grid.card_rect(1).adjusted(MARGIN, 0, -MARGIN, 0)
+    beside = QRect(square.left() - 6, square.top(), 6, square.height())
+    with_counts = grid.viewport().grab(beside).toImage()
+    grid.set_model(model)
+    assert grid.viewport().grab(beside).toImage() == with_counts
+    assert "+12 near-duplicates" in CaseModel(model.columns, model.order, near_duplicates=counts).describe(1)
 
 
 def test_thumbs_judge_only_where_they_are_offered(qtbot, grid: CaseGrid) -> None:

@@ -378,3 +378,18 @@ def test_real_archives_give_the_counts_they_promise(data, tmp_path):
         assert (again.added, again.unchanged, again.failed) == (0, cases, [])
     with zipfile.ZipFile(data / "images" / "corel1k_a.zip") as packed:
         assert sum(name.endswith(".jpg") for name in packed.namelist()) == 500
+
+
+def test_an_image_that_comes_again_with_another_finding_is_reported(tmp_path):
+    images = striped_folder(tmp_path / "images", n=4)
+    assert import_source(images, tmp_path / "lib").label_conflicts == []
+    (tmp_path / "more" / "upright").mkdir(parents=True)
+    shutil.copy(images / "level" / "p000.png", tmp_path / "more" / "upright" / "again.png")
+    shutil.copy(images / "upright" / "p002.png", tmp_path / "more" / "upright" / "same.png")
+    result = import_source(tmp_path / "more", tmp_path / "lib")
+    cases = ["images/level/p000.png", "more/upright/again.png"]
+    assert result.label_conflicts == [{"cases": cases, "findings": ["level", "upright"]}]
+    (note,) = [note for note in result.notes if "different findings" in note]
+    assert note.startswith(
+        f"1 image is there several times with different findings: {', '.join(cases)} (level,"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 from pydicom import Dataset
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.imaging.limits import MAX_OBJECT_BYTES
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.library.importers.source import FolderSource
 from semblance.core.library.library import Library
+from semblance.core.tasks import Reporter
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern
 from tests.helpers.dicom_files import ct_series, ct_slice, image, save
@@ -229,3 +231,31 @@ def test_a_table_is_imported_as_the_settings_say_it_is_written(tmp_path):
     (tmp_path / "images" / "a.png").write_bytes(encoded(pattern()))
     with pytest.raises(BadArguments, match="not a setting of the kind folder"):
         import_source(tmp_path / "images", tmp_path / "images.semblance", settings=["header=no"])
+
+
+class _Removes(Reporter):
+    """Removes a folder as soon as some cases are imported, as a person or an unplugged disk would."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def partial(self, result: object) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@pytest.mark.parametrize(
+    ("lost", "says"), [("lib.semblance", "The library"), ("source", "cases were imported before")]
+)
+def test_an_import_whose_library_or_source_is_removed_meanwhile_fails(
+    folder, tmp_path, monkeypatch, lost, says
+):
+    monkeypatch.setattr("semblance.core.workflows.library.import_source.FIRST_BATCH", 2)
+    for number in range(12):
+        (folder / f"{number}.png").write_bytes(encoded(pattern(seed=number)))
+    with pytest.raises(SemblanceError, match=f"{says}.*") as error:
+        import_source(folder, tmp_path / "lib.semblance", reporter=_Removes(tmp_path / lost))
+    assert str(tmp_path / lost) in error.value.message
+    assert "Connect its disk" in error.value.hint
+    if lost == "source":
+        with Library.open(tmp_path / "lib.semblance") as opened:
+            assert len(opened.catalogue.all_cases()) == 2

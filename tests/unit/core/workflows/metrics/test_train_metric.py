@@ -66,8 +66,8 @@ def test_a_metric_is_scored_on_patients_it_never_saw(library):
     assert load_metric(record.file).card.to_json() == card
 
 
-def test_few_held_out_cases_are_not_reported_as_ten(tmp_path):
-    few = table_library(tmp_path, n=16, patients=False)
+def test_few_cases_are_not_reported_as_ten(tmp_path):
+    few = table_library(tmp_path, n=8, patients=False)
     result = train_metric(few, TrainRequest("euclidean", "mine"))
     means = result.scores["retrieval_accuracy"]["mean"]
     assert len(means) < 10
@@ -180,10 +180,13 @@ def test_findings_are_merged_and_dropped_and_cases_limited(tmp_path):
     )
     result = train_metric(library, request)
     assert set(result.scores["findings"]) == {"high", "low"}
-    assert result.scores["n_train"] + result.scores["n_test"] == 50
+    assert result.scores["n_train"] == 35
+    # All cases of other patients with such a finding are searched with, not those alone that were drawn.
+    assert 15 < result.scores["n_test"] <= 90 - 35
     with Library.open(library) as opened:
         assert opened.metric("mine").card["findings_map"] == request.findings
     again = score_metric(library, "mine")
+    assert again["n_test"] == result.scores["n_test"]
     assert set(again["findings"]) == {"high", "low"}
     with pytest.raises(BadArguments, match="kind 9"):
         train_metric(library, TrainRequest("euclidean", "x", findings="kind 9=low"))

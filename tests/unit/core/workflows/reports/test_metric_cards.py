@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 import zipfile
 from dataclasses import replace
 
@@ -12,6 +14,8 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.library import Library
+from semblance.core.library.records import CATALOGUE
+from semblance.core.library.sealed_cards import HASH
 from semblance.core.reports.write_card import card_markdown
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
@@ -145,6 +149,7 @@ def test_a_library_without_its_features_says_which(file, tmp_path):
 def repacked(file, out, **changes):
     with zipfile.ZipFile(file) as packed, zipfile.ZipFile(out, "w") as new:
         about = {**json.loads(packed.read(ABOUT)), **changes}
+        about.pop(HASH, None)
         new.writestr(ABOUT, json.dumps(about))
         new.writestr(METRIC, packed.read(METRIC))
     return out
@@ -180,3 +185,43 @@ def test_a_damaged_file_is_refused_and_nothing_is_left(library, file, tmp_path):
     assert sorted((library / "metrics").iterdir()) == before
     with pytest.raises(BadArguments, match="cannot be called"):
         export_metric(library, "bits", tmp_path / "bits.zip")
+
+
+@pytest.mark.parametrize("column", ["card", "scores"])
+def test_a_card_whose_figures_were_changed_by_another_hand_is_not_shown(library, column):
+    card = metric_card(library, "bits")
+    with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as catalogue, catalogue:
+        (text,) = catalogue.execute(f"SELECT {column} FROM metrics WHERE name = 'bits'").fetchone()
+        values = json.loads(text)
+        if column == "card":
+            values["n_cases"] += 1000
+        else:
+            values["n_test"] += 1000
+        catalogue.execute(f"UPDATE metrics SET {column} = ? WHERE name = 'bits'", (json.dumps(values),))
+    with pytest.raises(BadInput, match="'bits' or its scores were changed after they were written"):
+        metric_card(library, "bits")
+    if column == "scores":
+        # The figures are measured again, and nothing of the change is left.
+        score_metric(library, "bits")
+        assert metric_card(library, "bits").values["scores"]["n_test"] == card.values["scores"]["n_test"]
+
+
+def test_a_metric_whose_card_was_changed_after_its_export_is_refused(library, file, tmp_path):
+    with zipfile.ZipFile(file) as packed:
+        about, metric = json.loads(packed.read(ABOUT)), packed.read(METRIC)
+    about["card"]["n_cases"] += 1
+    with zipfile.ZipFile(tmp_path / f"changed{SUFFIX}", "w") as new:
+        new.writestr(ABOUT, json.dumps(about))
+        new.writestr(METRIC, metric)
+    with pytest.raises(BadInput, match="changed after it was exported"):
+        import_metric(library, tmp_path / f"changed{SUFFIX}")
+
+
+def test_a_card_with_counts_that_are_no_numbers_is_refused_at_the_import(library, file, tmp_path):
+    with zipfile.ZipFile(file) as packed:
+        card = json.loads(packed.read(ABOUT))["card"]
+    changed = repacked(file, tmp_path / f"x{SUFFIX}", card={**card, "findings": {"kind 0": "many"}})
+    with pytest.raises(BadInput, match="no usable 'findings'"):
+        import_metric(library, changed)
+    with Library.open(library) as opened:
+        assert [record.name for record in opened.metrics()] == ["bits", "plain"]

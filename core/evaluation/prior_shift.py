@@ -1,0 +1,16 @@
+"""What a probability becomes where a finding is more or less frequent than where it was measured."""
+
+from __future__ import annotations
+
+
+def shift_prior(probability: float, measured: float, prevalence: float) -> float:
+    """The ``probability`` of a finding of ``prevalence``, measured where its share of the cases was ``measured``.
+
+    M. Saerens, P. Latinne and C. Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities",
+    Neural Computation 14, 2002, equation 2.4, for the finding and all others. Cases with the finding, and those
+    without it, are taken to look alike in both places. All numbers are shares from 0 to 1, ``measured`` neither.
+    """
+    with_finding = probability * prevalence / measured
+    without = (1.0 - probability) * (1.0 - prevalence) / (1.0 - measured)
+    total = with_finding + without
+    return with_finding / total if total > 0.0 else probability
