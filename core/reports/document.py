@@ -210,7 +210,9 @@ class ReportDocument:
 
     def has_images(self) -> bool:
         """Whether anything is to be seen: not in a library made from a table."""
-        return any(one is not None for one in (self.query.thumbnail, *(row.thumbnail for row in self.ranking)))
+        return any(
+            one is not None for one in (self.query.thumbnail, *(row.thumbnail for row in self.ranking))
+        )
 
     def marks(self) -> dict[str, FindingMark]:
         """The mark of each finding of the report, in the library's order."""
@@ -287,7 +289,9 @@ class ReportDocument:
 def compared_rows(ranking: Sequence[_Row], judgements: Sequence[str]) -> tuple[_Row, ...]:
     """The :data:`COMPARED` entries of ``ranking`` that a report shows large: the :data:`NEAREST`, those with a
     judgement (empty: none), then the next nearest; in the order of the ranking."""
-    places = sorted(range(len(ranking)), key=lambda place: (place >= NEAREST and not judgements[place], place))
+    places = sorted(
+        range(len(ranking)), key=lambda place: (place >= NEAREST and not judgements[place], place)
+    )
     return tuple(ranking[place] for place in sorted(places[:COMPARED]))
 
 

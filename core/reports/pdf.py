@@ -104,7 +104,9 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
     text_width = width - 2 * _SIDE
     frame = Frame(_SIDE, _BOTTOM, text_width, height - _TOP - _BOTTOM, 0, 0, 0, 0)
     layout.addPageTemplates(PageTemplate(frames=[frame]))
-    layout.build(_flowables(document, text_width, height - _TOP - _BOTTOM), canvasmaker=_numbered_canvas(document))
+    layout.build(
+        _flowables(document, text_width, height - _TOP - _BOTTOM), canvasmaker=_numbered_canvas(document)
+    )
     return out.getvalue()
 
 
@@ -263,9 +265,7 @@ def _heading(text: str, min_space_below: float = 90) -> list[Any]:
     ]
 
 
-def _query(
-    document: ReportDocument, marks: dict[str, FindingMark], text_width: float, scale: float
-) -> Any:
+def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: float, scale: float) -> Any:
     """The query large, beside it what is known of it, what the nearest cases turned out to be, and the estimate."""
     query = document.query
     name = query.case_id or tr("{image} (not in library)", image=query.image or tr("an image"))

@@ -94,9 +94,7 @@ def report_document(
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != JudgementKind.CLOSER}
     shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked])
-    large = {
-        case.case_id: _large_image(details[case.row], identified=options.identified) for case in shown
-    }
+    large = {case.case_id: _large_image(details[case.row], identified=options.identified) for case in shown}
     scored = _scored(snapshot, loaded.record.name, result.vote.finding or query.finding)
     without = len(result.vote.voters) - sum(result.counts.values())
     estimate = result.vote
@@ -345,9 +343,7 @@ def _scored(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> _Sco
     if current is None or current.scores is None:
         return None
     known = roc_findings((current,), snapshot.columns.findings)
-    return _Scored(
-        current, current.scores, metrics, finding if finding in known else next(iter(known), None)
-    )
+    return _Scored(current, current.scores, metrics, finding if finding in known else next(iter(known), None))
 
 
 def _tested(scored: _Scored | None) -> str:

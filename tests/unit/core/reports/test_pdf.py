@@ -157,11 +157,20 @@ def _images(page: PageObject) -> list[tuple[float, float]]:
 def test_page_one_shows_query_and_compared_cases_large(page: str, notes: tuple[str, ...]) -> None:
     vote = VoteFacts({"malignant": 7, "benign": 3}, "malignant", True, 0.71, (0.49, 0.87))
     document = report(
-        rows=20, vote=vote, tested="Tested with 60 queries.", notes=notes, comment="Biopsy advised.\nThen more."
+        rows=20,
+        vote=vote,
+        tested="Tested with 60 queries.",
+        notes=notes,
+        comment="Biopsy advised.\nThen more.",
     )
     pdf, _ = _read(report_pdf(document, page))
     first, second, third = (one.extract_text() for one in pdf.pages[:3])
-    for expected in ("Estimate for malignant: 0.71", "Tested with 60 queries.", "Marks and notes", "Then more."):
+    for expected in (
+        "Estimate for malignant: 0.71",
+        "Tested with 60 queries.",
+        "Marks and notes",
+        "Then more.",
+    ):
         assert expected in first.replace("\n", " "), expected
     assert [number for number in range(1, 8) if f"{number}. Case" in first] == [1, 2, 3, 4, 5, 6]
     sizes = sorted(height for _, height in _images(pdf.pages[0]))
