@@ -23,7 +23,7 @@ from reportlab.platypus import (
 )
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import as_lazy, tr, tr_lazy, tr_name, translate
+from semblance.core.language import as_lazy, tr, tr_lazy, translate
 from semblance.core.reports.contributions import relative_distance
 from semblance.core.reports.document import (
     SUPPORT,
@@ -358,7 +358,7 @@ def _caption(document: ReportDocument, row: RankedRow, marks: dict[str, FindingM
     name = tr("{rank}. {case}", rank=row.rank, case=translate(row.case_id))
     lines = [tr("Distance {distance}", distance=distance_text(row.distance, document.digits))]
     if row.judgement:
-        lines.append(tr("judged {judgement}", judgement=tr_name(row.judgement)))
+        lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
     patient = [tr("patient {patient}", patient=row.patient or tr("unknown"))] if document.identified else []
     return [
         paragraph(name, STRONG_BODY, longest=_CAPTION_LENGTH),
@@ -376,16 +376,16 @@ def _lines(
     widths = [36, 0, 130, 70, 60]
     widths[1] = text_width - sum(widths)
     table = [[paragraph(name, HEAD_RIGHT if name in (names[0], names[-1]) else HEAD) for name in names]]
-    for row in rows:
-        table.append(
-            [
-                paragraph(str(row.rank), RIGHT),
-                WrappedName(row.case_id),
-                _finding(row.finding, marks),
-                paragraph(tr_name(row.judgement) if row.judgement else "", QUIET),
-                DistanceBar(row, relative_distance(row, document.ranking), document.digits),
-            ]
-        )
+    table += [
+        [
+            paragraph(str(row.rank), RIGHT),
+            WrappedName(row.case_id),
+            _finding(row.finding, marks),
+            paragraph(row.judgement, QUIET),
+            DistanceBar(row, relative_distance(row, document.ranking), document.digits),
+        ]
+        for row in rows
+    ]
     return [Table(table, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)]
 
 
@@ -429,7 +429,7 @@ def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
         if row.path and row.path != row.case_id:
             lines.append(row.path)
     if row.judgement:
-        lines.append(tr("judged {judgement}", judgement=tr_name(row.judgement)))
+        lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
     if row.reason:
         lines.append(translate(row.reason))
     if row.near_duplicates:

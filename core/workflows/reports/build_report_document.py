@@ -57,9 +57,8 @@ QUERY_SIDE, COMPARED_SIDE, PLOT = 640, 480, (380, 270)
 #: Marked cases that are named in a sentence at most.
 _MAX_NAMED = 8
 _VERDICTS = {
-    JudgementKind.ALIKE: "alike",
-    JudgementKind.NOT_ALIKE: "not alike",
-    JudgementKind.CLOSER: "closer",
+    JudgementKind.ALIKE: tr_lazy("alike"),
+    JudgementKind.NOT_ALIKE: tr_lazy("not alike"),
 }
 
 
