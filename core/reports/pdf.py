@@ -373,8 +373,7 @@ def _lines(
 ) -> list[Any]:
     """The compared cases of a table without images."""
     names = (tr("Rank"), tr("Case"), tr("Finding"), tr("Judgement"), tr("Distance"))
-    widths = [36, 0, 130, 70, 60]
-    widths[1] = text_width - sum(widths)
+    widths = [36, text_width - 36 - 130 - 70 - 60, 130, 70, 60]
     table = [[paragraph(name, HEAD_RIGHT if name in (names[0], names[-1]) else HEAD) for name in names]]
     table += [
         [
