@@ -30,7 +30,7 @@ from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.searches.judgement import Judgement, JudgementKind
-from semblance.core.searches.marks import QueryMarks, is_mark
+from semblance.core.searches.marks import is_mark
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -137,7 +137,7 @@ def report_document(
         unclear=result.is_unclear,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
-        order=_order(result.marks),
+        order=_order(result),
         notes=_notes(search, ranked_search, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
@@ -167,19 +167,30 @@ def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
     return join_texts([one for one in (sentence, nearest_mark(case, result.marks, name)) if one], " ")
 
 
-def _order(marks: QueryMarks) -> str:
-    """How marks changed the order; empty where there are none."""
-    if not marks:
-        return ""
-    return tr_lazy_n(
-        "Ordered by {n} mark ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
-        "those of the metric without it.",
-        "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
-        "those of the metric without them.",
-        len(marks),
-        liked=marks.n_liked,
-        disliked=marks.n_disliked,
-    )
+def _order(result: SearchResult) -> str:
+    """What the order is by, where it is not by the metric as it was trained, or not by it alone; else empty."""
+    sentences, marks = [], result.marks
+    if result.without_patient:
+        sentences.append(
+            tr_lazy(
+                "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
+                "are those of the metric trained with them.",
+                metric=result.metric,
+            )
+        )
+    if marks:
+        sentences.append(
+            tr_lazy_n(
+                "Ordered by {n} mark ({liked} more like the query, {disliked} less). Distances, counts and the "
+                "estimate are those of the metric without it.",
+                "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the "
+                "estimate are those of the metric without them.",
+                len(marks),
+                liked=marks.n_liked,
+                disliked=marks.n_disliked,
+            )
+        )
+    return join_texts(sentences, " ")
 
 
 def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
@@ -200,14 +211,6 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
             tr_lazy(
                 "The ranking is by the metric as it is, because it could not be refined: {refused}",
                 refused=ranked_search.refused,
-            )
-        )
-    if ranked_search.result.without_patient:
-        notes.append(
-            tr_lazy(
-                "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
-                "are those of the metric trained with them.",
-                metric=search.metric,
             )
         )
     if search.without:
