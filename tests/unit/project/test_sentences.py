@@ -122,6 +122,7 @@ def vote_of(one) -> Vote:
         trained_cases=np.array([5]) if one.trained else np.empty(0, dtype=np.int64),
         with_regions=one.with_regions,
         without_patient=False,
+        prevalences={},
     )
     embedded = EmbeddedQuery(np.zeros(2), None, 5, 7, 9)
     loaded.rows = np.arange(n + 1)
