@@ -22,6 +22,15 @@ def show_info(document: Mapping[str, Any]) -> None:
     show_fields({**document, "case_ids": [*ids[:MAX_IDS], "… (--json lists them)"] if more else ids})
 
 
+def show_lesions(document: Mapping[str, Any]) -> None:
+    """Print a line for each same-lesion group."""
+    for group in document["groups"]:
+        cases = ", ".join(f"{case['case_id']} ({case['finding'] or 'no finding'})" for case in group["cases"])
+        echo(f"{cases}{'; by hand' if group['by_hand'] else ''}")
+    if not document["groups"]:
+        echo(f"{document['library']}: no same-lesion groups")
+
+
 def show_import(document: Mapping[str, Any]) -> None:
     """Print counts, then every file without a case and the reason."""
     echo(

@@ -50,7 +50,7 @@ AT_10 = Column(
     "@10", tr("accuracy @10"), 16, tr("Share of the 10 nearest with the query's finding, 95 % interval")
 )
 AUC = Column(
-    "auc", tr("mean AUC"), 9, tr("Mean AUC over findings: of the ROC of each finding against the rest")
+    "mean_auc", tr("mean AUC"), 9, tr("Mean AUC over findings: of the ROC of each finding against the rest")
 )
 BRIEF = (NAME, AT_10, AUC)
 FULL = (
@@ -215,11 +215,11 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
     if key.startswith("@"):
         values = metric.accuracy(int(key[1:]))
         return interval_text(*values), -1.0 if values[0] is None else values[0]
-    if key in ("auc", "ece", "seed", "n_train", "n_test"):
+    if key in ("mean_auc", "ece", "seed", "n_train", "n_test"):
         number = getattr(metric, key) if key in ("ece", "seed") else getattr(scores, key, None)
         if number is None:
             return "–", -1.0
-        return format_number(number, ".2f" if key in ("auc", "ece") else ","), float(number)
+        return format_number(number, ".2f" if key in ("mean_auc", "ece") else ","), float(number)
     if key == "measured":
         unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not tested")
         text = scores.measured_on if scores is not None else unscored

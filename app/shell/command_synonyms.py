@@ -65,7 +65,7 @@ SYNONYMS = {
     "stop_training": tr("cancel abort end"),
     "experiments": tr("compare learners grid cross-validation significance"),
     "reader_studies": tr(
-        "reader study MRMC observer study radiologists sensitivity specificity kappa washout"
+        "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
     ),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),

@@ -12,8 +12,8 @@ _BLANK_SHARE, _BLANK_RANGE = 0.999, 0.02
 #: A part is missing if a side has at least this share of rows of one and the same grey.
 MISSING_SHARE = 0.1
 #: The image must end abruptly there: this share of its last row differs by this much from that grey.
-_ABRUPT_SHARE, _ABRUPT_STEP = 0.5, 0.08
-#: Bands of nearly equal size on both sides are a margin.
+_ABRUPT_SHARE, _ABRUPT_STEP = 0.2, 0.08
+#: Bands of nearly equal size and one grey on both sides are a margin.
 _MARGIN_RATIO = 0.5
 
 
@@ -33,9 +33,10 @@ def missing_share(grey: Grey) -> float:
 
 
 def _missing_rows(grey: Grey) -> float:
-    last = _uniform_rows(grey[::-1])
-    n = len(grey)
-    if not MISSING_SHARE * n <= last < n or _uniform_rows(grey) >= _MARGIN_RATIO * last:
+    last, n = _uniform_rows(grey[::-1]), len(grey)
+    if not MISSING_SHARE * n <= last < n:
+        return 0.0
+    if grey[0, 0] == grey[-1, 0] and _uniform_rows(grey) >= _MARGIN_RATIO * last:
         return 0.0
     step = np.abs(grey[n - last - 1] - grey[-1, 0])
     return last / n if float((step > _ABRUPT_STEP).mean()) >= _ABRUPT_SHARE else 0.0

@@ -61,16 +61,18 @@ def _overlap(one: tuple[int, int, int, int, int], other: tuple[int, int, int, in
 
 def _bright_lines(values: Grey) -> list[tuple[int, int, int, int, int]]:
     """(top, bottom, left, right, characters) of the lines of text brighter than what is around them."""
-    from scipy.ndimage import find_objects, label, maximum
+    from scipy.ndimage import find_objects, label
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     strokes = values - _opened(values)
-    labels, n = label(strokes > CONTRAST, np.ones((3, 3)))
+    is_stroke = strokes > CONTRAST
+    labels, n = label(is_stroke, np.ones((3, 3)))
     if not MIN_CHARACTERS <= n <= _MOST_LABELLED:
         return []
     boxes = np.array([(y.start, y.stop, x.start, x.stop) for y, x in find_objects(labels)])
-    areas = np.bincount(labels.ravel(), minlength=n + 1)[1:]
+    part_of = labels[is_stroke]
+    areas = np.bincount(part_of, minlength=n + 1)[1:]
     heights, widths = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
     is_character = (
         (heights >= _LOWEST)
@@ -81,9 +83,12 @@ def _bright_lines(values: Grey) -> list[tuple[int, int, int, int, int]]:
     numbers = np.flatnonzero(is_character) + 1
     if len(numbers) < MIN_CHARACTERS:
         return []
-    contrasts = maximum(strokes, labels, numbers)
-    numbers = numbers[np.argsort(-contrasts, kind="stable")[:_MOST_PARTS]]
-    greys = np.asarray(maximum(values, labels, numbers), dtype=np.float64)
+    # Of the strokes alone: scipy's maximum would sort the whole image.
+    contrasts, highest = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    np.maximum.at(contrasts, part_of, strokes[is_stroke])
+    np.maximum.at(highest, part_of, values[is_stroke])
+    numbers = numbers[np.argsort(-contrasts[numbers], kind="stable")[:_MOST_PARTS]]
+    greys = highest[numbers]
     top, bottom, left, right = boxes[numbers - 1].T
     height = heights[numbers - 1]
     lower, higher = (pick(height[:, None], height) for pick in (np.minimum, np.maximum))

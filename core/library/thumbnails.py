@@ -67,6 +67,21 @@ class ThumbnailStore:
         except sqlite3.DatabaseError:
             return []
 
+    def put_outlines(self, outlines: Iterable[tuple[str, bytes]]) -> None:
+        """Store (content hash, outline of its thumbnail) pairs; does nothing in a read-only library."""
+        if self._connection is not None and self._writable:
+            with contextlib.suppress(sqlite3.Error), self._connection:
+                self._connection.executemany("INSERT OR REPLACE INTO outlines VALUES (?, ?)", list(outlines))
+
+    def outlines(self) -> dict[str, bytes]:
+        """Content hash -> the outline stored for it."""
+        if self._connection is None:
+            return {}
+        try:
+            return dict(self._connection.execute("SELECT content, outline FROM outlines"))
+        except sqlite3.Error:
+            return {}
+
     def reset(self) -> None:
         """Remove all thumbnails."""
         self._replace()
@@ -108,6 +123,9 @@ class ThumbnailStore:
             with connection:
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS thumbnails (content TEXT PRIMARY KEY, image BLOB)"
+                )
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS outlines (content TEXT PRIMARY KEY, outline BLOB)"
                 )
         except BaseException:
             connection.close()

@@ -39,8 +39,10 @@ from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.batch import Batch
+from semblance.core.workflows.features.detect_lesions import detect_crops
 from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder
 from semblance.core.workflows.features.open_volumes import OpenVolumes, SliceUnavailable
+from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -106,6 +108,7 @@ def extract_features(
             opened, configured, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
         )
         result = ExtractResult(str(opened.path), feature_set.name, configured.name, len(feature_set.columns))
+        before = set(opened.features.cases_of(feature_set).tolist())
         rows = opened.features.cases_to_extract(feature_set, images=configured.needs_image)
         reporter.progress(0, len(rows), tr_lazy("Extracting {title}", title=configured.title))
         if configured.needs_image:
@@ -114,6 +117,9 @@ def extract_features(
             order = MeasuringOrder(rows, workers, first, spread=not configured.volumes)
             extraction = _Extraction(opened, feature_set, configured, order, workers, growing, reporter)
             result.extracted, total = extraction.run(), len(order)
+            if configured.name == OF_IMAGES and result.extracted:
+                measured = opened.features.cases_of(feature_set)
+                detect_crops(opened, feature_set, set(measured.tolist()) - before, reporter)
         else:
             result.extracted, total = _copy_tables(opened, feature_set, rows, reporter), len(rows)
         reporter.progress(total, total, tr_lazy("Extracting {title}", title=configured.title))

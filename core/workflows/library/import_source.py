@@ -21,6 +21,7 @@ from semblance.core.library.lesion_groups import lesion_codes
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.detect_lesions import count_lesions, detect_lesions
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text
 from semblance.core.workflows.library.import_privacy import ImportPrivacy
 
@@ -45,8 +46,8 @@ class ImportResult:
 
     ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer
     exist; ``removed`` the ids of cases that their existing file no longer contains. ``label_conflicts``: the cases of
-    each lesion, equal images among them, that have different findings. ``notes`` are sentences about removed patient
-    data and what is left to check.
+    each lesion, equal images among them, that have different findings. ``lesions`` counts the same-lesion groups
+    and their cases. ``notes`` are sentences about removed patient data and what is left to check.
     """
 
     library: str
@@ -65,6 +66,7 @@ class ImportResult:
     patients: int | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    lesions: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -183,10 +185,22 @@ class _ImportRun:
         self._check_in_place()
         self._write_rejected()
         self._remove_vanished()
+        if self.result.added or self.result.relabelled:
+            detect_lesions(self.library, reporter=self.reporter)
+        self.result.lesions = count_lesions(self.library.catalogue)
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]
         self.result.findings = summary["findings"]
         self.result.notes = self.privacy.notes()
+        if self.result.added and self.result.lesions["groups"]:
+            self.result.notes.append(
+                tr_lazy_n(
+                    "{n} same-lesion group ({cases} cases) counts as one case.",
+                    "{n} same-lesion groups ({cases} cases) count as one case each.",
+                    self.result.lesions["groups"],
+                    cases=self.result.lesions["cases"],
+                )
+            )
         self._find_label_conflicts()
         return self.result
 

@@ -10,7 +10,13 @@ import numpy as np
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.evaluate_metric import held_out_queries
 from semblance.core.evaluation.findings_map import DROPPED
-from semblance.core.evaluation.search_rankings import Gallery, SearchRankings, search_rankings
+from semblance.core.evaluation.search_rankings import (
+    Gallery,
+    Matrix,
+    Representatives,
+    SearchRankings,
+    search_rankings,
+)
 from semblance.core.evaluation.splits import Rows
 from semblance.core.retrieval.near_duplicates import DuplicateFinder
 from semblance.core.retrieval.neighbourhoods import Neighbourhoods
@@ -19,7 +25,6 @@ from semblance.core.workflows.metrics.held_out_cases import HeldOutCases
 from semblance.core.workflows.metrics.leakage import IdentityIndex
 
 if TYPE_CHECKING:
-    from semblance.core.evaluation.search_rankings import Matrix
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
 
@@ -63,13 +68,24 @@ def held_out_searches(
     test = np.flatnonzero(np.isin(everything.case_rows, unseen) & (data.y != ""))
     queries = held_out_queries(data, train, test, seed)
     gallery = Gallery.of(metric, data)
+    rankings = search_rankings(
+        gallery, queries, k, representatives=_representatives(library, everything, gallery), reporter=reporter
+    )
+    return HeldOutSearches(data, train, test, rankings)
+
+
+def _representatives(
+    library: Library, everything: EvaluationData, gallery: Gallery
+) -> Representatives | None:
+    """What groups near-duplicates in a search; ``None`` where no case has an image."""
+    assert everything.case_rows is not None
+    if not library.catalogue.shown_images():
+        return None
     # The search groups by the findings as the library has them.
-    given = [name or None for name in everything.y.tolist()]
-    finder = DuplicateFinder(library, everything.case_rows, given)
+    finder = DuplicateFinder(library, everything.case_rows, [name or None for name in everything.y.tolist()])
     near = Neighbourhoods.sampled(gallery.index, gallery.query, gallery.patients, gallery.lesions)
 
     def representatives(rows: Rows, coordinates: Matrix) -> Rows:
         return np.array(finder.representatives(rows, coordinates, near.usual_distance), dtype=np.int64)
 
-    rankings = search_rankings(gallery, queries, k, representatives=representatives, reporter=reporter)
-    return HeldOutSearches(data, train, test, rankings)
+    return representatives

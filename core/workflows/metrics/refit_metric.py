@@ -19,6 +19,7 @@ from semblance.core.library.records import DERIVED
 from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
 from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.metrics.storage import save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.calibrate_estimate import calibrate_estimate
@@ -73,6 +74,14 @@ def refit_metric(
 
 
 def _fit(library: Library, record: MetricRecord, training: Ids, reporter: Reporter) -> Metric:
+    if record.learner == CLICKS:
+        raise BadInput(
+            tr_lazy(
+                "The metric '{name}' was refined by judgements, and these cannot be repeated.",
+                name=record.name,
+            ),
+            "Choose the metric that it was refined from, and rank by that without the case.",
+        )
     reporter.progress(0, None, "Reading features")
     request = stored_request(record)
     learner = _learner_of(record, request.seed)

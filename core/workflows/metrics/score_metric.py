@@ -5,16 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, MOST_RETRIEVED, score_rankings
+import numpy as np
+
+from semblance.core.evaluation.evaluate_metric import (
+    FINDING_K,
+    HELD_OUT_CASES,
+    MOST_RETRIEVED,
+    score_rankings,
+)
+from semblance.core.evaluation.splits import patient_codes
+from semblance.core.evaluation.subgroups import (
+    AGE,
+    ATTRIBUTES,
+    ScoredQueries,
+    SubgroupScore,
+    age_bands,
+    subgroup_scores,
+)
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.calibrate_estimate import calibrate_rankings
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases, held_out_cases
-from semblance.core.workflows.metrics.held_out_searches import held_out_searches
+from semblance.core.workflows.metrics.held_out_searches import HeldOutSearches, held_out_searches
 from semblance.core.workflows.metrics.leakage import COUNTED, counted_by_patient
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 
 if TYPE_CHECKING:
+    from semblance.core.evaluation.calibration import Calibration
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
 
@@ -60,4 +77,35 @@ def held_out_scores(
     calibration = calibrate_rankings(
         searches.rankings, held_out, measured_on=scores["measured_on"], seed=seed
     )
-    return {**scores, "calibration": None if calibration is None else calibration.to_json()}
+    subgroups = _subgroups(library, searches, calibration, seed)
+    return {
+        **scores,
+        "calibration": None if calibration is None else calibration.to_json(),
+        "subgroups": [one.to_json() for one in subgroups],
+    }
+
+
+def _subgroups(
+    library: Library, searches: HeldOutSearches, calibration: Calibration | None, seed: int
+) -> tuple[SubgroupScore, ...]:
+    """The scores by finding, and by what else is known of the cases."""
+    data, rankings = searches.data, searches.rankings
+    assert data.case_rows is not None
+    rows = data.case_rows[rankings.queries].tolist()
+    estimates = {} if calibration is None else {row: (p, truth) for row, p, truth in calibration.cases}
+    found = np.array([estimates.get(row, (np.nan, np.nan)) for row in rows], dtype=np.float64).reshape(-1, 2)
+    units = patient_codes(data.units, data.n_cases)
+    accuracy = rankings.retrieval_accuracy
+    queries = ScoredQueries(
+        accuracy[:, min(FINDING_K, accuracy.shape[1]) - 1],
+        found[:, 0],
+        found[:, 1],
+        data.y[rankings.queries],
+        np.arange(len(rows)) if units is None else units[rankings.queries],
+    )
+    of_cases = library.catalogue.attributes(ATTRIBUTES)
+    attributes = {
+        name: np.array([of_cases[row].get(name, "").strip() for row in rows], dtype=np.str_)
+        for name in ATTRIBUTES
+    }
+    return subgroup_scores(queries, attributes | {AGE: age_bands(attributes[AGE])}, seed=seed)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupScore, stored_subgroups
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
@@ -22,6 +23,14 @@ from semblance.core.reports.card_facts import (
 from semblance.core.reports.document import Fact
 from semblance.core.reports.formatting import time_text
 
+#: What a subgroup is called after.
+_ATTRIBUTE_TITLES = {
+    FINDING: tr_lazy("finding"),
+    "sex": tr_lazy("sex"),
+    AGE: tr_lazy("age"),
+    "manufacturer": tr_lazy("manufacturer"),
+    "view": tr_lazy("view"),
+}
 #: Findings shown as the weakest.
 WEAKEST = 3
 
@@ -49,6 +58,7 @@ def card_document(
         _section(tr_lazy("Training"), _training(card)),
         *_scores(card, measured),
         *_failures(measured),
+        *_subgroups(measured, stored_subgroups(scores), calibration),
         *_calibration(measured, calibration, has_calibration="calibration" in (scores or {})),
         _section(tr_lazy("Origin"), _origin(card)),
     ]
@@ -201,6 +211,67 @@ def _confusion(scores: MetricScores) -> Table | None:
         for name, row in zip(names, scores.confusion, strict=True)
     )
     return Table((tr_lazy("finding / estimate of the {voters} nearest", voters=scores.voters), *names), rows)
+
+
+def _subgroups(
+    scores: MetricScores | None, subgroups: Sequence[SubgroupScore], calibration: Calibration | None
+) -> list[Section]:
+    """Retrieval accuracy and estimates by subgroup, with the gaps that chance does not explain marked."""
+    if scores is None or not subgroups:
+        return []
+    beyond = [_group_name(one) for one in subgroups if one.is_beyond_chance]
+    gaps = join_texts(beyond, "; ") if beyond else tr_lazy("none")
+    header = (
+        tr_lazy("subgroup"),
+        tr_lazy("cases"),
+        tr_lazy("accuracy @10"),
+        tr_lazy("mean estimate"),
+        tr_lazy("had the finding"),
+        tr_lazy("gap"),
+    )
+    rows = tuple(
+        (
+            _group_name(one),
+            tr_lazy("{n:,}", n=one.n),
+            _share(one.accuracy, one.accuracy_interval),
+            _share(one.estimate, None),
+            _share(one.observed, one.observed_interval),
+            _gap(one),
+        )
+        for one in subgroups
+    )
+    note = tr_lazy("adjusted for {n} tests (Holm)", n=_n_tests(subgroups))
+    facts = [Fact(tr_lazy("Gaps beyond chance"), tr_lazy("{gaps}, {note}", gaps=gaps, note=note))]
+    if calibration is not None:
+        most = tr_lazy("the most frequent finding of the nearest")
+        facts.append(Fact(tr_lazy("Estimates are for"), calibration.finding or most))
+    return [Section(tr_lazy("Subgroups"), tuple(facts), Table(header, rows), scores.measured_on)]
+
+
+def _n_tests(subgroups: Sequence[SubgroupScore]) -> int:
+    return sum(p is not None for one in subgroups for p in (one.accuracy_p, one.estimate_p))
+
+
+def _group_name(one: SubgroupScore) -> str:
+    return tr_lazy(
+        "{attribute} {group}", attribute=_ATTRIBUTE_TITLES.get(one.attribute, one.attribute), group=one.group
+    )
+
+
+def _share(value: float | None, interval: tuple[float, float] | None) -> str:
+    low, high = interval or (None, None)
+    return _spread((value, low, high)) or "–"
+
+
+def _gap(one: SubgroupScore) -> str:
+    if one.accuracy is None:
+        return tr_lazy("too few cases")
+    found = []
+    if one.accuracy_p is not None and one.accuracy_p < ALPHA:
+        found.append(tr_lazy("accuracy (p {p:.3f})", p=one.accuracy_p))
+    if one.estimate_p is not None and one.estimate_p < ALPHA:
+        found.append(tr_lazy("estimate (p {p:.3f})", p=one.estimate_p))
+    return tr_lazy("beyond chance: {what}", what=join_texts(found)) if found else ""
 
 
 def _calibration(

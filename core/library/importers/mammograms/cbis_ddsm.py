@@ -173,13 +173,18 @@ def _case(key: str, path: str, row: _AbnormalityRow, region: Region | None) -> F
     attributes = {new: row.cells[old].lower() for old, new in _ATTRIBUTES.items() if row.cells.get(old)}
     if pathology == "BENIGN_WITHOUT_CALLBACK":
         attributes["callback"] = "no"
+    names = [
+        row.cells.get(name, "") for name in ("left or right breast", "abnormality type", "abnormality id")
+    ]
+    # The views of one abnormality have its number.
+    lesion = {"lesion_id": " ".join(names)} if all(names) else {}
     return FoundCase(
         key,
         path,
         finding=FINDING.get(pathology, pathology.lower() or None),
         patient=row.cells["patient_id"] or None,
         region=region,
-        attributes=attributes | {"split": row.split},
+        attributes=attributes | lesion | {"split": row.split},
     )
 
 

@@ -35,3 +35,5 @@ def test_a_background_and_a_margin_are_not_missing(grey):
     margin[:15] = margin[85:] = 0.0
     assert missing_share(fading) == 0.0
     assert missing_share(margin) == 0.0
+    margin[85:] = 0.5
+    assert missing_share(margin) == pytest.approx(0.15)

@@ -36,6 +36,7 @@ def test_cbis_ddsm(tmp_path):
         "shape": "oval",
         "margins": "spiculated",
         "assessment": "4",
+        "lesion_id": "LEFT mass 1",
         "subtlety": "4",
         "split": "train",
     }

@@ -12,7 +12,7 @@ from semblance.core.workflows.metrics.refit_metric import refit_metric
 from semblance.core.workflows.metrics.slider import prepare_slider
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
+from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement, save_refined
 from tests.helpers.tables import PLAIN, table_library
 
 NOTHING = np.empty(0, dtype=np.int64)
@@ -68,3 +68,12 @@ def test_a_metric_of_another_library_cannot_be_trained_again(tmp_path):
     import_metric(library, tmp_path / "file.semblance-metric", name="copy")
     with Library.open(library) as opened, pytest.raises(BadInput, match="was not trained in this library"):
         refit_metric(opened, opened.metric("copy"), NOTHING)
+
+
+def test_a_metric_refined_by_judgements_cannot_be_trained_again(tmp_path):
+    library = table_library(tmp_path, n=80, metrics=(PLAIN,))
+    search = Search("plain", Query("t/c4"), "mine")
+    judge(library, search, [likeness_judgement(search, f"t/c{n}", n % 3 == 0) for n in range(20, 30)])
+    save_refined(library, Search("plain", Query("t/c0"), "mine"), "refined")
+    with Library.open(library) as opened, pytest.raises(BadInput, match="refined by judgements"):
+        refit_metric(opened, opened.metric("refined"), NOTHING)

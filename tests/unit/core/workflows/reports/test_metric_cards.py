@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.subgroups import SubgroupScore
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.library.sealed_cards import HASH
@@ -55,6 +56,20 @@ def ranked(library, metric):
     return [
         (line.case_id, line.distance) for line in nearest_cases(library, metric, Query(case="t/c0")).ranked
     ]
+
+
+def test_the_card_shows_subgroups_and_marks_gaps_beyond_chance(library):
+    shown = card_markdown(metric_card(library, "plain"))
+    assert "| finding kind 0 |" in shown
+    assert "**Gaps beyond chance:** none, adjusted for" in shown
+    with Library.open(library, writable=True) as opened:
+        scores = dict(opened.metric("plain").scores)
+        gap = SubgroupScore("sex", "M", 40, 0.61, (0.5, 0.7), 0.4, 0.6, (0.5, 0.7), 0.004, 0.3)
+        opened.set_scores("plain", scores | {"subgroups": [gap.to_json()]})
+    shown = card_markdown(metric_card(library, "plain"))
+    assert "**Gaps beyond chance:** sex M, adjusted for 2 tests (Holm)" in shown
+    row = "| sex M | 40 | 0.61 (0.50–0.70) | 0.40 | 0.60 (0.50–0.70) | beyond chance: accuracy (p 0.004) |"
+    assert row in shown
 
 
 def test_the_weakest_findings_and_the_confusion_are_those_of_the_held_out_cases(library):

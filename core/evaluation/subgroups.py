@@ -1,0 +1,227 @@
+"""Scores of held-out cases by subgroup (finding, sex, age, manufacturer, view), and gaps that chance does not explain.
+
+A gap in the retrieval accuracy is tested by permuting which patients are in the subgroup among patients of one finding,
+so that another mix of findings is no gap (P. Good, "Permutation Tests", 2000, chapter 4). A gap between estimates and
+findings is tested by the sum of their differences, with patients as the independent units. All p values of a metric are
+adjusted together after S. Holm, Scandinavian Journal of Statistics 6, 1979.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import erfc
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.evaluation.intervals import over_queries
+
+Vector = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+Names = npt.NDArray[np.str_]
+Interval = tuple[float, float]
+
+FINDING, AGE = "finding", "age"
+#: Attributes of cases that make subgroups, where a library has them.
+ATTRIBUTES = ("sex", AGE, "manufacturer", "view")
+#: Fewer cases have no scores of their own, and further groups of an attribute are left out, the smallest first.
+MIN_CASES, MAX_GROUPS = 10, 12
+#: Years of an age band, and the age from which all are one.
+_BAND, _OLDEST = 20, 80
+_DRAWS = 2000
+#: Adjusted p values below it are beyond chance.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class SubgroupScore:
+    """The ``n`` held-out cases of one group: retrieval accuracy @10, and their estimates beside their findings.
+
+    ``accuracy`` and its 95 % interval. ``estimate``: the mean probability; ``observed``: the share that had the
+    finding, with its interval. ``None``: too few cases, or (by finding) of no meaning. ``accuracy_p`` and
+    ``estimate_p``: adjusted p values of a gap to the other cases, and between estimate and finding.
+    """
+
+    attribute: str
+    group: str
+    n: int
+    accuracy: float | None = None
+    accuracy_interval: Interval | None = None
+    estimate: float | None = None
+    observed: float | None = None
+    observed_interval: Interval | None = None
+    accuracy_p: float | None = None
+    estimate_p: float | None = None
+
+    @property
+    def is_beyond_chance(self) -> bool:
+        """Whether a gap is larger than chance explains."""
+        return any(p is not None and p < ALPHA for p in (self.accuracy_p, self.estimate_p))
+
+    def to_json(self) -> dict[str, Any]:
+        """As stored with the scores of a metric; :meth:`from_json` reads it."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: values of another form.
+        """
+
+        def number(name: str) -> float | None:
+            return None if values[name] is None else float(values[name])
+
+        def interval(name: str) -> Interval | None:
+            ends = values[name]
+            return None if ends is None else (float(ends[0]), float(ends[1]))
+
+        return cls(
+            str(values["attribute"]),
+            str(values["group"]),
+            int(values["n"]),
+            number("accuracy"),
+            interval("accuracy_interval"),
+            number("estimate"),
+            number("observed"),
+            interval("observed_interval"),
+            number("accuracy_p"),
+            number("estimate_p"),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredQueries:
+    """Held-out cases (q,): ``accuracy`` @10, NaN where undefined; the ``estimate`` that was made without the case and
+    whether it had that finding (``truth``), NaN without an estimate; ``finding``; ``units``, a number per patient."""
+
+    accuracy: Vector
+    estimate: Vector
+    truth: Vector
+    finding: Names
+    units: Rows
+
+
+def subgroup_scores(
+    queries: ScoredQueries, attributes: Mapping[str, Names], *, seed: int = 0
+) -> tuple[SubgroupScore, ...]:
+    """The scores by finding and by each of ``attributes`` (q,), "" where unknown, that has two groups or more."""
+    found: list[SubgroupScore] = []
+    for attribute, values in {FINDING: queries.finding, **attributes}.items():
+        names, counts = np.unique(values[values != ""], return_counts=True)
+        largest = np.sort(names[np.argsort(-counts, kind="stable")][:MAX_GROUPS]).tolist()
+        if len(largest) > 1:
+            known = values != ""
+            found += [_score(queries, attribute, name, values == name, known, seed) for name in largest]
+    p = [value for one in found for value in (one.accuracy_p, one.estimate_p) if value is not None]
+    adjusted = iter(holm_adjusted(p))
+    return tuple(
+        replace(
+            one,
+            accuracy_p=None if one.accuracy_p is None else next(adjusted),
+            estimate_p=None if one.estimate_p is None else next(adjusted),
+        )
+        for one in found
+    )
+
+
+def stored_subgroups(scores: Mapping[str, Any] | None) -> tuple[SubgroupScore, ...]:
+    """The subgroups in the stored ``scores`` of a metric; none where there are none that can be read."""
+    try:
+        return tuple(SubgroupScore.from_json(one) for one in (scores or {}).get("subgroups") or ())
+    except (KeyError, TypeError, ValueError):
+        return ()
+
+
+def holm_adjusted(p: Sequence[float]) -> list[float]:
+    """The p values adjusted for being so many, in the same order; Holm (1979)."""
+    order = np.argsort(p)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
+    return [min(1.0, float(value)) for value in adjusted]
+
+
+def age_bands(ages: Names) -> Names:
+    """(n,) ``40–59`` of ``47``, ``47.5`` and DICOM's ``047Y``; "" of what is no age."""
+    return np.array([_age_band(age) for age in ages.tolist()], dtype=np.str_)
+
+
+def _age_band(age: str) -> str:
+    found = re.fullmatch(r"0*(\d{1,3})(?:\.\d+)?\s*(Y|M|W|D)?", age.strip().upper())
+    if found is None:
+        return ""
+    years = int(found[1]) if found[2] in (None, "Y") else 0
+    first = min(years // _BAND * _BAND, _OLDEST)
+    return f"{first}+" if first == _OLDEST else f"{first}–{first + _BAND - 1}"
+
+
+def _score(
+    queries: ScoredQueries, attribute: str, name: str, member: npt.NDArray[np.bool_], known: Any, seed: int
+) -> SubgroupScore:
+    n = int(member.sum())
+    score = SubgroupScore(attribute, name, n)
+    if n < MIN_CASES:
+        return score
+    mean, ends = _mean(queries.accuracy[member], queries.units[member], seed)
+    used = known & ~np.isnan(queries.accuracy)
+    strata = np.zeros(len(member), dtype=np.intp)
+    if attribute != FINDING:
+        strata = np.unique(queries.finding, return_inverse=True)[1].reshape(-1)
+    p = _permutation_p(
+        queries.accuracy[used], member[used], queries.units[used], strata[used], np.random.default_rng(seed)
+    )
+    score = replace(score, accuracy=mean, accuracy_interval=ends, accuracy_p=p)
+    estimated = member & ~np.isnan(queries.estimate)
+    if attribute == FINDING or estimated.sum() < MIN_CASES:
+        return score
+    estimate, truth = queries.estimate[estimated], queries.truth[estimated]
+    observed, observed_ends = _mean(truth, queries.units[estimated], seed)
+    return replace(
+        score,
+        estimate=float(estimate.mean()),
+        observed=observed,
+        observed_interval=observed_ends,
+        estimate_p=_difference_p(estimate, truth, queries.units[estimated]),
+    )
+
+
+def _mean(values: Vector, units: Rows, seed: int) -> tuple[float | None, Interval | None]:
+    mean, low, high = (float(one[0]) for one in over_queries(values[:, np.newaxis], seed=seed, groups=units))
+    return (None, None) if np.isnan(mean) else (mean, (low, high))
+
+
+def _permutation_p(
+    values: Vector, member: npt.NDArray[np.bool_], units: Rows, strata: Rows, rng: np.random.Generator
+) -> float | None:
+    """The p value of the difference of means of members and others; ``None`` where all are one or the other."""
+    _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+    unit = unit.reshape(-1)
+    if (member != member[first][unit]).any():
+        # It differs within patients, as a view does: then cases are exchanged.
+        first = unit = np.arange(len(values))
+    total, count = np.bincount(unit, values), np.bincount(unit).astype(np.float64)
+    inside, stratum = member[first], strata[first]
+    if inside.all() or not inside.any():
+        return None
+    drawn = np.empty((_DRAWS + 1, len(first)))
+    drawn[0] = inside
+    for number in np.unique(stratum):
+        own = np.flatnonzero(stratum == number)
+        drawn[1:, own] = rng.permuted(np.broadcast_to(inside[own], (_DRAWS, len(own))), axis=1)
+    in_count, out_count = drawn @ count, (1.0 - drawn) @ count
+    gaps = drawn @ total / in_count - (1.0 - drawn) @ total / out_count
+    away = np.abs(gaps - gaps[1:].mean())
+    return float((1 + (away[1:] >= away[0] - 1e-12).sum()) / (1 + _DRAWS))
+
+
+def _difference_p(estimate: Vector, truth: Vector, units: Rows) -> float:
+    """The two-sided p value of the sum of ``truth`` less ``estimate``, which is 0 on average if estimates are true."""
+    residuals = np.bincount(np.unique(units, return_inverse=True)[1].reshape(-1), truth - estimate)
+    variance = max(float((residuals**2).sum()), float((estimate * (1.0 - estimate)).sum()), 1e-12)
+    return float(erfc(abs(float(residuals.sum())) / (2.0 * variance) ** 0.5))

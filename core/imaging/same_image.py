@@ -1,0 +1,253 @@
+"""Whether two thumbnails show one image: saved anew, windowed, mirrored, annotated or cropped.
+
+Both are reduced to their finest detail, normalised to equal contrast everywhere, which a window hardly changes. Laid
+on each other, the details of one image correlate, whatever text and callipers cover; those of another image do not,
+even of the same anatomy in the same position.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from PIL import Image as PILImage
+
+Pixels = npt.NDArray[np.float32]
+#: Left, top, right and bottom of a part of an image, as shares of its width and height.
+Box = tuple[float, float, float, float]
+
+#: Pixels of the longer side at which images are compared, and the correlation from which they are one image. Saved
+#: anew, windowed, annotated and cropped images of Corel and BUSI, also at 64 and 28 pixels, correlate .5 to 1; others
+#: at most .27.
+SIDE, SAME_CORRELATION = 96, 0.5
+#: Width of what is taken for shading, in pixels; and the contrast below which it is noise.
+_SHADING, _NOISE = 1.0, 2.0
+#: Images whose logarithms of width by height differ by at most this may be the same whole image; and by so many
+#: pixels of the shorter side, as sizes are rounded.
+MAX_LOG_ASPECT_DIFFERENCE, _ROUNDED = 0.02, 1.0
+#: Pixels of the longer side at which a part is looked for in the whole image, sides of the part as shares of those
+#: of the whole, and the correlation from which its place is worth a closer look.
+_COARSE, _PARTS, _PLACE_CORRELATION = 32, tuple(1.05**-n for n in range(1, 8)), 0.4
+#: Times the place of a part is refined; and the longer side from which an image has enough detail to be one.
+_REFINEMENTS, _SMALLEST_PART = 3, 48
+#: Pixels of the small image whose detail is compared first, the width of its shading, and how many of its frequencies
+#: in each direction.
+_OUTLINE_SIDE, _OUTLINE_SHADING, _FREQUENCIES = 32, 2.0, 12
+#: Near-duplicates but for crops have outlines that correlate at least this much: those of Corel and BUSI .85 or more.
+OUTLINE_CORRELATION = 0.65
+#: The whole image.
+_WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
+
+
+class ComparedImage:
+    """A thumbnail prepared to be compared with many others."""
+
+    def __init__(self, encoded: bytes) -> None:
+        """``encoded``: a JPEG or PNG.
+
+        Raises:
+            OSError, ValueError: it cannot be decoded.
+        """
+        from PIL import Image
+
+        with Image.open(io.BytesIO(encoded)) as decoded:
+            self._grey: PILImage.Image = decoded.convert("L")
+
+    @property
+    def longest(self) -> int:
+        """The longer side in pixels."""
+        return max(self._grey.size)
+
+    @property
+    def shortest(self) -> int:
+        """The shorter side in pixels."""
+        return min(self._grey.size)
+
+    @property
+    def log_aspect(self) -> float:
+        """The logarithm of width by height."""
+        return float(np.log(self._grey.width / self._grey.height))
+
+    def detail(self, width: int, height: int, box: Box = _WHOLE, shading: float = _SHADING) -> Pixels:
+        """(height, width) detail of a part of the image."""
+        from PIL import Image
+
+        w, h = self._grey.size
+        part = (box[0] * w, box[1] * h, box[2] * w, box[3] * h)
+        shown = self._grey.resize((width, height), Image.Resampling.BICUBIC, box=part, reducing_gap=None)
+        return detail_of(np.asarray(shown, dtype=np.float32), shading)
+
+    def size_for(self, side: int) -> tuple[int, int]:
+        """Width and height with the longer side ``side``."""
+        scale = side / self.longest
+        return max(1, round(self._grey.width * scale)), max(1, round(self._grey.height * scale))
+
+    @cached_property
+    def fine(self) -> dict[int, Pixels]:
+        """Longer side -> detail of the whole image, as far as it was asked for."""
+        return {}
+
+    @cached_property
+    def as_whole(self) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128], tuple[int, int]]:
+        """Spectra of the coarse detail and of its square, and width and height, to look for parts in it."""
+        width, height = self.size_for(_COARSE)
+        coarse = self.detail(width, height)
+        shape = (2 * _COARSE, 2 * _COARSE)
+        return np.fft.rfft2(coarse, shape), np.fft.rfft2(coarse * coarse, shape), (width, height)
+
+    @cached_property
+    def as_parts(
+        self,
+    ) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128], list[tuple[int, int]]]:
+        """For each of :data:`_PARTS`: spectra of the detail of length 1, of its area, and width and height."""
+        shape = (2 * _COARSE, 2 * _COARSE)
+        spectra, areas, sizes = [], [], []
+        for share in _PARTS:
+            width, height = self.size_for(max(8, round(_COARSE * share)))
+            part = self.detail(width, height)
+            spectra.append(np.fft.rfft2(part / max(float(np.linalg.norm(part)), 1e-9), shape))
+            areas.append(np.fft.rfft2(np.ones((height, width)), shape))
+            sizes.append((width, height))
+        return np.array(spectra), np.array(areas), sizes
+
+
+def detail_of(grey: Pixels, shading: float = _SHADING) -> Pixels:
+    """The image without its shading, normalised to equal contrast everywhere."""
+    from scipy.ndimage import gaussian_filter
+
+    edges = grey - gaussian_filter(grey, shading)
+    strength = np.sqrt(gaussian_filter(edges * edges, shading))
+    return np.asarray(edges / (strength + np.float32(_NOISE)), dtype=np.float32)
+
+
+def is_same_image(a: ComparedImage, b: ComparedImage, *, parts: bool = False) -> bool:
+    """Whether both show one image, perhaps mirrored; with ``parts`` also whether one is a part of the other."""
+    if _is_same_whole(a, b):
+        return True
+    return parts and min(a.longest, b.longest) >= _SMALLEST_PART and (_is_part(a, b) or _is_part(b, a))
+
+
+def _is_same_whole(a: ComparedImage, b: ComparedImage) -> bool:
+    rounding = _ROUNDED / min(a.shortest, b.shortest)
+    if abs(a.log_aspect - b.log_aspect) > MAX_LOG_ASPECT_DIFFERENCE + rounding:
+        return False
+    side = min(SIDE, a.longest, b.longest)
+    width, height = a.size_for(side)
+    one, other = (_fine(image, side, width, height) for image in (a, b))
+    return any(
+        correlation(one, mirrored) >= SAME_CORRELATION
+        for mirrored in (other, other[:, ::-1], other[::-1], other[::-1, ::-1])
+    )
+
+
+def _fine(image: ComparedImage, side: int, width: int, height: int) -> Pixels:
+    known = image.fine.get(side)
+    if known is None or known.shape != (height, width):
+        known = image.fine[side] = image.detail(width, height)
+    return known
+
+
+def correlation(a: Pixels, b: Pixels) -> float:
+    """The correlation of two details (h, w); 0 where one of them has none."""
+    return float(np.vdot(a, b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-9))
+
+
+def _is_part(whole: ComparedImage, part: ComparedImage) -> bool:
+    """Whether ``part`` is a part of ``whole``."""
+    box = _place(whole, part)
+    if box is None:
+        return False
+    side = min(SIDE, whole.longest, part.longest)
+    width, height = part.size_for(side)
+    other = _fine(part, side, width, height)
+    for _ in range(_REFINEMENTS):
+        shown = whole.detail(width, height, box)
+        if correlation(shown, other) >= SAME_CORRELATION:
+            return True
+        box = _refined(box, shown, other)
+    return correlation(whole.detail(width, height, box), other) >= SAME_CORRELATION
+
+
+def _place(whole: ComparedImage, part: ComparedImage) -> Box | None:
+    """Where ``part`` best fits into ``whole``; ``None`` where it fits nowhere."""
+    spectrum, power, (width, height) = whole.as_whole
+    spectra, areas, sizes = part.as_parts
+    shape = (2 * _COARSE, 2 * _COARSE)
+    matches = np.fft.irfft2(spectrum * spectra.conj(), shape)
+    energies = np.fft.irfft2(power * areas.conj(), shape)
+    best, box = _PLACE_CORRELATION, None
+    for (w, h), match, energy in zip(sizes, matches, energies, strict=True):
+        if w > width or h > height:
+            continue
+        there = (slice(height - h + 1), slice(width - w + 1))
+        found = match[there] / np.sqrt(np.maximum(energy[there], 1.0))
+        y, x = np.unravel_index(int(found.argmax()), found.shape)
+        if found[y, x] > best:
+            best = float(found[y, x])
+            box = (x / width, y / height, (x + w) / width, (y + h) / height)
+    return box
+
+
+def _refined(box: Box, shown: Pixels, other: Pixels) -> Box:
+    """``box`` moved and stretched by how far its four quarters are off."""
+    from skimage.registration import phase_cross_correlation
+
+    correlate: Callable[..., Any] = phase_cross_correlation
+
+    height, width = other.shape
+    halves = (
+        (slice(0, height // 2), slice(height // 2, None)),
+        (slice(0, width // 2), slice(width // 2, None)),
+    )
+    off = np.array(
+        [
+            [
+                correlate(shown[rows, columns], other[rows, columns], upsample_factor=4, normalization=None)[
+                    0
+                ]
+                if shown[rows, columns].any() and other[rows, columns].any()
+                else (0.0, 0.0)
+                for columns in halves[1]
+            ]
+            for rows in halves[0]
+        ]
+    )
+    # Where the part lies at +y in what is shown, the box must move there. The quarters' centres lie at 1/4 and 3/4.
+    top, bottom = off[:, :, 0].mean(axis=1) / height
+    left, right = off[:, :, 1].mean(axis=0) / width
+    w, h = box[2] - box[0], box[3] - box[1]
+    moved = (
+        box[0] + w * (1.5 * left - 0.5 * right),
+        box[1] + h * (1.5 * top - 0.5 * bottom),
+        box[2] + w * (1.5 * right - 0.5 * left),
+        box[3] + h * (1.5 * bottom - 0.5 * top),
+    )
+    x0, y0, x1, y1 = (min(1.0, max(0.0, value)) for value in moved)
+    return (x0, y0, x1, y1) if x1 - x0 > w / 2 and y1 - y0 > h / 2 else box
+
+
+def outline(image: ComparedImage) -> Pixels | None:
+    """(144,) low frequencies of the image's detail, of length 1; ``None`` for a uniform image.
+
+    A sign is all that :func:`mirrored` images differ by.
+    """
+    from scipy.fft import dctn
+
+    detail = image.detail(_OUTLINE_SIDE, _OUTLINE_SIDE, shading=_OUTLINE_SHADING)
+    low = dctn(detail, norm="ortho")[:_FREQUENCIES, :_FREQUENCIES].astype(np.float32)
+    low[0, 0] = 0.0
+    length = float(np.linalg.norm(low))
+    return None if length < 1.0 else np.asarray(low.ravel() / length, dtype=np.float32)
+
+
+def mirrored(outlines: Pixels) -> list[Pixels]:
+    """(n, 144) outlines as they are, and mirrored in either direction and in both."""
+    odd = np.where(np.arange(_FREQUENCIES) % 2, -1.0, 1.0).astype(np.float32)
+    across, down = np.tile(odd, _FREQUENCIES), np.repeat(odd, _FREQUENCIES)
+    return [outlines, outlines * across, outlines * down, outlines * across * down]

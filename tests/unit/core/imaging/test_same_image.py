@@ -1,0 +1,81 @@
+"""An image is recognised after every usual change, and no other is taken for it."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+from scipy.ndimage import gaussian_filter
+
+from semblance.core.imaging.same_image import ComparedImage, is_same_image, mirrored, outline
+
+
+def textured(seed, side=120):
+    """Anatomy that all have in common, and texture of its own."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:side, :side] / side
+    body = np.exp(-((x - 0.5) ** 2 + (y - 0.5) ** 2) * 6) * 150
+    texture = gaussian_filter(rng.normal(size=(side, side)), 2)
+    return Image.fromarray(np.clip(body + 200 * texture + 40, 0, 255).astype(np.uint8))
+
+
+def compared(image, quality=85):
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=quality)
+    return ComparedImage(out.getvalue())
+
+
+def annotated(image):
+    image = image.copy()
+    draw = ImageDraw.Draw(image)
+    draw.text((10, 95), "12.4 mm  L", fill=255)
+    draw.line((40, 60, 70, 60), fill=255, width=2)
+    return image
+
+
+CHANGES = {
+    "saved anew": lambda image: image.resize((80, 80)),
+    "windowed": lambda image: image.point([min(255, int(2.2 * max(0, v - 20))) for v in range(256)]),
+    "annotated": annotated,
+    "mirrored": lambda image: image.transpose(Image.Transpose.FLIP_LEFT_RIGHT),
+    "upside down": lambda image: image.transpose(Image.Transpose.ROTATE_180),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_changed_image_is_the_same(change, seed):
+    image = textured(seed)
+    other = compared(CHANGES[change](image), quality=60)
+    assert is_same_image(compared(image), other)
+    found, own = outline(other), outline(compared(image))
+    assert max(float(form @ found) for form in mirrored(own)) > 0.8
+
+
+@pytest.mark.parametrize("box", [(0, 0, 100, 110), (13, 21, 118, 117), (25, 5, 120, 95)])
+def test_a_part_is_the_same_only_where_parts_count(box):
+    image = compared(textured(4))
+    part = compared(textured(4).crop(box).resize((150, round(150 * (box[3] - box[1]) / (box[2] - box[0])))))
+    assert is_same_image(image, part, parts=True)
+    assert is_same_image(part, image, parts=True)
+    assert not is_same_image(image, part)
+
+
+def test_other_texture_in_equal_anatomy_is_another_image():
+    images = [compared(textured(seed)) for seed in range(6)]
+    for one in range(6):
+        for other in range(one):
+            assert not is_same_image(images[one], images[other], parts=True)
+
+
+def test_a_uniform_image_has_no_outline_and_is_like_none():
+    even = compared(Image.new("L", (60, 60), 90))
+    assert outline(even) is None
+    assert not is_same_image(even, even)
+
+
+def test_a_damaged_thumbnail_is_refused():
+    with pytest.raises((OSError, ValueError)):
+        ComparedImage(b"\xff\xd8\xff\xe0 no image")
