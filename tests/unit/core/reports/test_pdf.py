@@ -3,10 +3,10 @@ from __future__ import annotations
 import io
 
 import pytest
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 
 from semblance.core.errors import BadArguments
-from semblance.core.reports.document import Plot
+from semblance.core.reports.document import Plot, QueryFacts, VoteFacts
 from semblance.core.reports.pdf import report_pdf
 from tests.helpers.reports import HOSTILE, png, report, row
 
@@ -43,7 +43,7 @@ def test_text_can_be_searched_and_pages_are_numbered() -> None:
 
 def test_every_page_of_a_long_ranking_repeats_its_head() -> None:
     pdf, _ = _read(report_pdf(report(rows=60, plots=(), judgements=(), card=(), notes=())))
-    with_rows = [text for page in pdf.pages if "case" in (text := page.extract_text())]
+    with_rows = [text for page in pdf.pages[1:] if "Case" in (text := page.extract_text())]
     assert len(with_rows) > 3
     assert all("Contributions to the distance" in text for text in with_rows)
 
@@ -138,3 +138,63 @@ def test_pages_are_a4_or_letter_and_nothing_else() -> None:
 
 def test_the_same_report_gives_the_same_bytes() -> None:
     assert report_pdf(report()) == report_pdf(report())
+
+
+def _images(page: PageObject) -> list[tuple[float, float]]:
+    """Width and height of the images on ``page`` in points."""
+    sizes: list[tuple[float, float]] = []
+
+    def before(operator: bytes, _operands: object, matrix: list[float], _text: object) -> None:
+        if operator == b"Do":
+            sizes.append((abs(matrix[0]), abs(matrix[3])))
+
+    page.extract_text(visitor_operand_before=before)
+    return sizes
+
+
+@pytest.mark.parametrize("page", ["A4", "letter"])
+@pytest.mark.parametrize("notes", [(), ("A note that is as long as notes are. " * 6,) * 4])
+def test_page_one_shows_query_and_compared_cases_large(page: str, notes: tuple[str, ...]) -> None:
+    vote = VoteFacts({"malignant": 7, "benign": 3}, "malignant", True, 0.71, (0.49, 0.87))
+    document = report(
+        rows=20,
+        vote=vote,
+        tested="Tested with 60 queries.",
+        notes=notes,
+        comment="Biopsy advised.\nThen more.",
+    )
+    pdf, _ = _read(report_pdf(document, page))
+    first, second, third = (one.extract_text() for one in pdf.pages[:3])
+    for expected in (
+        "Estimate for malignant: 0.71",
+        "Tested with 60 queries.",
+        "Marks and notes",
+        "Then more.",
+    ):
+        assert expected in first.replace("\n", " "), expected
+    assert [number for number in range(1, 8) if f"{number}. Case" in first] == [1, 2, 3, 4, 5, 6]
+    sizes = sorted(height for _, height in _images(pdf.pages[0]))
+    assert len(sizes) == 7
+    # They fill the page; with long notes they are smaller.
+    assert sizes[0] >= (50 if notes else 110)
+    assert sizes[-1] >= (90 if notes else 180)
+    for expected in ("Why these cases", "How the metric was tested", "semblance 0.1.0"):
+        assert expected in second, expected
+    assert "Further similar cases" in third
+
+
+def test_marked_cases_are_compared_with_the_nearest() -> None:
+    rows = tuple(row(rank, judgement="alike" if rank in (9, 12) else "") for rank in range(1, 15))
+    assert [one.rank for one in report(ranking=rows).compared()] == [1, 2, 3, 4, 9, 12]
+    many = tuple(row(rank, judgement="not alike" if rank > 3 else "") for rank in range(1, 15))
+    assert [one.rank for one in report(ranking=many).compared()] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_library_without_images_lists_its_cases() -> None:
+    rows = tuple(row(rank, thumbnail=None) for rank in range(1, 21))
+    document = report(ranking=rows, query=QueryFacts("query", finding="benign"))
+    pdf, text = _read(report_pdf(document))
+    assert "no image" not in text
+    first = pdf.pages[0].extract_text()
+    assert "Case 11" in first
+    assert "Case 12" not in first
