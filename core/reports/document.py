@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.finding_letters import finding_letters
+from semblance.core.reports.bidirectional import isolated
 from semblance.core.reports.formatting import digits_for, prevalence_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
@@ -231,7 +232,7 @@ class ReportDocument:
         counts, without = self.vote.counts, self.vote.without
         if not counts:
             return ""
-        labels = [count_label(n, finding) for finding, n in counts.items()]
+        labels = [isolated(count_label(n, finding)) for finding, n in counts.items()]
         labels += [tr_lazy("{n} not given", n=without)] if without else []
         return tr_lazy("{n} nearest: {counts}", n=sum(counts.values()) + without, counts=join_texts(labels))
 

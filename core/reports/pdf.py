@@ -24,6 +24,7 @@ from reportlab.platypus import (
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import as_lazy, current_language, tr, tr_lazy, translate
+from semblance.core.reports.bidirectional import isolated
 from semblance.core.reports.contributions import relative_distance
 from semblance.core.reports.document import (
     SUPPORT,
@@ -310,7 +311,8 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
         rows.append([paragraph(tr("Region"), QUIET), paragraph(region_text(query.region))])
     rows += [[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in query.facts]
     size = min(scale * _QUERY_SIZE, text_width / 2) if document.has_images() else 0.0
-    left = size + 16 if size else 0.0
+    images = _query_images(query, size) if size else []
+    left = max(one.wrap(size, size)[0] for one in images) + 16 if images else 0.0
     right = text_width - left
     details: list[Any] = [
         _pairs(rows, right),
@@ -330,10 +332,10 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
     if document.tested:
         details += [Spacer(0, 3), paragraph(document.tested, QUIET)]
     details += [Spacer(0, 3), paragraph(SUPPORT, FAINT)]
-    if not size:
+    if not images:
         return Table([[details]], colWidths=[right], style=_plain_style())
     return Table(
-        [[_query_images(query, size), details]],
+        [[images, details]],
         colWidths=[left, right],
         style=_plain_style(("VALIGN", (0, 0), (-1, -1), "TOP")),
     )
@@ -371,7 +373,7 @@ def _compared(
     columns = min(3, max(2, len(rows)))
     gap = 8.0
     width = (text_width - (columns - 1) * gap) / columns
-    size = min(width, scale * _COMPARED_SIZE)
+    size = min(width, scale * _COMPARED_SIZE * (3 / columns))
     cells: list[Any] = [
         [ThumbnailBox(row.image or row.thumbnail, width, size), Spacer(0, 2), *_caption(document, row, marks)]
         for row in rows
@@ -388,7 +390,7 @@ def _compared(
 
 def _caption(document: ReportDocument, row: RankedRow, marks: dict[str, FindingMark]) -> list[Any]:
     """What stands below a large image: rank, name, finding, distance and mark."""
-    name = tr("{rank}. {case}", rank=row.rank, case=translate(row.case_id))
+    name = isolated(tr("{rank}. {case}", rank=row.rank, case=translate(row.case_id)))
     lines = [tr("Distance {distance}", distance=distance_text(row.distance, document.digits))]
     if row.judgement:
         lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))

@@ -14,6 +14,8 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
+from semblance.core.reports.bidirectional import visual_order
+
 REGULAR, BOLD = "Report", "Report-Bold"
 _WIDE, _WIDE_BOLD = "Wide", "Wide-Bold"
 #: Free font families in order of preference: file names of the regular and the bold face.
@@ -99,7 +101,11 @@ def _eastern() -> str | None:
 
 
 def runs(text: str, bold: bool = False) -> list[tuple[str, str]]:
-    """``text`` as runs of (font, characters); characters that no font has are drawn as a box of the widest font."""
+    """``text`` in the order in which it is drawn, as runs of (font, characters).
+
+    Characters that no font has are drawn as a box of the widest font.
+    """
+    text = visual_order(text)
     first, second = (BOLD, _WIDE_BOLD) if bold else (REGULAR, _WIDE)
     # Characters shared by East Asian scripts are drawn in the font of the neighbouring script.
     kana, hangul = re.search("[\u3040-\u30ff]", text), re.search("[\uac00-\ud7af]", text)

@@ -90,6 +90,15 @@ def test_characters_without_a_font_are_named() -> None:
     assert "No font" not in plain
 
 
+def test_names_from_right_to_left_are_drawn_in_order() -> None:
+    comment = "\n".join([f"{'גידול שפיר ' * 40}{number}" for number in range(60)])
+    content = report_pdf(report(rows=7, notes=("צורה (12.5)",), comment=comment))
+    _, text = _read(content)
+    # The reader turns what is drawn from left to right into reading order again.
+    assert "צורה" in text
+    assert text.count("גידול שפיר") > 2000
+
+
 def test_a_font_of_the_viewer_is_told_and_is_no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf_fonts, "_eastern", lambda: None)
     content = report_pdf(report(notes=("乳腺病例",)))
