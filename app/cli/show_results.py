@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from semblance.app.cli.output import clean, echo, show_fields, stdout
+from semblance.core.language import visible
 from semblance.core.reports.formatting import prevalence_text
 
 #: Case ids shown without --json.
@@ -46,7 +47,7 @@ def show_import(document: Mapping[str, Any]) -> None:
         echo(f"  missing: {path}")
     for label in ("failed", "ignored"):
         for item in document[label]:
-            echo(f"  {label}: {item['path']}: {item['reason']}")
+            echo(f"  {label}: {visible(item['path'])}: {item['reason']}")
     if "prepared" in document:
         _show_preparation(document["prepared"])
 

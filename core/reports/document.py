@@ -157,7 +157,7 @@ class ReportDocument:
     unclear: bool = False
     judgements: tuple[JudgementRow, ...] = ()
     plots: tuple[Plot, ...] = ()
-    #: How a person's marks changed the order of :attr:`ranking`.
+    #: What :attr:`ranking` is ordered by beside the metric as it was trained: a person's marks, for example.
     order: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -195,7 +195,7 @@ class Harness:
         if phase == "backup":
             self._check_backup(library, True, moment_text)
         left = sorted(path.name for path in self.folder.glob(f"{library.name}.*.making"))
-        assert len(left) <= 1, moment_text
+        assert not left, moment_text
         shutil.rmtree(library)
         for part in (backup_of(library), *self.folder.glob(f".{glob.escape(library.name)}*.part")):
             part.unlink(missing_ok=True)

@@ -147,7 +147,7 @@ def report_document(
         unclear=result.is_unclear,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=() if scored is None else _plots(scored),
-        order=_order(result.marks, None if options.identified else names),
+        order=_order(result, None if options.identified else names),
         notes=_notes(search, ranked_search, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
@@ -177,7 +177,18 @@ def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
     return join_texts([one for one in (sentence, nearest_mark(case, result.marks, name)) if one], " ")
 
 
-def _order(marks: QueryMarks, names: CaseNames | None) -> str:
+def _order(result: SearchResult, names: CaseNames | None) -> str:
+    """What the order is by, where it is not by the metric as it was trained, or not by it alone; else empty."""
+    again = tr_lazy(
+        "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
+        "are those of the metric trained with them.",
+        metric=result.metric,
+    )
+    sentences = [again if result.without_patient else "", _order_by_marks(result.marks, names)]
+    return join_texts([one for one in sentences if one], " ")
+
+
+def _order_by_marks(marks: QueryMarks, names: CaseNames | None) -> str:
     """How marks changed the order, and which cases they are on; empty where there are none."""
     if not marks:
         return ""
@@ -228,14 +239,6 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
             tr_lazy(
                 "The ranking is by the metric as it is, because it could not be refined: {refused}",
                 refused=ranked_search.refused,
-            )
-        )
-    if ranked_search.result.without_patient:
-        notes.append(
-            tr_lazy(
-                "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
-                "are those of the metric trained with them.",
-                metric=search.metric,
             )
         )
     if search.without:
