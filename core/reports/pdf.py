@@ -23,7 +23,7 @@ from reportlab.platypus import (
 )
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import as_lazy, tr, tr_lazy, translate
+from semblance.core.language import as_lazy, current_language, tr, tr_lazy, translate
 from semblance.core.reports.contributions import relative_distance
 from semblance.core.reports.document import (
     SUPPORT,
@@ -36,7 +36,8 @@ from semblance.core.reports.document import (
     ReportDocument,
 )
 from semblance.core.reports.formatting import distance_text, region_text, time_text
-from semblance.core.reports.pdf_fonts import register, width_of
+from semblance.core.reports.pdf_archive import add_archive_parts
+from semblance.core.reports.pdf_fonts import REGULAR, FontCoverage, font_coverage, register, width_of
 from semblance.core.reports.pdf_parts import (
     BODY,
     FAINT,
@@ -62,6 +63,7 @@ from semblance.core.reports.pdf_parts import (
     small_figure,
     write,
 )
+from semblance.core.reports.redaction import texts_of
 
 PAGES = {"A4": A4, "letter": LETTER}
 _SIDE, _TOP, _BOTTOM = 18 * mm, 20 * mm, 18 * mm
@@ -71,12 +73,14 @@ _QUERY_SIZE, _COMPARED_SIZE, _LARGEST, _SMALLEST = 76 * mm, 50 * mm, 115, 45
 #: Characters of a name below a large image, at most.
 _CAPTION_LENGTH = 80
 _UNLIMITED = 1e6
+#: Characters without a font that are listed at most.
+_MAX_CHARACTERS = 12
 #: Chips of the vote that are drawn at most.
 _MAX_CHIPS = 60
 
 
 def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
-    """The report on ``page`` ("A4" or "letter").
+    """The report on ``page`` ("A4" or "letter"), as PDF/A-2b where the fonts of this computer have all characters.
 
     Rows are never split between pages, long names wrap, every page has its number and the total. The same document
     gives the same bytes.
@@ -104,18 +108,20 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
     text_width = width - 2 * _SIDE
     frame = Frame(_SIDE, _BOTTOM, text_width, height - _TOP - _BOTTOM, 0, 0, 0, 0)
     layout.addPageTemplates(PageTemplate(frames=[frame]))
-    layout.build(
-        _flowables(document, text_width, height - _TOP - _BOTTOM), canvasmaker=_numbered_canvas(document)
-    )
+    coverage = font_coverage(set("".join(map(translate, texts_of(document)))))
+    flowables = _flowables(document, coverage, text_width, height - _TOP - _BOTTOM)
+    layout.build(flowables, canvasmaker=_numbered_canvas(document, conforms=not coverage.not_embedded))
     return out.getvalue()
 
 
-def _numbered_canvas(document: ReportDocument) -> type:
-    """A canvas class that writes head and foot of all pages at the end, when the number of pages is known."""
+def _numbered_canvas(document: ReportDocument, *, conforms: bool) -> type:
+    """A canvas class that writes head and foot of all pages at the end, when the number of pages is known;
+    ``conforms``: whether all fonts are embedded."""
 
     class NumberedCanvas(Canvas):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
+            # The default font of ReportLab is not embedded.
+            super().__init__(*args, **{**kwargs, "initialFontName": REGULAR})
             self._page_states: list[dict[str, Any]] = []
 
         def showPage(self) -> None:  # noqa: N802
@@ -127,6 +133,7 @@ def _numbered_canvas(document: ReportDocument) -> type:
                 self.__dict__.update(state)
                 _head_and_foot(self, document, number, len(self._page_states))
                 super().showPage()
+            add_archive_parts(self, current_language(), conforms=conforms)
             super().save()
 
     return NumberedCanvas
@@ -158,7 +165,9 @@ def _elide(text: str, size: float, text_width: float) -> str:
     return f"{text}…"
 
 
-def _flowables(document: ReportDocument, text_width: float, height: float) -> list[Any]:
+def _flowables(
+    document: ReportDocument, coverage: FontCoverage, text_width: float, height: float
+) -> list[Any]:
     marks = document.marks()
     compared = document.compared()
     further = [row for row in document.ranking if row not in compared]
@@ -172,7 +181,8 @@ def _flowables(document: ReportDocument, text_width: float, height: float) -> li
             *_ranking(document, compared, marks, text_width),
         ]
     flowables += _tested(document, text_width)
-    flowables += [Spacer(0, 10), paragraph(" ".join(map(translate, document.removed)), FAINT)]
+    foot = [*map(translate, document.removed), *_font_notes(coverage)]
+    flowables += [Spacer(0, 10), paragraph(" ".join(foot), FAINT, longest=None)]
     if document.versions:
         flowables.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
     if further or document.judgements or document.card:
@@ -220,6 +230,29 @@ def _tested(document: ReportDocument, text_width: float) -> list[Any]:
     if document.tested:
         flowables += [paragraph(document.tested), Spacer(0, 6)]
     return [*flowables, *(_plots(document.plots, text_width) if document.plots else [])]
+
+
+def _font_notes(coverage: FontCoverage) -> list[str]:
+    """Which characters look otherwise than they should."""
+    notes = []
+    if coverage.missing:
+        characters = ", ".join(f"U+{ord(one):04X}" for one in coverage.missing[:_MAX_CHARACTERS])
+        if len(coverage.missing) > _MAX_CHARACTERS:
+            characters += ", …"
+        notes.append(
+            tr(
+                "No font on this computer has these characters, which are boxes: {characters}.",
+                characters=characters,
+            )
+        )
+    if coverage.not_embedded:
+        notes.append(
+            tr(
+                "Some characters are drawn with a font of the PDF viewer, because no font on this computer has them. "
+                "So this file is not PDF/A."
+            )
+        )
+    return notes
 
 
 def _letterhead(document: ReportDocument, text_width: float) -> list[Any]:
@@ -490,6 +523,7 @@ def _figure(plot: Plot, width: float) -> list[Any]:
 def _plain_style(*more: Any) -> Any:
     return TableStyle(
         [
+            ("FONTNAME", (0, 0), (-1, -1), REGULAR),
             ("LEFTPADDING", (0, 0), (-1, -1), 0),
             ("RIGHTPADDING", (0, 0), (-1, -1), 0),
             ("TOPPADDING", (0, 0), (-1, -1), 0),
@@ -503,6 +537,7 @@ def _plain_style(*more: Any) -> Any:
 def _ruled_style() -> Any:
     return TableStyle(
         [
+            ("FONTNAME", (0, 0), (-1, -1), REGULAR),
             ("LEFTPADDING", (0, 0), (-1, -1), 0),
             ("RIGHTPADDING", (0, 0), (-2, -1), 9),
             ("RIGHTPADDING", (-1, 0), (-1, -1), 0),

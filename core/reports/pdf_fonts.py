@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 import threading
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -127,6 +129,27 @@ def _font_for(character: str, first: str, second: str, han: str) -> str:
     if own and own not in pdfmetrics.getRegisteredFontNames():
         pdfmetrics.registerFont(UnicodeCIDFont(own))
     return own or second
+
+
+@dataclass(frozen=True)
+class FontCoverage:
+    """Of some characters those that no font has, which are drawn as boxes, and those whose font is not embedded but
+    left to the viewer."""
+
+    missing: tuple[str, ...]
+    not_embedded: tuple[str, ...]
+
+
+def font_coverage(characters: Collection[str]) -> FontCoverage:
+    """What is missing to draw ``characters``; of spaces and control characters nothing is."""
+    missing, not_embedded = [], []
+    for character in sorted(characters):
+        font = pdfmetrics.getFont(_font_for(character, REGULAR, _WIDE, _HAN))
+        if isinstance(font, UnicodeCIDFont):
+            not_embedded.append(character)
+        elif character.isprintable() and ord(character) not in font.face.charToGlyph:
+            missing.append(character)
+    return FontCoverage(tuple(missing), tuple(not_embedded))
 
 
 def markup(text: str, bold: bool = False) -> str:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import io
+import re
+from xml.etree import ElementTree
 
 import pytest
 from pypdf import PageObject, PdfReader
 
 from semblance.core.errors import BadArguments
+from semblance.core.reports import pdf_fonts
 from semblance.core.reports.document import Plot, QueryFacts, VoteFacts
 from semblance.core.reports.pdf import report_pdf
 from tests.helpers.reports import HOSTILE, png, report, row
@@ -48,13 +51,51 @@ def test_every_page_of_a_long_ranking_repeats_its_head() -> None:
     assert all("Contributions to the distance" in text for text in with_rows)
 
 
-def test_fonts_are_embedded() -> None:
-    pdf, _ = _read(report_pdf(report()))
+@pytest.mark.parametrize("with_logo", [False, True])
+def test_it_is_a_pdf_for_archives(with_logo: bool) -> None:
+    """The rules of ISO 19005-2 (PDF/A-2b) that a file by ReportLab breaks by itself."""
+    content = report_pdf(
+        report(rows=9, title="Names & <more>", logo=png() if with_logo else None, clinic="Clinic")
+    )
+    pdf, _ = _read(content)
+    root = pdf.trailer["/Root"]
+    metadata = root["/Metadata"]
+    assert "/Filter" not in metadata
+    xmp = metadata.get_data()
+    assert b"<pdfaid:part>2</pdfaid:part>" in xmp
+    assert b"<pdfaid:conformance>B</pdfaid:conformance>" in xmp
+    titles = ElementTree.fromstring(xmp.decode()).iter("{http://www.w3.org/1999/02/22-rdf-syntax-ns#}li")
+    assert next(titles).text == "Names & <more>"
+    intent = root["/OutputIntents"][0]
+    profile = intent["/DestOutputProfile"].get_data()
+    assert profile[16:20] == b"RGB "
+    assert profile[36:40] == b"acsp"
+    assert "/Encrypt" not in pdf.trailer
+    assert pdf.trailer["/ID"]
+    assert root["/Lang"] == "en"
     fonts = [
         font.get_object() for page in pdf.pages for font in page["/Resources"]["/Font"].get_object().values()
     ]
-    embedded = [font for font in fonts if "FontFile2" in str(font.get("/FontDescriptor", {}))]
-    assert len(embedded) >= 2
+    assert fonts
+    for font in fonts:
+        assert "/FontFile2" in font["/FontDescriptor"], font["/BaseFont"]
+        assert "/ToUnicode" in font
+    assert len(re.findall(rb"\nendstream", content)) == content.count(b"endstream") > 5
+
+
+def test_characters_without_a_font_are_named() -> None:
+    _, text = _read(report_pdf(report(notes=("Heart \U0001fac0.",))))
+    assert "U+1FAC0" in text
+    _, plain = _read(report_pdf(report(notes=("Иванов, Ελένη, Łukasz",))))
+    assert "No font" not in plain
+
+
+def test_a_font_of_the_viewer_is_told_and_is_no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf_fonts, "_eastern", lambda: None)
+    content = report_pdf(report(notes=("乳腺病例",)))
+    _, text = _read(content)
+    assert "this file is not PDF/A" in " ".join(text.split())
+    assert b"pdfaid:part" not in content
 
 
 @pytest.mark.parametrize(
