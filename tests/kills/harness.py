@@ -302,7 +302,7 @@ def end_of(library: Path) -> End:
 def step_back(library: Path) -> None:
     """Make the library one of the first version, which knew no volumes, judgements, concepts or check sums."""
     with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
-        for table in ("concept_marks", "concepts", "judgements", "slices"):
+        for table in ("concept_marks", "concepts", "judgements", "lesion_groups", "slices"):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
         connection.execute("ALTER TABLE feature_chunks DROP COLUMN file_sum")
         connection.execute("ALTER TABLE sources DROP COLUMN identified")
