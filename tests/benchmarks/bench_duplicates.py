@@ -86,7 +86,7 @@ def originals(data: Path, name: str) -> list[Image.Image]:
         return [Image.fromarray(pixels[at]) for at in rng.choice(len(pixels), ORIGINALS, replace=False)]
     with ZipFile(data / "images" / f"{name}.zip") as archive:
         names = sorted(
-            entry for entry in archive.namelist() if entry.lower().endswith((".png", ".jpg", ".pgm"))
+            entry for entry in archive.namelist() if entry.lower().endswith((".png", ".jpg", ".jpeg", ".pgm"))
         )
         chosen = [names[at] for at in rng.choice(len(names), min(ORIGINALS, len(names)), replace=False)]
         return [Image.open(io.BytesIO(archive.read(entry))).convert("L") for entry in chosen]
