@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations hooks bench bench-learners bench-clicks bundle audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations hooks attack bench bench-learners bench-clicks bundle audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -59,6 +59,9 @@ clean: ## remove every .venv and everything that was built
 
 bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DATA: folder of the real data)
 	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+attack: setup-test ## damaged and hostile files, kills, full disks, with a table of results. ARGS="--mutants 300 --kills 20"
+	$(BIN)/python -m tests.attack $(ARGS)
 
 bench-learners: setup-test ## compare the learners with their peers (in .venv-peers); writes the help page benchmarks.md
 	$(BIN)/python -m tests.benchmarks.learners $(ARGS)

@@ -94,6 +94,7 @@ def open_window(library: Path | None = None) -> int:
     logger.info("the window starts")
     application = make_application()
     from semblance.app.application import Application
+    from semblance.app.shell.interrupt import INTERRUPTED, Interrupt
     from semblance.app.window.main_window import MainWindow
     from semblance.core.imaging.memory import return_freed_blocks
 
@@ -104,7 +105,9 @@ def open_window(library: Path | None = None) -> int:
     window.start(library, freeze_garbage_collector)
     if isinstance(application, Application):
         application.open_requested.connect(lambda path: window.open_library(Path(path)))
+    interrupt = Interrupt(window.close)
     try:
-        return application.exec()
+        status = application.exec()
+        return INTERRUPTED if interrupt.received else status
     finally:
         stop_log()

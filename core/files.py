@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
+import hashlib
 import os
 import secrets
 import shutil
+import socket
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,6 +25,8 @@ from semblance.core.language import tr_lazy
 
 #: Ending of the name a file has until it is whole.
 TEMPORARY = ".part"
+#: Ending of the name a folder has until it is whole.
+UNFINISHED = ".making"
 #: Older temporary files and folders belong to a program that was killed.
 _ABANDONED_S = 24 * 3600
 #: Longest part of a file's name in its temporary name: file systems allow 255 bytes.
@@ -124,6 +130,39 @@ def remove_abandoned(found: Iterable[Path]) -> None:
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED_S:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def unfinished_name(path: Path) -> Path:
+    """A name beside ``path`` for a folder until it is whole; it says which process of which computer makes it."""
+    return path.with_name(f"{path.name}.{_computer()}-{os.getpid()}-{secrets.token_hex(4)}{UNFINISHED}")
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove the folders of :func:`unfinished_name` beside ``path`` whose process is gone, and old ones."""
+    left = list(path.parent.glob(f"{glob.escape(path.name)}.*{UNFINISHED}"))
+    for folder in left:
+        computer, _, rest = folder.name[len(path.name) + 1 :].partition("-")
+        process = rest.partition("-")[0]
+        if computer == _computer() and process.isdecimal() and not _runs(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
+    remove_abandoned(left)
+
+
+def _computer() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of this number runs on this computer; on Windows, where asking would end it, always."""
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _sync_file(path: Path) -> None:

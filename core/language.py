@@ -30,6 +30,8 @@ DOMAIN = "semblance"
 #: The formats of numbers that a message from a file may use.
 _SPEC = re.compile(r"[#,]{0,2}(\.\d)?[defg%]?")
 #: Code -> how the thousands separator and the decimal point of English numbers are written.
+#: Control characters, and marks that turn the direction of writing.
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _SEPARATORS = {"de": str.maketrans(",.", ".,")}
 
 
@@ -240,6 +242,9 @@ class _Filler(string.Formatter):
             return format_number(value, format_spec)
         if isinstance(value, LazyText):
             value = translate(value)
+        elif isinstance(value, str):
+            # A text may have lines of its own here, a name from outside shows its other hidden characters.
+            value = "\n".join(map(visible, value.split("\n")))
         return str(super().format_field(value, format_spec))
 
 
@@ -247,8 +252,16 @@ def _fill(text: str, values: Mapping[str, Any]) -> str:
     return _Filler().vformat(text, (), values)
 
 
+def visible(text: str) -> str:
+    """A name from outside with its control characters and marks of writing direction as ``\\n`` and ``\\u202e``: they
+    would break a line, or show a name as another one."""
+    return _HIDDEN.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
 def _as_plain_value(value: object) -> object:
-    """What can be filled in later, in another process: texts and numbers."""
+    """What can be filled in later, in another process: texts and numbers. Hidden characters of names are shown."""
+    if isinstance(value, str) and not isinstance(value, LazyText):
+        return visible(value)
     if isinstance(value, str | int | float):
         return value
     return value.item() if hasattr(value, "item") else str(value)

@@ -9,10 +9,10 @@ import typer
 
 from semblance.app.cli import registry_lists
 from semblance.app.cli.completion import extractor_names
-from semblance.app.cli.options import Json, LibraryPath, Settings
+from semblance.app.cli.options import Json, LibraryPath, Settings, case_ids
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
-from semblance.app.cli.show_results import show_import, show_info
+from semblance.app.cli.show_results import show_import, show_info, show_lesions
 from semblance.core.errors import SemblanceError
 
 commands = typer.Typer()
@@ -170,6 +170,29 @@ def prevalence(
     if shares or clear:
         set_prevalences(library, parse_shares(shares or []))
     print_document({"library": str(library), "prevalence": prevalences(library)}, as_json, show_fields)
+
+
+@commands.command()
+def lesions(
+    library: LibraryPath,
+    join: Annotated[
+        str | None,
+        typer.Option(metavar="ID,...", help="Cases to make one group, with the groups they are in."),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="ID,...", help="Cases to take out of their groups.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the same-lesion groups of a library, or join and split them."""
+    from semblance.core.workflows.library.edit_lesions import join_lesions, list_lesions, split_lesions
+
+    if join is not None:
+        join_lesions(library, case_ids(join))
+    if split is not None:
+        split_lesions(library, case_ids(split))
+    groups = [group.to_json() for group in list_lesions(library)]
+    print_document({"library": str(library), "groups": groups}, as_json, show_lesions)
 
 
 @commands.command()

@@ -14,8 +14,8 @@ from rich.table import Table
 
 #: Columns of a table that goes into a pipe, and into one that must not be cut.
 PIPE_WIDTH, FILE_WIDTH = 200, 1000
-#: Control characters, but for ends of lines and tabs.
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+#: Control characters and marks of writing direction, but for ends of lines and tabs.
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 stdout = Console(
     highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH
@@ -24,7 +24,7 @@ stdout = Console(
 
 def clean(text: str) -> str:
     """``text`` with control characters spelled out: the name of a file may hold anything."""
-    return _CONTROL_CHARACTERS.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    return _CONTROL_CHARACTERS.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
 def echo(text: str) -> None:

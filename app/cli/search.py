@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, parse_region
+from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, case_ids, parse_region
 from semblance.app.cli.output import print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_cases
@@ -80,15 +80,10 @@ def search(
             no_match_rate=no_match_rate,
             without=left_out,
             without_patient=without_patient,
-            marks=QueryMarks(_ids(like), _ids(unlike)),
+            marks=QueryMarks(case_ids(like), case_ids(unlike)),
             reporter=reporter,
         )
         shown = (
             result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
         )
     print_document(shown, as_json, show_cases)
-
-
-def _ids(text: str | None) -> tuple[str, ...]:
-    """The case ids in a list with commas, each once."""
-    return tuple(dict.fromkeys(one for part in (text or "").split(",") if (one := part.strip())))

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from semblance.app.cli.output import clean, echo, show_fields, stdout
+from semblance.core.language import visible
 from semblance.core.reports.formatting import prevalence_text
 
 #: Case ids shown without --json.
@@ -19,6 +20,15 @@ def show_info(document: Mapping[str, Any]) -> None:
     ids = document["case_ids"]
     more = len(ids) > MAX_IDS
     show_fields({**document, "case_ids": [*ids[:MAX_IDS], "… (--json lists them)"] if more else ids})
+
+
+def show_lesions(document: Mapping[str, Any]) -> None:
+    """Print a line for each same-lesion group."""
+    for group in document["groups"]:
+        cases = ", ".join(f"{case['case_id']} ({case['finding'] or 'no finding'})" for case in group["cases"])
+        echo(f"{cases}{'; by hand' if group['by_hand'] else ''}")
+    if not document["groups"]:
+        echo(f"{document['library']}: no same-lesion groups")
 
 
 def show_import(document: Mapping[str, Any]) -> None:
@@ -37,7 +47,7 @@ def show_import(document: Mapping[str, Any]) -> None:
         echo(f"  missing: {path}")
     for label in ("failed", "ignored"):
         for item in document[label]:
-            echo(f"  {label}: {item['path']}: {item['reason']}")
+            echo(f"  {label}: {visible(item['path'])}: {item['reason']}")
     if "prepared" in document:
         _show_preparation(document["prepared"])
 

@@ -58,8 +58,8 @@ class Messages(QObject):
         """An error of ``core``."""
         self._show(Message("error", error.message, error.hint, describe_failure(error)))
 
-    def warning(self, what: str, hint: str = "", actions: Sequence[Action] = ()) -> None:
-        self._show(Message("warning", what, hint, actions=tuple(actions)))
+    def warning(self, what: str, hint: str = "", actions: Sequence[Action] = (), *, topic: str = "") -> None:
+        self._show(Message("warning", what, hint, actions=tuple(actions), topic=topic))
 
     def info(self, what: str, hint: str = "", actions: Sequence[Action] = (), *, topic: str = "") -> None:
         self._show(Message("info", what, hint, actions=tuple(actions), topic=topic))

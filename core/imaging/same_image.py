@@ -36,6 +36,8 @@ MAX_LOG_ASPECT_DIFFERENCE, _ROUNDED = 0.02, 1.0
 _COARSE, _PARTS, _PLACE_CORRELATION = 32, tuple(1.05**-n for n in range(1, 8)), 0.4
 #: Times the place of a part is refined; and the longer side from which an image has enough detail to be one.
 _REFINEMENTS, _SMALLEST_PART = 3, 48
+#: Smaller images are one only where they correlate this much: different ones of one body part have alike detail.
+_SMALL_CORRELATION = 0.8
 #: Pixels of the small image whose detail is compared first, the width of its shading, and how many of its frequencies
 #: in each direction.
 _OUTLINE_SIDE, _OUTLINE_SHADING, _FREQUENCIES = 32, 2.0, 12
@@ -141,7 +143,7 @@ def _is_same_whole(a: ComparedImage, b: ComparedImage) -> bool:
     width, height = a.size_for(side)
     one, other = (_fine(image, side, width, height) for image in (a, b))
     return any(
-        correlation(one, mirrored) >= SAME_CORRELATION
+        correlation(one, mirrored) >= (SAME_CORRELATION if side >= _SMALLEST_PART else _SMALL_CORRELATION)
         for mirrored in (other, other[:, ::-1], other[::-1], other[::-1, ::-1])
     )
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import move_into_place, remove_abandoned
+from semblance.core.files import move_into_place, remove_abandoned, remove_unfinished, unfinished_name
 from semblance.core.imaging.limits import allow_memory, max_text_bytes, max_unpacked, size_text
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
@@ -222,7 +222,7 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
             tr_lazy("{library} exists already.", library=library),
             "Choose a new name. A backup never replaces an existing library.",
         )
-    unfinished = library.with_name(f"{library.name}.{secrets.token_hex(4)}.making")
+    unfinished = unfinished_name(library)
     with plain_errors(library / CATALOGUE), _open_backup(file) as (archive, files):
         library.parent.mkdir(parents=True, exist_ok=True)
         needed, free = (
@@ -239,6 +239,7 @@ def read_backup(file: Path, library: Path, reporter: Reporter = SILENT) -> None:
                 ),
                 "Free some space, or choose another disk.",
             )
+        remove_unfinished(library)
         unfinished.mkdir()
         try:
             for folder in ("features", "metrics", DERIVED):

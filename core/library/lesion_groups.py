@@ -56,6 +56,11 @@ def lesion_codes(catalogue: Catalogue, cases: Sequence[sa.Row[Any]]) -> dict[int
     return codes
 
 
+def cases_by_hand(catalogue: Catalogue) -> frozenset[int]:
+    """Row ids of the cases whose group a person joined or split."""
+    return frozenset(row for row, member in read_groups(catalogue).items() if member.source == BY_HAND)
+
+
 def join(catalogue: Catalogue, rows: Collection[int]) -> GroupChange:
     """Make the cases ``rows``, with all cases of their groups, one group by hand; what was before."""
     with catalogue.transaction() as connection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import secrets
 import shutil
@@ -16,7 +15,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.files import move_into_place, remove_abandoned
+from semblance.core.files import move_into_place, remove_abandoned, remove_unfinished, unfinished_name
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
@@ -40,7 +39,6 @@ from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
 
-_UNFINISHED_SUFFIX = ".making"
 #: Keys of stored values: the name of the current metric, and what is known of the library's preparation.
 _CURRENT_METRIC, _PREPARATION, _PREVALENCES = "current metric", "preparation", "prevalences"
 
@@ -74,7 +72,7 @@ class Library:
             SemblanceError: the folder cannot be written to.
         """
         path = path.absolute()
-        unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}{_UNFINISHED_SUFFIX}")
+        unfinished = unfinished_name(path)
         with plain_errors(path / CATALOGUE):
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise BadInput(
@@ -82,7 +80,7 @@ class Library:
                     "Choose another name for the new library.",
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
-            remove_abandoned(path.parent.glob(f"{glob.escape(path.name)}.*{_UNFINISHED_SUFFIX}"))
+            remove_unfinished(path)
             unfinished.mkdir()
             try:
                 for folder in ("features", "metrics", DERIVED):
@@ -109,6 +107,9 @@ class Library:
         allowed = os.access(path, os.W_OK) and os.access(path / CATALOGUE, os.W_OK)
         if writable and not allowed:
             raise not_writable_error(path)
+        if allowed and writable is not False:
+            # Left by a restore or a creation that was killed.
+            remove_unfinished(path)
         try:
             return cls(path, writable=allowed if writable is None else writable)
         except SemblanceError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.finding_letters import finding_letters
+from semblance.core.reports.bidirectional import isolated
 from semblance.core.reports.formatting import digits_for, prevalence_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
@@ -17,7 +18,11 @@ QUERY_IMAGE = tr_lazy("Query image")
 #: Printed on every report.
 SUPPORT = tr_lazy("Support, not a diagnosis.")
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
-_DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#85858D"
+#: Cases shown large on the first page: the nearest, then those a person marked, then the next nearest. Without
+#: images as many as vote are listed.
+COMPARED, NEAREST, LISTED_WITHOUT_IMAGES = 6, 3, 10
+_DARK_INK, _LIGHT_INK, _GREY = "#101012", "#FFFFFF", "#6B6B74"
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ class RankedRow:
     near_duplicates: int = 0
     #: The main reasons of the distance, as a sentence.
     reason: str = ""
+    #: The image in the size of the first page, of the cases that are shown there.
+    image: bytes | None = None
 
     def near_duplicates_text(self) -> str:
         """How many near-duplicates are grouped under the case."""
@@ -143,13 +150,15 @@ class ReportDocument:
     vote: VoteFacts = VoteFacts()
     card: tuple[Fact, ...] = ()
     measured_on: str = ""
+    #: On what, and with which result, the metric was tested, as one sentence.
+    tested: str = ""
     hidden: Mapping[str, int] = field(default_factory=dict)
     no_good_match: bool = False
     #: Whether the findings of the similar cases contradict each other.
     unclear: bool = False
     judgements: tuple[JudgementRow, ...] = ()
     plots: tuple[Plot, ...] = ()
-    #: How a person's marks changed the order of :attr:`ranking`.
+    #: What :attr:`ranking` is ordered by beside the metric as it was trained: a person's marks, for example.
     order: str = ""
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -194,6 +203,18 @@ class ReportDocument:
                 object.__setattr__(self, name, redactor.redact(value))
         object.__setattr__(self, "removed", redactor.summary(free_text=self.free_text))
 
+    def compared(self) -> tuple[RankedRow, ...]:
+        """The cases of the first page, by rank; of a table those that are listed there."""
+        if not self.has_images():
+            return self.ranking[:LISTED_WITHOUT_IMAGES]
+        return compared_rows(self.ranking, [row.judgement for row in self.ranking])
+
+    def has_images(self) -> bool:
+        """Whether anything is to be seen: not in a library made from a table."""
+        return any(
+            one is not None for one in (self.query.thumbnail, *(row.thumbnail for row in self.ranking))
+        )
+
     def marks(self) -> dict[str, FindingMark]:
         """The mark of each finding of the report, in the library's order."""
         shown = [row.finding for row in self.ranking] + [self.query.finding, *self.vote.counts]
@@ -211,7 +232,7 @@ class ReportDocument:
         counts, without = self.vote.counts, self.vote.without
         if not counts:
             return ""
-        labels = [count_label(n, finding) for finding, n in counts.items()]
+        labels = [isolated(count_label(n, finding)) for finding, n in counts.items()]
         labels += [tr_lazy("{n} not given", n=without)] if without else []
         return tr_lazy("{n} nearest: {counts}", n=sum(counts.values()) + without, counts=join_texts(labels))
 
@@ -264,6 +285,15 @@ class ReportDocument:
             return ""
         what = tr_lazy("{first} and {last}", first=parts[0], last=parts[-1]) if len(parts) > 1 else parts[0]
         return tr_lazy("Hidden: {what}.", what=what)
+
+
+def compared_rows(ranking: Sequence[_Row], judgements: Sequence[str]) -> tuple[_Row, ...]:
+    """The :data:`COMPARED` entries of ``ranking`` that a report shows large: the :data:`NEAREST`, those with a
+    judgement (empty: none), then the next nearest; in the order of the ranking."""
+    places = sorted(
+        range(len(ranking)), key=lambda place: (place >= NEAREST and not judgements[place], place)
+    )
+    return tuple(ranking[place] for place in sorted(places[:COMPARED]))
 
 
 def _interval_text(low: float, high: float) -> str:

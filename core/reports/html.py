@@ -42,12 +42,15 @@ def report_html(document: ReportDocument) -> str:
         "shares": _waterfall_percentages,
         "relative_distance": lambda row: round(100 * relative_distance(row, document.ranking), 1),
     }
+    compared = document.compared()
     return environment.get_template("report.html").render(
         report=document,
         marks=document.marks(),
         unknown=UNKNOWN_MARK,
         support=SUPPORT,
         language=current_language(),
+        with_images=document.has_images(),
+        further=[row for row in document.ranking if row not in compared],
         explained=any(row.parts for row in document.ranking),
     )
 

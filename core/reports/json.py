@@ -73,7 +73,11 @@ def _values(document: ReportDocument) -> dict[str, Any]:
         },
         "no_good_match": document.no_good_match,
         "unclear": document.unclear,
-        "card": {"measured_on": document.measured_on, "facts": _facts(document.card)},
+        "card": {
+            "measured_on": document.measured_on,
+            "tested": document.tested,
+            "facts": _facts(document.card),
+        },
         "judgements": [dataclasses.asdict(judgement) for judgement in document.judgements],
         "plots": [{"caption": plot.caption, "measured_on": plot.measured_on} for plot in document.plots],
         "notes": document.notes,

@@ -15,6 +15,7 @@ from reportlab.platypus import (
     Frame,
     HRFlowable,
     KeepTogether,
+    PageBreak,
     PageTemplate,
     Spacer,
     Table,
@@ -22,7 +23,8 @@ from reportlab.platypus import (
 )
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import as_lazy, tr, tr_lazy, translate
+from semblance.core.language import as_lazy, current_language, tr, tr_lazy, translate
+from semblance.core.reports.bidirectional import isolated
 from semblance.core.reports.contributions import relative_distance
 from semblance.core.reports.document import (
     SUPPORT,
@@ -34,14 +36,16 @@ from semblance.core.reports.document import (
     RankedRow,
     ReportDocument,
 )
-from semblance.core.reports.formatting import region_text, time_text
-from semblance.core.reports.pdf_fonts import register, width_of
+from semblance.core.reports.formatting import distance_text, region_text, time_text
+from semblance.core.reports.pdf_archive import add_archive_parts
+from semblance.core.reports.pdf_fonts import REGULAR, FontCoverage, font_coverage, register, width_of
 from semblance.core.reports.pdf_parts import (
     BODY,
     FAINT,
     HEAD,
     HEAD_RIGHT,
     HEADING,
+    LARGE,
     LINE,
     QUIET,
     RIGHT,
@@ -60,16 +64,24 @@ from semblance.core.reports.pdf_parts import (
     small_figure,
     write,
 )
+from semblance.core.reports.redaction import texts_of
 
 PAGES = {"A4": A4, "letter": LETTER}
 _SIDE, _TOP, _BOTTOM = 18 * mm, 20 * mm, 18 * mm
-_THUMBNAIL_SIZE = 40.0
+_THUMBNAIL_SIZE = 36.0
+#: Sides of the images of the first page, and the percentages of them that are tried.
+_QUERY_SIZE, _COMPARED_SIZE, _LARGEST, _SMALLEST = 76 * mm, 50 * mm, 115, 45
+#: Characters of a name below a large image, at most.
+_CAPTION_LENGTH = 80
+_UNLIMITED = 1e6
+#: Characters without a font that are listed at most.
+_MAX_CHARACTERS = 12
 #: Chips of the vote that are drawn at most.
 _MAX_CHIPS = 60
 
 
 def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
-    """The report on ``page`` ("A4" or "letter").
+    """The report on ``page`` ("A4" or "letter"), as PDF/A-2b where the fonts of this computer have all characters.
 
     Rows are never split between pages, long names wrap, every page has its number and the total. The same document
     gives the same bytes.
@@ -97,16 +109,20 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
     text_width = width - 2 * _SIDE
     frame = Frame(_SIDE, _BOTTOM, text_width, height - _TOP - _BOTTOM, 0, 0, 0, 0)
     layout.addPageTemplates(PageTemplate(frames=[frame]))
-    layout.build(_flowables(document, text_width), canvasmaker=_numbered_canvas(document))
+    coverage = font_coverage(set("".join(map(translate, texts_of(document)))))
+    flowables = _flowables(document, coverage, text_width, height - _TOP - _BOTTOM)
+    layout.build(flowables, canvasmaker=_numbered_canvas(document, conforms=not coverage.not_embedded))
     return out.getvalue()
 
 
-def _numbered_canvas(document: ReportDocument) -> type:
-    """A canvas class that writes head and foot of all pages at the end, when the number of pages is known."""
+def _numbered_canvas(document: ReportDocument, *, conforms: bool) -> type:
+    """A canvas class that writes head and foot of all pages at the end, when the number of pages is known;
+    ``conforms``: whether all fonts are embedded."""
 
     class NumberedCanvas(Canvas):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
+            # The default font of ReportLab is not embedded.
+            super().__init__(*args, **{**kwargs, "initialFontName": REGULAR})
             self._page_states: list[dict[str, Any]] = []
 
         def showPage(self) -> None:  # noqa: N802
@@ -118,6 +134,7 @@ def _numbered_canvas(document: ReportDocument) -> type:
                 self.__dict__.update(state)
                 _head_and_foot(self, document, number, len(self._page_states))
                 super().showPage()
+            add_archive_parts(self, current_language(), conforms=conforms)
             super().save()
 
     return NumberedCanvas
@@ -149,33 +166,94 @@ def _elide(text: str, size: float, text_width: float) -> str:
     return f"{text}…"
 
 
-def _flowables(document: ReportDocument, text_width: float) -> list[Any]:
+def _flowables(
+    document: ReportDocument, coverage: FontCoverage, text_width: float, height: float
+) -> list[Any]:
     marks = document.marks()
-    flowables = [
-        *_letterhead(document, text_width),
-        paragraph(document.title, TITLE),
-        paragraph(f"{document.library}  ·  {document.metric}", QUIET),
-        Spacer(0, 9),
-        _query(document, marks, text_width),
-        *_comment(document),
-        *_heading(tr("Similar cases")),
-        *_ranking(document, marks, text_width),
-    ]
+    compared = document.compared()
+    further = [row for row in document.ranking if row not in compared]
+    flowables = _first_page(document, marks, text_width, height)
+    if compared or document.tested or document.plots:
+        flowables.append(PageBreak())
+    if compared:
+        flowables += [
+            paragraph(tr("Why these cases"), HEADING),
+            Spacer(0, 4),
+            *_ranking(document, compared, marks, text_width),
+        ]
+    flowables += _tested(document, text_width)
+    foot = [*map(translate, document.removed), *_font_notes(coverage)]
+    flowables += [Spacer(0, 10), paragraph(" ".join(foot), FAINT, longest=None)]
+    if document.versions:
+        flowables.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
+    if further or document.judgements or document.card:
+        flowables.append(PageBreak())
+    if further:
+        flowables += [*_heading(tr("Further similar cases")), *_ranking(document, further, marks, text_width)]
     if document.judgements:
         flowables += [*_heading(tr("Judgements")), _judgements(document, text_width)]
     if document.card:
         measured = f"  ({translate(as_lazy(document.measured_on))})" if document.measured_on else ""
         flowables += [*_heading(tr("Metric") + measured), _facts(document.card, text_width)]
-    if document.plots:
-        flowables += [*_heading(tr("Evaluation"), 180), *_plots(document.plots, text_width)]
-    if document.notes:
-        flowables += _heading(tr("Notes"))
-        flowables += [paragraph(f"–  {translate(note)}", BODY) for note in document.notes]
-    flowables += [Spacer(0, 12), HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=5)]
-    flowables.append(paragraph(" ".join(map(translate, document.removed)), FAINT))
-    if document.versions:
-        flowables.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
     return flowables
+
+
+def _first_page(
+    document: ReportDocument, marks: dict[str, FindingMark], text_width: float, height: float
+) -> list[Any]:
+    """The query, the compared cases, what they turned out to be, the estimate and the notes; the images have the
+    largest size with which all is on one page."""
+    for percent in range(_LARGEST, _SMALLEST - 1, -5):
+        flowables = [
+            *_letterhead(document, text_width),
+            paragraph(document.title, TITLE),
+            paragraph(f"{document.library}  ·  {document.metric}", QUIET),
+            Spacer(0, 9),
+            _query(document, marks, text_width, percent / 100),
+            *_compared(document, marks, text_width, percent / 100),
+            *_notes(document),
+        ]
+        if _height(flowables, text_width) <= height:
+            break
+    return flowables
+
+
+def _height(flowables: Sequence[Any], text_width: float) -> float:
+    spaces = sum(one.getSpaceBefore() + one.getSpaceAfter() for one in flowables)
+    return float(spaces + sum(one.wrap(text_width, _UNLIMITED)[1] for one in flowables))
+
+
+def _tested(document: ReportDocument, text_width: float) -> list[Any]:
+    """How the metric was tested, with its plots."""
+    if not document.tested and not document.plots:
+        return []
+    flowables = _heading(tr("How the metric was tested"), 180)
+    if document.tested:
+        flowables += [paragraph(document.tested), Spacer(0, 6)]
+    return [*flowables, *(_plots(document.plots, text_width) if document.plots else [])]
+
+
+def _font_notes(coverage: FontCoverage) -> list[str]:
+    """Which characters look otherwise than they should."""
+    notes = []
+    if coverage.missing:
+        characters = ", ".join(f"U+{ord(one):04X}" for one in coverage.missing[:_MAX_CHARACTERS])
+        if len(coverage.missing) > _MAX_CHARACTERS:
+            characters += ", …"
+        notes.append(
+            tr(
+                "No font on this computer has these characters, which are boxes: {characters}.",
+                characters=characters,
+            )
+        )
+    if coverage.not_embedded:
+        notes.append(
+            tr(
+                "Some characters are drawn with a font of the PDF viewer, because no font on this computer has them. "
+                "So this file is not PDF/A."
+            )
+        )
+    return notes
 
 
 def _letterhead(document: ReportDocument, text_width: float) -> list[Any]:
@@ -192,37 +270,50 @@ def _letterhead(document: ReportDocument, text_width: float) -> list[Any]:
     return [head, HRFlowable(width="100%", thickness=0.5, color=LINE, spaceBefore=6, spaceAfter=8)]
 
 
-def _comment(document: ReportDocument) -> list[Any]:
-    """The free text in paragraphs; it may span pages."""
-    if not document.comment.strip():
+def _notes(document: ReportDocument) -> list[Any]:
+    """The author's comment, in paragraphs that may span pages, what marks did, and what else decided the ranking."""
+    comment = [part for part in document.comment.splitlines() if part.strip()]
+    notes = [one for one in (document.order, *document.notes) if one]
+    if not comment and not notes:
         return []
-    details = [paragraph(part, BODY, longest=None) for part in document.comment.splitlines() if part.strip()]
-    return [*_heading(tr("Comment")), *details]
+    return [
+        *_rule(),
+        paragraph(tr("Marks and notes"), HEADING),
+        Spacer(0, 4),
+        *(paragraph(part, BODY, longest=None) for part in comment),
+        *(paragraph(f"–  {translate(note)}", BODY) for note in notes),
+    ]
+
+
+def _rule() -> list[Any]:
+    return [Spacer(0, 11), HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=6)]
 
 
 def _heading(text: str, min_space_below: float = 90) -> list[Any]:
     """A heading that is never alone at the foot of a page."""
     return [
         CondPageBreak(min_space_below),
-        Spacer(0, 13),
-        HRFlowable(width="100%", thickness=0.5, color=LINE, spaceAfter=6),
+        *_rule(),
         paragraph(text, HEADING),
         Spacer(0, 4),
     ]
 
 
-def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: float) -> Any:
-    query, size = document.query, 56 * mm
+def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: float, scale: float) -> Any:
+    """The query large, beside it what is known of it, what the nearest cases turned out to be, and the estimate."""
+    query = document.query
     name = query.case_id or tr("{image} (not in library)", image=query.image or tr("an image"))
-    mark = marks[query.finding] if query.finding is not None else UNKNOWN_MARK
     rows: list[list[Any]] = [[paragraph(tr("Query"), QUIET), paragraph(name, STRONG_BODY)]]
     if query.patient:
         rows.append([paragraph(tr("Patient"), QUIET), paragraph(query.patient)])
-    rows.append([paragraph(tr("Finding"), QUIET), FindingLabel(mark, query.finding or tr("not given"))])
+    rows.append([paragraph(tr("Finding"), QUIET), _finding(query.finding, marks)])
     if query.region is not None:
         rows.append([paragraph(tr("Region"), QUIET), paragraph(region_text(query.region))])
     rows += [[paragraph(fact.label, QUIET), paragraph(fact.value)] for fact in query.facts]
-    right = text_width - size - 16
+    size = min(scale * _QUERY_SIZE, text_width / 2) if document.has_images() else 0.0
+    images = _query_images(query, size) if size else []
+    left = max(one.wrap(size, size)[0] for one in images) + 16 if images else 0.0
+    right = text_width - left
     details: list[Any] = [
         _pairs(rows, right),
         Spacer(0, 8),
@@ -233,34 +324,114 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
             UNKNOWN_MARK if one is None else marks.get(one, UNKNOWN_MARK)
             for one in document.vote.neighbour_findings()
         ]
-        details += [paragraph(document.vote_text(), STRONG_BODY), Spacer(0, 3), ChipRow(chips[:_MAX_CHIPS])]
-    details.append(paragraph(document.estimate_text(), QUIET))
+        details += [paragraph(document.vote_text(), LARGE), Spacer(0, 4), ChipRow(chips[:_MAX_CHIPS])]
+        details.append(Spacer(0, 4))
     if document.match_text():
-        details.append(paragraph(document.match_text(), STRONG_BODY))
-    details.append(paragraph(SUPPORT, FAINT))
+        details += [Spacer(0, 2), paragraph(document.match_text(), LARGE)]
+    details += [Spacer(0, 2), paragraph(document.estimate_text(), LARGE)]
+    if document.tested:
+        details += [Spacer(0, 3), paragraph(document.tested, QUIET)]
+    details += [Spacer(0, 3), paragraph(SUPPORT, FAINT)]
+    if not images:
+        return Table([[details]], colWidths=[right], style=_plain_style())
     return Table(
-        [[_query_images(query, size), details]],
-        colWidths=[size + 16, right],
+        [[images, details]],
+        colWidths=[left, right],
         style=_plain_style(("VALIGN", (0, 0), (-1, -1), "TOP")),
     )
 
 
 def _query_images(query: QueryFacts, size: float) -> list[Any]:
     """The query image, and the region on its whole image."""
-    images: list[Any] = [ThumbnailBox(query.thumbnail, size, size, fit_image=True)]
-    if query.overview is not None:
-        details = paragraph(tr("The region on its image"), FAINT)
-        images += [Spacer(0, 4), ThumbnailBox(query.overview, size, size * 0.75, fit_image=True), details]
-    return images
+    if query.overview is None:
+        return [ThumbnailBox(query.thumbnail, size, size, fit_image=True)]
+    return [
+        ThumbnailBox(query.thumbnail, size, 0.6 * size, fit_image=True),
+        Spacer(0, 4),
+        ThumbnailBox(query.overview, size, 0.4 * size, fit_image=True),
+        paragraph(tr("The region on its image"), FAINT),
+    ]
 
 
-def _ranking(document: ReportDocument, marks: dict[str, FindingMark], text_width: float) -> list[Any]:
-    if not document.ranking:
-        return [paragraph(tr("No case was ranked."), QUIET)]
+def _finding(finding: str | None, marks: dict[str, FindingMark]) -> Any:
+    mark = UNKNOWN_MARK if finding is None else marks[finding]
+    return FindingLabel(mark, tr("not given") if finding is None else finding)
+
+
+def _compared(
+    document: ReportDocument, marks: dict[str, FindingMark], text_width: float, scale: float
+) -> list[Any]:
+    """The compared cases: large images in rows, or lines of a table where there are no images."""
+    rows = document.compared()
+    heading = [*_rule(), paragraph(tr("Similar cases"), HEADING), Spacer(0, 4)]
+    hidden = document.hidden_text()
+    foot = [Spacer(0, 2), paragraph(hidden, FAINT)] if hidden else []
+    if not rows:
+        return [*heading, paragraph(tr("No case was ranked."), QUIET), *foot]
+    if not document.has_images():
+        return [*heading, *_lines(document, rows, marks, text_width), *foot]
+    columns = min(3, max(2, len(rows)))
+    gap = 8.0
+    width = (text_width - (columns - 1) * gap) / columns
+    size = min(width, scale * _COMPARED_SIZE * (3 / columns))
+    cells: list[Any] = [
+        [ThumbnailBox(row.image or row.thumbnail, width, size), Spacer(0, 2), *_caption(document, row, marks)]
+        for row in rows
+    ]
+    cells += [""] * (-len(cells) % columns)
+    grid = Table(
+        [cells[start : start + columns] for start in range(0, len(cells), columns)],
+        colWidths=[width + gap] * (columns - 1) + [width],
+        style=_plain_style(("RIGHTPADDING", (0, 0), (-2, -1), gap), ("BOTTOMPADDING", (0, 0), (-1, -1), 6)),
+        splitInRow=0,
+    )
+    return [*heading, grid, *foot]
+
+
+def _caption(document: ReportDocument, row: RankedRow, marks: dict[str, FindingMark]) -> list[Any]:
+    """What stands below a large image: rank, name, finding, distance and mark."""
+    name = isolated(tr("{rank}. {case}", rank=row.rank, case=translate(row.case_id)))
+    lines = [tr("Distance {distance}", distance=distance_text(row.distance, document.digits))]
+    if row.judgement:
+        lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
+    patient = [tr("patient {patient}", patient=row.patient or tr("unknown"))] if document.identified else []
+    return [
+        paragraph(name, STRONG_BODY, longest=_CAPTION_LENGTH),
+        *(paragraph(one, FAINT, longest=_CAPTION_LENGTH) for one in patient),
+        _finding(row.finding, marks),
+        paragraph(" · ".join(lines), FAINT),
+    ]
+
+
+def _lines(
+    document: ReportDocument, rows: Sequence[RankedRow], marks: dict[str, FindingMark], text_width: float
+) -> list[Any]:
+    """The compared cases of a table without images."""
+    names = (tr("Rank"), tr("Case"), tr("Finding"), tr("Judgement"), tr("Distance"))
+    widths = [36, text_width - 36 - 130 - 70 - 60, 130, 70, 60]
+    table = [[paragraph(name, HEAD_RIGHT if name in (names[0], names[-1]) else HEAD) for name in names]]
+    table += [
+        [
+            paragraph(str(row.rank), RIGHT),
+            WrappedName(row.case_id),
+            _finding(row.finding, marks),
+            paragraph(row.judgement, QUIET),
+            DistanceBar(row, relative_distance(row, document.ranking), document.digits),
+        ]
+        for row in rows
+    ]
+    return [Table(table, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)]
+
+
+def _ranking(
+    document: ReportDocument, rows: Sequence[RankedRow], marks: dict[str, FindingMark], text_width: float
+) -> list[Any]:
+    """``rows`` with what their distances are made of."""
     explained = any(row.parts for row in document.ranking)
+    with_images = document.has_images()
     columns: list[tuple[str, float, Any]] = [
         (tr("Rank"), 32, HEAD_RIGHT),
-        ("", _THUMBNAIL_SIZE + 12, HEAD),
+        *([("", _THUMBNAIL_SIZE + 12, HEAD)] if with_images else []),
         (tr("Case"), 0, HEAD),
     ]
     columns.append((tr("Finding"), 78 if explained else 130, HEAD))
@@ -269,23 +440,19 @@ def _ranking(document: ReportDocument, marks: dict[str, FindingMark], text_width
     columns.append((tr("Distance"), 52, HEAD_RIGHT))
     rest = text_width - sum(width for _, width, _ in columns)
     widths = [width or rest for _, width, _ in columns]
-    rows: list[list[Any]] = [[paragraph(name, style) for name, _, style in columns]]
-    for row in document.ranking:
+    table: list[list[Any]] = [[paragraph(name, style) for name, _, style in columns]]
+    for row in rows:
         cells: list[Any] = [
             paragraph(str(row.rank), RIGHT),
-            ThumbnailBox(row.thumbnail, _THUMBNAIL_SIZE, _THUMBNAIL_SIZE),
+            *([ThumbnailBox(row.thumbnail, _THUMBNAIL_SIZE, _THUMBNAIL_SIZE)] if with_images else []),
             [WrappedName(row.case_id), *(WrappedName(line, FAINT) for line in _case_notes(document, row))],
         ]
-        mark = marks[row.finding] if row.finding is not None else UNKNOWN_MARK
-        cells.append(FindingLabel(mark, row.finding if row.finding is not None else tr("not given")))
+        cells.append(_finding(row.finding, marks))
         if explained:
             cells.append(ContributionBars(row) if row.parts else "")
         cells.append(DistanceBar(row, relative_distance(row, document.ranking), document.digits))
-        rows.append(cells)
-    table = Table(rows, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)
-    hidden = document.hidden_text()
-    order = [paragraph(translate(document.order), BODY), Spacer(0, 6)] if document.order else []
-    return [*order, table, *([Spacer(0, 4), paragraph(hidden, FAINT)] if hidden else [])]
+        table.append(cells)
+    return [Table(table, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)]
 
 
 def _case_notes(document: ReportDocument, row: RankedRow) -> list[str]:
@@ -358,6 +525,7 @@ def _figure(plot: Plot, width: float) -> list[Any]:
 def _plain_style(*more: Any) -> Any:
     return TableStyle(
         [
+            ("FONTNAME", (0, 0), (-1, -1), REGULAR),
             ("LEFTPADDING", (0, 0), (-1, -1), 0),
             ("RIGHTPADDING", (0, 0), (-1, -1), 0),
             ("TOPPADDING", (0, 0), (-1, -1), 0),
@@ -371,6 +539,7 @@ def _plain_style(*more: Any) -> Any:
 def _ruled_style() -> Any:
     return TableStyle(
         [
+            ("FONTNAME", (0, 0), (-1, -1), REGULAR),
             ("LEFTPADDING", (0, 0), (-1, -1), 0),
             ("RIGHTPADDING", (0, 0), (-2, -1), 9),
             ("RIGHTPADDING", (-1, 0), (-1, -1), 0),

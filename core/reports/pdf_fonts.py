@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import re
 import threading
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFError, TTFont
+
+from semblance.core.reports.bidirectional import visual_order
 
 REGULAR, BOLD = "Report", "Report-Bold"
 _WIDE, _WIDE_BOLD = "Wide", "Wide-Bold"
@@ -97,7 +101,11 @@ def _eastern() -> str | None:
 
 
 def runs(text: str, bold: bool = False) -> list[tuple[str, str]]:
-    """``text`` as runs of (font, characters); characters that no font has are drawn as a box of the widest font."""
+    """``text`` in the order in which it is drawn, as runs of (font, characters).
+
+    Characters that no font has are drawn as a box of the widest font.
+    """
+    text = visual_order(text)
     first, second = (BOLD, _WIDE_BOLD) if bold else (REGULAR, _WIDE)
     # Characters shared by East Asian scripts are drawn in the font of the neighbouring script.
     kana, hangul = re.search("[\u3040-\u30ff]", text), re.search("[\uac00-\ud7af]", text)
@@ -127,6 +135,27 @@ def _font_for(character: str, first: str, second: str, han: str) -> str:
     if own and own not in pdfmetrics.getRegisteredFontNames():
         pdfmetrics.registerFont(UnicodeCIDFont(own))
     return own or second
+
+
+@dataclass(frozen=True)
+class FontCoverage:
+    """Of some characters those that no font has, which are drawn as boxes, and those whose font is not embedded but
+    left to the viewer."""
+
+    missing: tuple[str, ...]
+    not_embedded: tuple[str, ...]
+
+
+def font_coverage(characters: Collection[str]) -> FontCoverage:
+    """What is missing to draw ``characters``; of spaces and control characters nothing is."""
+    missing, not_embedded = [], []
+    for character in sorted(characters):
+        font = pdfmetrics.getFont(_font_for(character, REGULAR, _WIDE, _HAN))
+        if isinstance(font, UnicodeCIDFont):
+            not_embedded.append(character)
+        elif character.isprintable() and ord(character) not in font.face.charToGlyph:
+            missing.append(character)
+    return FontCoverage(tuple(missing), tuple(not_embedded))
 
 
 def markup(text: str, bold: bool = False) -> str:

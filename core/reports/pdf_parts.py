@@ -13,6 +13,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.platypus import Flowable, Paragraph
 
 from semblance.core.language import as_lazy, tr, translate
+from semblance.core.reports.bidirectional import has_right_to_left
 from semblance.core.reports.contributions import waterfall
 from semblance.core.reports.document import FindingMark, RankedRow
 from semblance.core.reports.formatting import distance_text, signed_text
@@ -39,6 +40,7 @@ QUIET = style("quiet", 8.5, 11.5, SECOND)
 SMALL = style("small", 7.2, 9.4, SECOND)
 FAINT = style("faint", 7.2, 9.8, THIRD)
 STRONG_BODY = style("strong", 8.5, 11.5, bold=True)
+LARGE = style("large", 10, 13.5, bold=True)
 TITLE = style("title", 16, 20, bold=True, spaceAfter=2)
 HEADING = style("heading", 9.5, 12, bold=True)
 RIGHT = style("right", 8.5, 11.5, alignment=2)
@@ -50,6 +52,8 @@ def paragraph(text: str, style: Any = BODY, longest: int | None = MAX_LENGTH) ->
     """Any text as a paragraph: in the user's language, escaped, cut after ``longest`` characters, in fonts
     that have them."""
     text = translate(text)
+    if has_right_to_left(text):
+        return WrappedName(text, style, longest)
     if longest is not None and len(text) > longest:
         text = f"{text[: longest - 1]}…"
     return Paragraph(markup(text, style.fontName == BOLD), style)
@@ -83,13 +87,17 @@ def draw_chip(canvas: Any, x: float, y: float, mark: FindingMark) -> None:
 
 
 class WrappedName(Flowable):  # type: ignore[misc]
-    """A name of a case or file, broken after its slashes, hyphens and dots rather than anywhere."""
+    """A name of a case or file, broken after its slashes, hyphens and dots rather than anywhere; or a text with parts
+    from right to left, whose order belongs to its lines."""
 
-    def __init__(self, text: str, style: Any = BODY) -> None:
+    def __init__(self, text: str, style: Any = BODY, longest: int | None = MAX_LENGTH) -> None:
         super().__init__()
-        text = text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1]}…"
+        text = translate(text)
+        if longest is not None and len(text) > longest:
+            text = f"{text[: longest - 1]}…"
+        self.text, self.style = text, style
         self._pieces = re.findall(r"[^\\/_\-. ]*[\\/_\-. ]?", text)[:-1]
-        self._style = style
+        self._bold = style.fontName == BOLD
         self._lines: list[str] = []
 
     def wrap(self, width: float, _height: float) -> tuple[float, float]:
@@ -99,16 +107,23 @@ class WrappedName(Flowable):  # type: ignore[misc]
                 if self._lines[-1] and not self._fits(self._lines[-1] + part.rstrip(), width):
                     self._lines.append("")
                 self._lines[-1] += part
-        return width, len(self._lines) * self._style.leading
+        self.height = len(self._lines) * self.style.leading
+        return width, self.height
+
+    def split(self, width: float, height: float) -> list[Any]:
+        self.wrap(width, height)
+        count = int(height // self.style.leading)
+        parts = ["".join(lines) for lines in (self._lines[:count], self._lines[count:])]
+        return [WrappedName(part, self.style, None) for part in parts] if all(parts) else []
 
     def draw(self) -> None:
-        base = len(self._lines) * self._style.leading - self._style.fontSize
+        base = len(self._lines) * self.style.leading - self.style.fontSize
         for number, line in enumerate(self._lines):
-            y = base - number * self._style.leading
-            write(self.canv, 0, y, line, self._style.fontSize, self._style.textColor)
+            y = base - number * self.style.leading
+            write(self.canv, 0, y, line, self.style.fontSize, self.style.textColor, bold=self._bold)
 
     def _fits(self, text: str, width: float) -> bool:
-        return width_of(text, self._style.fontSize) <= width
+        return width_of(text, self.style.fontSize, self._bold) <= width
 
 
 class FindingLabel(Flowable):  # type: ignore[misc]

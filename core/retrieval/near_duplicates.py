@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,10 +26,20 @@ _MAX_FINGERPRINTS = 15_000
 
 
 class DuplicateFinder:
-    """Finds near-duplicates among the cases ``rows`` (n,), which have these ``findings``."""
+    """Finds near-duplicates among the cases ``rows`` (n,), which have these ``findings``.
 
-    def __init__(self, library: Library, rows: npt.NDArray[np.int64], findings: Sequence[str | None]) -> None:
+    ``by_hand``: row ids of the cases whose lesions a person told apart; they are not grouped with each other.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        rows: npt.NDArray[np.int64],
+        findings: Sequence[str | None],
+        by_hand: Collection[int] = (),
+    ) -> None:
         self._library, self._rows, self._findings = library, rows, findings
+        self._by_hand = np.isin(rows, list(by_hand))
         #: Content and file of the cases looked at, by place; ``None`` for a case without an image.
         self._shown: dict[int, tuple[str, str] | None] = {}
         self._known: dict[str, ImageSignature | None] = {}
@@ -54,6 +64,8 @@ class DuplicateFinder:
         numbers: dict[str | None, int] = {}
         codes = np.array([numbers.setdefault(self._findings[place], len(numbers)) for place in compared])
         worth = np.triu((between <= _CLOSE * usual) & (codes[:, None] == codes), 1)
+        told_apart = self._by_hand[places[: len(first)]]
+        worth &= ~(told_apart[:, None] & told_apart)
         prints = self._prints([compared[at] for at in _numbers_in_pairs(worth)])
         there = np.array([place in prints for place in compared])
         worth &= there[:, None] & there

@@ -90,7 +90,7 @@ def serve(name: str, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         seeds = kind.seeds(place)
-        for number in range(len(seeds)):
+        for number in range(len(seeds) if kind.damaged else 0):
             # What is loaded with the first file of a kind is no cost of a mutated one.
             kind.read(seeds[number], place)
         resource.setrlimit(resource.RLIMIT_AS, (BYTES + _LIBRARIES, BYTES + _LIBRARIES))

@@ -6,6 +6,8 @@ import contextlib
 import io
 import json
 import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,8 +35,13 @@ class Kind:
     #: A zip whose entries are mutated too, before they are packed again.
     packed: bool = False
 
+    #: Whether copies are damaged at all.
+    damaged: bool = True
+
     def copy(self, seeds: Sequence[bytes], number: int, seed: int) -> bytes:
         whole = seeds[number % len(seeds)]
+        if not self.damaged:
+            return whole
         if self.packed and number % 4:
             return mutated_inside(whole, number, seed)
         return mutated(whole, number, seed, words=self.words)
@@ -400,6 +407,70 @@ def _copied_library(place: Path) -> Path:
     return Path(shutil.copytree(_library(place), copy))
 
 
+_NAME = b"PLANTEDNAME"
+
+
+def _named_dicom(place: Path) -> list[bytes]:
+    from tests.helpers.dicom_files import ct_slice
+    from tests.helpers.dicom_files import encoded as dicom_bytes
+
+    name = _NAME.decode()
+    pixels = np.random.default_rng(0).integers(0, 999, (24, 32)).astype(np.int16)
+    named = {
+        "PatientName": f"{name}^A",
+        "PatientID": f"{name}1",
+        "InstitutionName": name,
+        "PatientComments": name,
+    }
+    dataset = ct_slice(pixels)
+    for keyword, text in named.items():
+        setattr(dataset, keyword, text)
+    return [dicom_bytes(dataset), dicom_bytes(dataset, preamble=False)]
+
+
+def _read_named_dicom(data: bytes, place: Path) -> bool:
+    """An import without identifiers: no file of the library may hold the name, whatever is damaged."""
+    for folder in ("named", "named.semblance"):
+        shutil.rmtree(place / folder, ignore_errors=True)
+    (place / "named").mkdir()
+    (place / "named" / "1.dcm").write_bytes(data)
+    read = _run("import", place / "named", "--library", place / "named.semblance", "--kind", "dicom")
+    found = [
+        file
+        for file in (place / "named.semblance").rglob("*")
+        if file.is_file() and _NAME in file.read_bytes()
+    ]
+    assert not found, f"leaked into {found[0].name}"
+    return read
+
+
+def _bombs(place: Path) -> list[bytes]:
+    """Only names: a bomb is made when it is read, so that making it is no cost of another."""
+    from tests.attack.bombs import BOMBS
+
+    return [name.encode() for name in BOMBS]
+
+
+def _read_bomb(name: bytes, place: Path) -> bool:
+    folder, library = place / "bomb", place / "bomb.semblance"
+    for old in (folder, library):
+        shutil.rmtree(old, ignore_errors=True)
+    folder.mkdir()
+    file = folder / name.decode()
+    make = "import sys; from tests.attack.bombs import BOMBS; sys.stdout.buffer.write(BOMBS[sys.argv[1]]())"
+    with file.open("wb") as out:
+        # Making it takes the memory of another process.
+        subprocess.run([sys.executable, "-c", make, file.name], stdout=out, check=True)
+    if file.suffix == ".semblance-metric":
+        return _run("import-metric", _copied_library(place), file)
+    if file.name == "backup.zip":
+        return _run("restore", file, library)
+    if file.name == "labels.csv":
+        (folder / "a.png").write_bytes(_PNG)
+        return _run("import", folder, "--library", library)
+    return _run("import", file, "--library", library)
+
+
 def _run(*arguments: object) -> bool:
     """Whether a command line ends well. It may fail with a sentence, never as a defect of the program."""
     from semblance.app.cli.main import FAILED, WRONG_ARGUMENTS, run
@@ -442,4 +513,6 @@ KINDS: dict[str, Kind] = {
     "exchanged metric": Kind(_exchanged, _read_exchanged, packed=True),
     "stored metric": Kind(_stored_metric, _read_stored_metric, packed=True),
     "catalogue": Kind(_catalogue, _read_catalogue),
+    "identifiers": Kind(_named_dicom, _read_named_dicom),
+    "bomb": Kind(_bombs, _read_bomb, damaged=False),
 }

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.viewer import tools
 from semblance.app.viewer.image_view import ImageView
+from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr
@@ -22,7 +24,10 @@ def outline_mass(
     where: tuple[int, int] | Region,
 ) -> Job:
     """Draw the mass at the pixel or in the region ``where`` as the region of ``view``; a later request
-    replaces this one, and an image shown in the meantime is not changed."""
+    replaces this one, and an image shown in the meantime is not changed.
+
+    Where there is no outline, a message says so and offers the brush.
+    """
     shown = view.image
     job = context.jobs.run(
         tr("Outlining"),
@@ -40,4 +45,20 @@ def outline_mass(
         if view.image is shown and view.editable:
             view.region.draw(region)
 
-    return context.follow(job, draw)
+    def fail(error: SemblanceError) -> None:
+        if not isinstance(error, view_images.NoOutline):
+            context.messages.error(error)
+            return
+        if view.image is not shown:
+            return
+        brush = (tr("Use the brush"), lambda: view.set_tool(tools.BRUSH))
+        context.messages.warning(
+            tr("No outline was found: {reason}", reason=error.message),
+            tr("Click at another place in the mass, or paint the region with the brush."),
+            (brush,),
+            topic="outline",
+        )
+
+    job.done.connect(draw)
+    job.failed.connect(fail)
+    return job

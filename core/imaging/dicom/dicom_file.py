@@ -153,12 +153,15 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
             )
         file.seek(0)
         tag_numbers: Any = None if tags is None else [tag_of(tag) for tag in tags]
+        is_deflated = _is_deflated(file)
+        if is_deflated:
+            # pydicom would inflate it whole, however large it becomes.
+            file, size = _inflate(file, name)
+        file.seek(0)
         dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=tag_numbers)
         meta = getattr(dataset, "file_meta", None)
         syntax = str(meta.get("TransferSyntaxUID", "")) if meta is not None else ""
-        if syntax == DEFLATED:
-            file, size = _inflate(file, name)
-            dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=tag_numbers)
+        syntax = DEFLATED if is_deflated else syntax
         implicit, little = dataset.original_encoding
         if not syntax:
             syntax = IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG
@@ -189,6 +192,15 @@ def _find_pixels(opened: DicomFile, implicit: bool, little: bool) -> None:
     else:
         opened.offset, opened.length = begin + 8, int.from_bytes(start[6:8], order)
         opened.pixel_vr = start[4:6].decode("latin-1")
+
+
+def _is_deflated(file: BinaryIO) -> bool:
+    from pydicom.filereader import _read_file_meta_info, read_preamble
+
+    file.seek(0)
+    if read_preamble(file, force=True) is None:
+        return False
+    return str(_read_file_meta_info(file).get("TransferSyntaxUID", "")) == DEFLATED
 
 
 def _inflate(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:

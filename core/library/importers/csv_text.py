@@ -150,13 +150,14 @@ class CsvFile:
     def rows(self, *, header: bool = True) -> Iterator[tuple[int, CsvRow | FailedRow]]:
         """The rows with their numbers from 1, those of another length than the first failed. ``header``: without the
         first row."""
-        width = len(self.first.cells)
+        width, reasons = len(self.first.cells), dict[int, str]()
         for number, row in enumerate(islice(self.records(), int(header), None), 1):
             if isinstance(row, CsvRow) and len(row.cells) != width:
-                reason = tr_lazy(
-                    "{n} cells where the header names {names} columns", n=len(row.cells), names=width
-                )
-                yield number, FailedRow(row.line, reason)
+                n = len(row.cells)
+                if n not in reasons:
+                    # Millions of rows may be damaged in one way.
+                    reasons[n] = tr_lazy("{n} cells where the header names {names} columns", n=n, names=width)
+                yield number, FailedRow(row.line, reasons[n])
             else:
                 yield number, row
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Modalities whose slices of one series are a volume.
 VOLUME_MODALITIES = frozenset(("CT", "MR", "PT", "NM", "OT", "US", ""))
 
+#: Older patients are given this age unless identified: few people are as old (PS3.15).
+_OLDEST_AGE = 90
 #: All that is read of a file to place it.
 HEADER_TAGS = (
     *patient_identity.TAGS,
@@ -38,6 +40,9 @@ HEADER_TAGS = (
     "Modality",
     "BodyPartExamined",
     "ViewPosition",
+    "PatientSex",
+    "PatientAge",
+    "Manufacturer",
     "ImageLaterality",
     "Laterality",
     "ImagePositionPatient",
@@ -98,13 +103,16 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     """What is kept of a header; never a patient's name.
 
     ``patient`` and ``attributes`` are what the catalogue gets: with ``pseudonyms`` the patient's id and all
-    UIDs are replaced and the date is moved. The other UIDs put files together and go no further.
+    UIDs are replaced, the date is moved and ages above 90 are 90. The other UIDs put files together and go no further.
     """
     patient, date = patient_identity.patient_of(dataset), patient_identity.date_of(dataset)
     header = {
         "modality": text(dataset, "Modality"),
         "body_part": text(dataset, "BodyPartExamined"),
         "view": text(dataset, "ViewPosition"),
+        "sex": text(dataset, "PatientSex"),
+        "age": text(dataset, "PatientAge"),
+        "manufacturer": text(dataset, "Manufacturer"),
         "laterality": text(dataset, "ImageLaterality") or text(dataset, "Laterality"),
         "study": text(dataset, "StudyInstanceUID"),
         "series": text(dataset, "SeriesInstanceUID"),
@@ -115,6 +123,8 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     if pseudonyms is not None:
         for name in ("study", "series", "instance"):
             attributes[name] = header[name] and pseudonyms.uid(header[name])
+        if header["age"].rstrip("Yy").isdigit() and int(header["age"].rstrip("Yy")) > _OLDEST_AGE:
+            attributes["age"] = f"{_OLDEST_AGE:03d}Y"
         date = pseudonyms.date(date, patient) if date is not None and patient is not None else None
         patient = pseudonyms.patient(patient) if patient is not None else None
         keys = keys.replaced(pseudonyms)

@@ -67,6 +67,8 @@ _MISSING = frozenset(("", "nan"))
 #: the rows.
 _FINDINGS = 20
 _FINDING_NAMES = ("label", "finding")
+#: A table whose first rows, so many, cannot be used is not read to its end.
+_GIVEN_UP = 10_000
 #: Rows that are held at a time.
 _BLOCK = 2000
 #: Names that a first row with numbers in it has only as a header.
@@ -254,17 +256,20 @@ class TableFile:
     def _survey(self) -> None:
         rows = (row for _, row in self._csv.rows())
         failed: FailedRow | None = None
+        n_failed = 0
         while block := list(islice(rows, _BLOCK)):
             usable = []
             for row in block:
                 if isinstance(row, FailedRow):
-                    failed = failed or row
+                    failed, n_failed = failed or row, n_failed + 1
                 else:
                     usable.append(row)
             if usable:
                 self.n_rows += len(usable)
                 columns = list(zip(*(row.cells for row in usable), strict=True))
                 self._add_to_surveys(columns, [row.line for row in usable])
+            elif not self.n_rows and n_failed > _GIVEN_UP:
+                break
         if not self.n_rows and self._form.header is not False:
             first = (
                 tr_lazy(" (line {line}: {reason})", line=failed.line, reason=failed.reason) if failed else ""

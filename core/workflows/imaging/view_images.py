@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, open_image
@@ -15,10 +16,10 @@ from semblance.core.imaging.volume import Spacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
-
-if TYPE_CHECKING:
-    pass
 from semblance.core.workflows.imaging.library_cache import address_of, cached_library, stack_cache
+
+#: Difference of grey (0 to 1) in an outline below which it is one of nothing: a step of 8 bits.
+LEAST_CONTRAST = 1 / 255
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,10 @@ def report_slices(places: Sequence[int], shown: Callable[[int], DisplayImage], r
             reporter.partial(ViewedSlice(place, image))
 
 
+class NoOutline(BadInput):
+    """Nothing at the place that was asked for has an outline."""
+
+
 def outline_mass(
     library: Path | None,
     what: int | ImageAddress,
@@ -127,13 +132,19 @@ def outline_mass(
     ``what`` as for :func:`view_slices`; ``place``: of a volume, the slice it is seen on.
 
     Raises:
-        BadInput: the image is gone, or nothing there has an outline.
+        NoOutline: nothing there has an outline.
+        BadInput: the image is gone.
     """
     from semblance.core.imaging.segmentation import segment_at, segment_in
 
     address = address_of(library, what)
     image = open_image(address) if place is None else stack_cache.get(address).image(place)
     found = segment_in(image, where) if isinstance(where, Region) else segment_at(image, *where)
+    if np.ptp(image.cropped(found).grey()) < LEAST_CONTRAST:
+        raise NoOutline(
+            tr_lazy("The image has one grey around this place."),
+            "Click on the edge or the middle of the mass.",
+        )
     return found if place is None else replace(found, z=place, depth=1)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.features.registry import extractor_class
-from semblance.core.files import TEMPORARY, move, move_into_place, replacing
+from semblance.core.files import TEMPORARY, UNFINISHED, move, move_into_place, replacing
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.catalogue_damage import integrity_errors
 from semblance.core.library.catalogue_repair import (
@@ -42,7 +42,7 @@ DAMAGED_FOLDER = "damaged"
 #: Younger files may still be written by another program.
 MIN_AGE_S = 3600
 #: Endings of unfinished files and folders; other files in a library may belong to the user.
-_UNFINISHED = (TEMPORARY, ".making")
+_UNFINISHED = (TEMPORARY, UNFINISHED)
 _BATCH = 64
 
 

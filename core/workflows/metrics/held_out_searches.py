@@ -18,6 +18,7 @@ from semblance.core.evaluation.search_rankings import (
     search_rankings,
 )
 from semblance.core.evaluation.splits import Rows
+from semblance.core.library.lesion_groups import cases_by_hand
 from semblance.core.retrieval.near_duplicates import DuplicateFinder
 from semblance.core.retrieval.neighbourhoods import Neighbourhoods
 from semblance.core.tasks import SILENT, Reporter
@@ -82,7 +83,12 @@ def _representatives(
     if not library.catalogue.shown_images():
         return None
     # The search groups by the findings as the library has them.
-    finder = DuplicateFinder(library, everything.case_rows, [name or None for name in everything.y.tolist()])
+    finder = DuplicateFinder(
+        library,
+        everything.case_rows,
+        [name or None for name in everything.y.tolist()],
+        cases_by_hand(library.catalogue),
+    )
     near = Neighbourhoods.sampled(gallery.index, gallery.query, gallery.patients, gallery.lesions)
 
     def representatives(rows: Rows, coordinates: Matrix) -> Rows:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from semblance.core.errors import SemblanceError
+from semblance.core.evaluation.evaluate_metric import MetricScores
 from semblance.core.imaging import open_image
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
@@ -16,7 +18,7 @@ from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.card_facts import card_facts
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
-from semblance.core.reports.curves import ACCURACY, ROC, Curve
+from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocCurve
 from semblance.core.reports.document import (
     Fact,
     JudgementRow,
@@ -25,6 +27,7 @@ from semblance.core.reports.document import (
     RankedRow,
     ReportDocument,
     VoteFacts,
+    compared_rows,
 )
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
@@ -35,6 +38,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.evaluation.scored_metrics import (
+    ScoredMetric,
     accuracy_curves,
     roc_curves,
     roc_findings,
@@ -48,12 +52,13 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
-#: Pixels of the query's image and of a plot on paper.
-QUERY_SIDE, PLOT = 480, (520, 300)
+#: Pixels of the query's image, of a compared case's image and of a plot on paper.
+QUERY_SIDE, COMPARED_SIDE, PLOT = 640, 480, (380, 270)
+#: Marked cases that are named in a sentence at most.
+_MAX_NAMED = 8
 _VERDICTS = {
-    JudgementKind.ALIKE: "alike",
-    JudgementKind.NOT_ALIKE: "not alike",
-    JudgementKind.CLOSER: "closer",
+    JudgementKind.ALIKE: tr_lazy("alike"),
+    JudgementKind.NOT_ALIKE: tr_lazy("not alike"),
 }
 
 
@@ -87,6 +92,9 @@ def report_document(
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != JudgementKind.CLOSER}
+    shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked])
+    large = {case.case_id: _large_image(details[case.row], identified=options.identified) for case in shown}
+    scored = _scored(snapshot, loaded.record.name, result.vote.finding or query.finding)
     without = len(result.vote.voters) - sum(result.counts.values())
     estimate = result.vote
     vote = VoteFacts(
@@ -125,6 +133,7 @@ def report_document(
                 judged.get(case.case_id, ""),
                 case.near_duplicates,
                 _reason(reason.sentence, case, result),
+                large.get(case.case_id),
             )
             for case, reason in zip(result.ranked, why, strict=True)
         ),
@@ -132,12 +141,13 @@ def report_document(
         vote=vote,
         card=card_facts(card, learner_title(card.learner)),
         measured_on=str(scores.get("measured_on", "")),
+        tested=_tested(scored),
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
         no_good_match=result.no_good_match,
         unclear=result.is_unclear,
         judgements=tuple(_judgement_row(one) for one in in_force),
-        plots=_plots(snapshot, loaded.record.name, query.finding or vote.finding),
-        order=_order(result.marks),
+        plots=() if scored is None else _plots(scored),
+        order=_order(result, None if options.identified else names),
         notes=_notes(search, ranked_search, None if options.identified else names),
         versions=card.versions,
         identified=options.identified,
@@ -167,11 +177,22 @@ def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
     return join_texts([one for one in (sentence, nearest_mark(case, result.marks, name)) if one], " ")
 
 
-def _order(marks: QueryMarks) -> str:
-    """How marks changed the order; empty where there are none."""
+def _order(result: SearchResult, names: CaseNames | None) -> str:
+    """What the order is by, where it is not by the metric as it was trained, or not by it alone; else empty."""
+    again = tr_lazy(
+        "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
+        "are those of the metric trained with them.",
+        metric=result.metric,
+    )
+    sentences = [again if result.without_patient else "", _order_by_marks(result.marks, names)]
+    return join_texts([one for one in sentences if one], " ")
+
+
+def _order_by_marks(marks: QueryMarks, names: CaseNames | None) -> str:
+    """How marks changed the order, and which cases they are on; empty where there are none."""
     if not marks:
         return ""
-    return tr_lazy_n(
+    changed = tr_lazy_n(
         "Ordered by {n} mark ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
         "those of the metric without it.",
         "Ordered by {n} marks ({liked} more like the query, {disliked} less). Distances, counts and the estimate are "
@@ -180,6 +201,24 @@ def _order(marks: QueryMarks) -> str:
         liked=marks.n_liked,
         disliked=marks.n_disliked,
     )
+    liked, disliked = (
+        [*(Query(case) for case in cases), *images]
+        for cases, images in ((marks.liked, marks.liked_images), (marks.disliked, marks.disliked_images))
+    )
+    lists = []
+    if liked:
+        lists.append(tr_lazy("More like the query: {cases}.", cases=_named(liked, names)))
+    if disliked:
+        lists.append(tr_lazy("Less like the query: {cases}.", cases=_named(disliked, names)))
+    return join_texts([changed, *lists], " ")
+
+
+def _named(examples: Sequence[Query], names: CaseNames | None) -> str:
+    """The first of ``examples`` by name, and the number of the others."""
+    named = [_example(one, names) for one in examples[:_MAX_NAMED]]
+    if more := len(examples) - len(named):
+        named.append(tr_lazy("{n} more", n=more))
+    return join_texts(named)
 
 
 def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
@@ -200,14 +239,6 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
             tr_lazy(
                 "The ranking is by the metric as it is, because it could not be refined: {refused}",
                 refused=ranked_search.refused,
-            )
-        )
-    if ranked_search.result.without_patient:
-        notes.append(
-            tr_lazy(
-                "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
-                "are those of the metric trained with them.",
-                metric=search.metric,
             )
         )
     if search.without:
@@ -282,31 +313,87 @@ def _shown_parts(
     return (*parts, (MOVED, rest)) if moved and rest else parts
 
 
-def _plots(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> tuple[Plot, ...]:
-    """Retrieval accuracy, and the ROC of ``finding``, of the metric beside the others it has to beat."""
-    metrics = [scored for scored in scored_metrics(snapshot) if scored.scores is not None]
+def _large_image(case: CaseDetails, *, identified: bool) -> bytes | None:
+    """The image of a compared case; ``None`` where it cannot be read, or where its file states that text is burnt into
+    it, which only the small image leaves unreadable."""
+    if case.address is None or (not identified and case.attributes.get("burnt_in_text") == "yes"):
+        return None
+    try:
+        return thumbnail(open_image(case.address, case.region), COMPARED_SIDE)
+    except SemblanceError:
+        # Its small image is shown; a missing file is told in the library's own list.
+        return None
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """The ranking metric as it was scored, the others to compare it with, and the finding of the ROC."""
+
+    current: ScoredMetric
+    scores: MetricScores
+    metrics: tuple[ScoredMetric, ...]
+    finding: str | None
+
+    def roc(self) -> tuple[RocCurve, ...]:
+        return () if self.finding is None else roc_curves(self.metrics, self.current.name, self.finding)
+
+
+def _scored(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> _Scored | None:
+    """The scores of ``metric``; ``finding``: of which the ROC is wanted, another one where there is none."""
+    metrics = tuple(scored for scored in scored_metrics(snapshot) if scored.scores is not None)
     current = next((scored for scored in metrics if scored.name == metric), None)
     if current is None or current.scores is None:
-        return ()
-    known = roc_findings(metrics, snapshot.columns.findings)
-    chosen = finding if finding in known else next(iter(known), None)
-    figures: list[tuple[str, str, Sequence[Curve]]] = [
-        (ACCURACY, tr_lazy("Retrieval accuracy @ k"), accuracy_curves(metrics, metric))
-    ]
-    if chosen is not None:
-        figures.append(
-            (
-                ROC,
-                tr_lazy("ROC, {chosen} against the rest", chosen=chosen),
-                roc_curves(metrics, metric, chosen),
-            )
-        )
+        return None
+    known = roc_findings((current,), snapshot.columns.findings)
+    return _Scored(current, current.scores, metrics, finding if finding in known else next(iter(known), None))
+
+
+def _tested(scored: _Scored | None) -> str:
+    """On what the metric was tested and how well it did, as one sentence."""
+    if scored is None:
+        return tr_lazy("The metric was not tested on held-out cases.")
+    results = []
+    for curve in scored.roc():
+        if curve.current:
+            name = tr_lazy("AUC, {finding} against the rest", finding=scored.finding)
+            results.append(_value(name, curve.auc, curve.auc_low, curve.auc_high))
+    mean, low, high = scored.current.accuracy(ACCURACY_K)
+    if mean is not None:
+        results.append(_value(tr_lazy("Retrieval accuracy @{k}", k=ACCURACY_K), mean, low, high))
+    if scored.current.ece is not None:
+        results.append(_value(tr_lazy("Calibration error"), scored.current.ece, None, None))
+    text = tr_lazy_n(
+        "The metric was tested with {n} query ({measured_on}): {results}.",
+        "The metric was tested with {n} queries ({measured_on}): {results}.",
+        scored.scores.n_queries,
+        measured_on=as_lazy(scored.scores.measured_on),
+        results=join_texts(results, "; "),
+    )
+    if not scored.current.stale:
+        return text
+    return join_texts([text, tr_lazy("The library has changed since.")], " ")
+
+
+def _value(name: str, value: float, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return tr_lazy("{name} {value:.2f}", name=name, value=value)
+    return tr_lazy("{name} {value:.2f} ({low:.2f}–{high:.2f})", name=name, value=value, low=low, high=high)
+
+
+def _plots(scored: _Scored) -> tuple[Plot, ...]:
+    """The ROC of the finding of ``scored``, and retrieval accuracy, of the metric beside the others it has to beat."""
+    figures: list[tuple[str, str, Sequence[Curve]]] = []
+    if scored.finding is not None:
+        caption = tr_lazy("ROC, {chosen} against the rest", chosen=scored.finding)
+        figures.append((ROC, caption, scored.roc()))
+    accuracy = accuracy_curves(scored.metrics, scored.current.name)
+    figures.append((ACCURACY, tr_lazy("Retrieval accuracy @ k"), accuracy))
     return tuple(
         Plot(
             caption,
             draw(kind, curves, PlotLayout("print", PLOT, 2.0)),
             draw(kind, curves, PlotLayout("print", PLOT, format="svg")),
-            current.scores.measured_on,
+            scored.scores.measured_on,
         )
         for kind, caption, curves in figures
     )

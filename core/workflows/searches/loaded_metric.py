@@ -13,6 +13,7 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
+from semblance.core.library.lesion_groups import cases_by_hand
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
@@ -66,7 +67,9 @@ class LoadedMetric:
         self._set_up(embedded)
         self.calibration = stored_calibration(record.scores)
         self.prevalences = library.prevalences
-        self.duplicate_finder = DuplicateFinder(library, self.rows, self.findings)
+        self.duplicate_finder = DuplicateFinder(
+            library, self.rows, self.findings, cases_by_hand(library.catalogue)
+        )
         self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
         self._ledgers: OrderedDict[str, Ledger] = OrderedDict()
@@ -191,7 +194,9 @@ class LoadedMetric:
             reduced.ties = rows if distance.ties else None
             reduced.index = index_for(distance, reduced.embedding, reduced.ties)
             reduced._whole, reduced._near, reduced.cache = self, None, {}
-            reduced.duplicate_finder = DuplicateFinder(reduced.library, reduced.rows, reduced.findings)
+            reduced.duplicate_finder = DuplicateFinder(
+                reduced.library, reduced.rows, reduced.findings, cases_by_hand(reduced.library.catalogue)
+            )
         self._reduced[excluded] = reduced
         while len(self._reduced) > MAX_REDUCED or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES

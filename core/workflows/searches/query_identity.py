@@ -62,7 +62,10 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     patients = {patient for row in own if (patient := loaded.cases.patient_of(row))}
     own |= loaded.cases.rows_of_patients(patients) - other_patients
     same_patient = loaded.places_of(own)
-    near_duplicates = (near | loaded.places_of(copies)) - same_patient
+    near |= loaded.places_of(copies)
+    # A copy of a case is of the case's lesion.
+    near |= set(np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist())
+    near_duplicates = near - same_patient
     return QueryIdentity(_sorted(same_patient), _sorted(near_duplicates))
 
 

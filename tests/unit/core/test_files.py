@@ -6,13 +6,23 @@ import ast
 import errno
 import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from semblance.core.errors import SemblanceError
-from semblance.core.files import move, move_into_place, remove_abandoned, replacing, write_file
+from semblance.core.files import (
+    move,
+    move_into_place,
+    remove_abandoned,
+    remove_unfinished,
+    replacing,
+    unfinished_name,
+    write_file,
+)
 
 TOP = Path(__file__).parents[3]
 
@@ -153,3 +163,16 @@ def test_nothing_else_replaces_a_file():
 )
 def test_a_call_that_replaces_a_file_is_found(line):
     assert replacements(ast.parse(line)) == [1]
+
+
+def test_folders_of_a_process_that_is_gone_are_removed_and_those_of_one_that_runs_stay(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    mine = unfinished_name(tmp_path / "lib")
+    dead = tmp_path / mine.name.replace(f"-{os.getpid()}-", f"-{int(ended.stdout)}-")
+    elsewhere = tmp_path / f"lib.00000000-{int(ended.stdout)}-abcd.making"
+    for folder in (mine, dead, elsewhere):
+        (folder / "features").mkdir(parents=True)
+    remove_unfinished(tmp_path / "lib")
+    assert sorted(tmp_path.iterdir()) == sorted([mine, elsewhere])

@@ -33,6 +33,7 @@ from semblance.core.language import (
     tr_n,
     tr_name,
     translate,
+    visible,
 )
 from tests import translations
 from tests.helpers.use_language import use_language
@@ -278,3 +279,12 @@ def test_an_update_keeps_translations_and_proposes_those_of_reworded_texts(monke
 def test_numbered_names_are_counted_so_that_both_differ():
     assert language.count_label(7, "malignant") == "7 malignant"
     assert language.count_label(10, "2") == "10 × 2"
+
+
+def test_hidden_characters_of_names_are_shown():
+    name = "benign\n\u202egnp.exe\u2066\x1b"
+    shown = r"benign\n\u202egnp.exe\u2066\x1b"
+    assert tr_lazy("'{name}' is damaged.", name=name) == f"'{shown}' is damaged."
+    assert tr("{name}", name="a\u200fb\nc") == "a\\u200fb\nc"
+    assert tr_lazy("{a}", a=tr_lazy("two\nlines")) == "two\nlines"
+    assert visible("胸部 صورة ñ") == "胸部 صورة ñ"

@@ -27,7 +27,7 @@ from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.reports.build_report_document import _notes
+from semblance.core.workflows.reports.build_report_document import _notes, _order
 from semblance.core.workflows.searches import estimate as reasons
 from semblance.core.workflows.searches.estimate import Vote, estimate_from_neighbours
 from semblance.core.workflows.searches.rank_cases import RankedSearch
@@ -122,6 +122,7 @@ def vote_of(one) -> Vote:
         trained_cases=np.array([5]) if one.trained else np.empty(0, dtype=np.int64),
         with_regions=one.with_regions,
         without_patient=False,
+        prevalences={},
     )
     embedded = EmbeddedQuery(np.zeros(2), None, 5, 7, 9)
     loaded.rows = np.arange(n + 1)
@@ -282,7 +283,6 @@ NOTES = {
         and any(e.judgement.query != "c000" for e in ranked.entries)
     ),
     "because it could not be refined": lambda _search, ranked: ranked.refused is not None,
-    "trained again without the query": lambda _search, ranked: ranked.result.without_patient,
     "Ranked without": lambda search, _ranked: bool(search.without),
     "Moved along": lambda search, _ranked: any(amount for _, amount in search.concepts),
     "Like the examples": lambda search, _ranked: bool(search.like),
@@ -316,6 +316,7 @@ def test_the_notes_of_a_report_are_true_of_its_search():
         notes = [str(note) for note in _notes(search, ranked, None)]
         for part, holds in NOTES.items():
             assert sum(part in note for note in notes) == holds(search, ranked), (part, search)
+        assert ("trained again without the query" in _order(found, None)) == shown
         assert len(notes) == sum(holds(search, ranked) for holds in NOTES.values())
         said |= {part for part in NOTES if any(part in note for note in notes)}
     assert said == set(NOTES)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import itertools
 import re
 from html.parser import HTMLParser
 
-from semblance.core.reports.document import Plot, VoteFacts
+import pytest
+
+from semblance.core.reports.document import UNKNOWN_MARK, Plot, QueryFacts, VoteFacts
 from semblance.core.reports.html import report_html
 from tests.helpers.reports import HOSTILE, png, report, row
 
@@ -28,6 +31,18 @@ class _Page(HTMLParser):
             self.text += data
 
 
+def _luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2.2."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
 def _page(html: str) -> _Page:
     page = _Page()
     page.feed(html)
@@ -41,7 +56,7 @@ def test_nothing_is_loaded_from_anywhere() -> None:
     assert not re.search(r"https?://|//[a-z]|url\(|@import|<script|<link|<iframe", html, re.IGNORECASE)
     page = _page(html)
     addresses = [attrs[name] or "" for _, attrs in page.tags for name in ("src", "href") if name in attrs]
-    assert len(addresses) == 1 + 4 + 1
+    assert len(addresses) == 1 + 4 + 4 + 1  # query, large and small images of four cases, plot
     assert all(address.startswith("data:image/") for address in addresses)
     assert any(address.startswith("data:image/svg+xml") for address in addresses)
 
@@ -107,8 +122,44 @@ def test_bars_stay_inside_their_columns() -> None:
 
 def test_cases_without_a_image_say_so() -> None:
     text = _page(report_html(report(ranking=(row(1, thumbnail=None), row(2, thumbnail=b"broken"))))).text
-    assert text.count("no image") == 2
+    assert text.count("no image") == 2 + 2
 
 
 def test_an_empty_report_is_explained() -> None:
     assert "No case was ranked." in report_html(report(ranking=(), vote=VoteFacts()))
+
+
+@pytest.mark.parametrize("with_images", [True, False])
+def test_it_can_be_read_with_a_screen_reader(with_images: bool) -> None:
+    changes = {"thumbnail": png()} if with_images else {"thumbnail": None}
+    rows = tuple(row(rank, **changes) for rank in range(1, 12))
+    query = QueryFacts("query", finding="benign", **changes)
+    page = _page(report_html(report(ranking=rows, query=query, tested="Tested with 60 queries.")))
+    tags = [tag for tag, _ in page.tags]
+    assert dict(page.tags[0][1])["lang"] == "en"
+    assert [tags.count(one) for one in ("title", "header", "main", "footer", "h1")] == [1] * 5
+    # A header or footer inside of main is no landmark.
+    assert tags.index("header") < tags.index("main") < tags.index("footer")
+    levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    images = [attributes["alt"] for tag, attributes in page.tags if tag == "img"]
+    assert all(images)
+    assert sum("Case 3, benign" in (alt or "") for alt in images) == (2 if with_images else 0)
+    heads = [attributes.get("scope") for tag, attributes in page.tags if tag == "th"]
+    assert set(heads) == {"col", "row"}
+    assert tags.count("table") >= 2
+    assert not any(tabindex for _, attributes in page.tags if (tabindex := attributes.get("tabindex")))
+
+
+def test_every_head_of_a_column_has_a_text() -> None:
+    assert not re.search(r"<th[^>]*></th>", report_html(report()))
+
+
+def test_texts_have_enough_contrast() -> None:
+    html = report_html(report())
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", html))
+    for name in ("text", "second", "third"):
+        assert _contrast(colours[name], colours["panel"]) >= 4.5
+    assert _contrast("#94949C", colours["well"]) >= 4.5
+    for mark in [UNKNOWN_MARK, *report(findings=tuple("abcdefg")).marks().values()]:
+        assert _contrast(mark.ink, mark.colour) >= 4.5

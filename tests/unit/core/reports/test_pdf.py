@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import io
+import re
+from xml.etree import ElementTree
 
 import pytest
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 
 from semblance.core.errors import BadArguments
-from semblance.core.reports.document import Plot
+from semblance.core.reports import pdf_fonts
+from semblance.core.reports.document import Plot, QueryFacts, VoteFacts
 from semblance.core.reports.pdf import report_pdf
 from tests.helpers.reports import HOSTILE, png, report, row
 
@@ -43,18 +46,65 @@ def test_text_can_be_searched_and_pages_are_numbered() -> None:
 
 def test_every_page_of_a_long_ranking_repeats_its_head() -> None:
     pdf, _ = _read(report_pdf(report(rows=60, plots=(), judgements=(), card=(), notes=())))
-    with_rows = [text for page in pdf.pages if "case" in (text := page.extract_text())]
+    with_rows = [text for page in pdf.pages[1:] if "Case" in (text := page.extract_text())]
     assert len(with_rows) > 3
     assert all("Contributions to the distance" in text for text in with_rows)
 
 
-def test_fonts_are_embedded() -> None:
-    pdf, _ = _read(report_pdf(report()))
+@pytest.mark.parametrize("with_logo", [False, True])
+def test_it_is_a_pdf_for_archives(with_logo: bool) -> None:
+    """The rules of ISO 19005-2 (PDF/A-2b) that a file by ReportLab breaks by itself."""
+    content = report_pdf(
+        report(rows=9, title="Names & <more>", logo=png() if with_logo else None, clinic="Clinic")
+    )
+    pdf, _ = _read(content)
+    root = pdf.trailer["/Root"]
+    metadata = root["/Metadata"]
+    assert "/Filter" not in metadata
+    xmp = metadata.get_data()
+    assert b"<pdfaid:part>2</pdfaid:part>" in xmp
+    assert b"<pdfaid:conformance>B</pdfaid:conformance>" in xmp
+    titles = ElementTree.fromstring(xmp.decode()).iter("{http://www.w3.org/1999/02/22-rdf-syntax-ns#}li")
+    assert next(titles).text == "Names & <more>"
+    intent = root["/OutputIntents"][0]
+    profile = intent["/DestOutputProfile"].get_data()
+    assert profile[16:20] == b"RGB "
+    assert profile[36:40] == b"acsp"
+    assert "/Encrypt" not in pdf.trailer
+    assert pdf.trailer["/ID"]
+    assert root["/Lang"] == "en"
     fonts = [
         font.get_object() for page in pdf.pages for font in page["/Resources"]["/Font"].get_object().values()
     ]
-    embedded = [font for font in fonts if "FontFile2" in str(font.get("/FontDescriptor", {}))]
-    assert len(embedded) >= 2
+    assert fonts
+    for font in fonts:
+        assert "/FontFile2" in font["/FontDescriptor"], font["/BaseFont"]
+        assert "/ToUnicode" in font
+    assert len(re.findall(rb"\nendstream", content)) == content.count(b"endstream") > 5
+
+
+def test_characters_without_a_font_are_named() -> None:
+    _, text = _read(report_pdf(report(notes=("Heart \U0001fac0.",))))
+    assert "U+1FAC0" in text
+    _, plain = _read(report_pdf(report(notes=("Иванов, Ελένη, Łukasz",))))
+    assert "No font" not in plain
+
+
+def test_names_from_right_to_left_are_drawn_in_order() -> None:
+    comment = "\n".join([f"{'גידול שפיר ' * 40}{number}" for number in range(60)])
+    content = report_pdf(report(rows=7, notes=("צורה (12.5)",), comment=comment))
+    _, text = _read(content)
+    # The reader turns what is drawn from left to right into reading order again.
+    assert "צורה" in text
+    assert text.count("גידול שפיר") > 2000
+
+
+def test_a_font_of_the_viewer_is_told_and_is_no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf_fonts, "_eastern", lambda: None)
+    content = report_pdf(report(notes=("乳腺病例",)))
+    _, text = _read(content)
+    assert "this file is not PDF/A" in " ".join(text.split())
+    assert b"pdfaid:part" not in content
 
 
 @pytest.mark.parametrize(
@@ -138,3 +188,63 @@ def test_pages_are_a4_or_letter_and_nothing_else() -> None:
 
 def test_the_same_report_gives_the_same_bytes() -> None:
     assert report_pdf(report()) == report_pdf(report())
+
+
+def _images(page: PageObject) -> list[tuple[float, float]]:
+    """Width and height of the images on ``page`` in points."""
+    sizes: list[tuple[float, float]] = []
+
+    def before(operator: bytes, _operands: object, matrix: list[float], _text: object) -> None:
+        if operator == b"Do":
+            sizes.append((abs(matrix[0]), abs(matrix[3])))
+
+    page.extract_text(visitor_operand_before=before)
+    return sizes
+
+
+@pytest.mark.parametrize("page", ["A4", "letter"])
+@pytest.mark.parametrize("notes", [(), ("A note that is as long as notes are. " * 6,) * 4])
+def test_page_one_shows_query_and_compared_cases_large(page: str, notes: tuple[str, ...]) -> None:
+    vote = VoteFacts({"malignant": 7, "benign": 3}, "malignant", True, 0.71, (0.49, 0.87))
+    document = report(
+        rows=20,
+        vote=vote,
+        tested="Tested with 60 queries.",
+        notes=notes,
+        comment="Biopsy advised.\nThen more.",
+    )
+    pdf, _ = _read(report_pdf(document, page))
+    first, second, third = (one.extract_text() for one in pdf.pages[:3])
+    for expected in (
+        "Estimate for malignant: 0.71",
+        "Tested with 60 queries.",
+        "Marks and notes",
+        "Then more.",
+    ):
+        assert expected in first.replace("\n", " "), expected
+    assert [number for number in range(1, 8) if f"{number}. Case" in first] == [1, 2, 3, 4, 5, 6]
+    sizes = sorted(height for _, height in _images(pdf.pages[0]))
+    assert len(sizes) == 7
+    # They fill the page; with long notes they are smaller.
+    assert sizes[0] >= (50 if notes else 110)
+    assert sizes[-1] >= (90 if notes else 180)
+    for expected in ("Why these cases", "How the metric was tested", "semblance 0.1.0"):
+        assert expected in second, expected
+    assert "Further similar cases" in third
+
+
+def test_marked_cases_are_compared_with_the_nearest() -> None:
+    rows = tuple(row(rank, judgement="alike" if rank in (9, 12) else "") for rank in range(1, 15))
+    assert [one.rank for one in report(ranking=rows).compared()] == [1, 2, 3, 4, 9, 12]
+    many = tuple(row(rank, judgement="not alike" if rank > 3 else "") for rank in range(1, 15))
+    assert [one.rank for one in report(ranking=many).compared()] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_library_without_images_lists_its_cases() -> None:
+    rows = tuple(row(rank, thumbnail=None) for rank in range(1, 21))
+    document = report(ranking=rows, query=QueryFacts("query", finding="benign"))
+    pdf, text = _read(report_pdf(document))
+    assert "no image" not in text
+    first = pdf.pages[0].extract_text()
+    assert "Case 11" in first
+    assert "Case 12" not in first

@@ -25,6 +25,9 @@ def test_copies_far_down_a_ranking_are_folded_too(monkeypatch):
     coordinates[180] = coordinates[150]
     own = duplicate_finder.representatives(places, coordinates, 0.1)
     assert own == [150 if at == 180 else at for at in range(CASES)]
+    told_apart = DuplicateFinder(SimpleNamespace(), np.arange(CASES), findings, {150, 180})  # type: ignore[arg-type]
+    monkeypatch.setattr(told_apart, "_prints", lambda places: {at: marks[at] for at in places})
+    assert told_apart.representatives(places, coordinates, 0.1) == list(range(CASES))
     findings[180] = "benign"
     assert duplicate_finder.representatives(places, coordinates, 0.1) == list(range(CASES))
 

@@ -8,6 +8,7 @@ from PIL import Image
 
 from semblance.app.search.query.outline_mass import outline_mass
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.tools import BRUSH
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.workflows.imaging.view_images import view_file
@@ -58,3 +59,17 @@ def test_missing_image_shows_an_error(context, view, disc):
     context.jobs.run_pending()
     assert view.region.region is None
     assert [message.level for message in context.messages.history] == ["error"]
+
+
+def test_where_nothing_has_an_outline_a_message_says_so_and_offers_the_brush(context, view, disc):
+    Image.new("L", (150, 120), 60).save(disc)
+    outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
+    context.jobs.run_pending()
+    assert view.region.region is None
+    (message,) = context.messages.history
+    assert message.level == "warning"
+    assert message.what.startswith("No outline was found")
+    ((text, use),) = message.actions
+    assert text == "Use the brush"
+    use()
+    assert view.pointer.tool == BRUSH

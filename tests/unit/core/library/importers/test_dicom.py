@@ -10,6 +10,7 @@ import pytest
 from pydicom import Dataset
 
 from semblance.core.imaging import ImageReader
+from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.library.importers.dicom import DicomImporter
 from semblance.core.library.importers.dicom_series import HEADER_TAGS, group_instances, read_instance
 from semblance.core.library.importers.importer import FoundCase
@@ -248,6 +249,17 @@ def test_keys_do_not_depend_on_the_order_of_files(tmp_path):
         header = dcmread(path, specific_tags=list(HEADER_TAGS))
         instances.append(read_instance(path.name, header, pixels=True, pseudonyms=None))
     assert [g.key for g in group_instances(instances)] == [g.key for g in group_instances(instances[::-1])]
+
+
+@pytest.mark.parametrize(("age", "kept", "as_it_is"), [("047Y", "047Y", "047Y"), ("097Y", "090Y", "097Y")])
+def test_sex_age_and_manufacturer_are_kept_for_subgroups(age, kept, as_it_is):
+    header = Dataset()
+    header.PatientSex, header.PatientAge, header.Manufacturer = "F", age, "ACME"
+    coded = read_instance("a.dcm", header, pixels=True, pseudonyms=Pseudonyms(bytes(32)))
+    known = {"sex": "F", "manufacturer": "ACME"}
+    assert coded.attributes.items() >= (known | {"age": kept}).items()
+    identified = read_instance("a.dcm", header, pixels=True, pseudonyms=None)
+    assert identified.attributes["age"] == as_it_is
 
 
 def test_real_files_are_cases_or_parts_of_one(data, tmp_path):
