@@ -13,6 +13,7 @@ import numpy as np
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
+from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
 from semblance.core.library.reader_studies import ReaderStudyTable
 from semblance.core.library.records import now
@@ -414,4 +415,5 @@ def export_study(library: Path, name: str, folder: Path, *, reporter: Reporter =
         ) from problem
     for file, text in texts.items():
         write_file(folder / file, text.encode())
+    log_export(library, "reader study", "csv", files=len(texts))
     return [folder / file for file in texts]
