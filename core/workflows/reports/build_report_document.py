@@ -314,8 +314,8 @@ def _shown_parts(
 
 
 def _large_image(case: CaseDetails, *, identified: bool) -> bytes | None:
-    """The image of a compared case; ``None`` where it cannot be read, or where text may be burnt into it, which only the
-    small image leaves unreadable."""
+    """The image of a compared case; ``None`` where it cannot be read, or where text may be burnt into it, which only
+    the small image leaves unreadable."""
     if case.address is None or (not identified and case.attributes.get("burnt_in_text")):
         return None
     try:
