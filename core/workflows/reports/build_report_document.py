@@ -52,8 +52,8 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
-#: Pixels of the query's image, of a compared case's image and of a plot on paper.
-QUERY_SIDE, COMPARED_SIDE, PLOT = 640, 480, (380, 270)
+#: Pixels of the image of the query or of a compared case, and of a plot on paper.
+IMAGE_SIDE, PLOT = 480, (380, 270)
 #: Marked cases that are named in a sentence at most.
 _MAX_NAMED = 8
 _VERDICTS = {
@@ -274,7 +274,7 @@ def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions) -> 
         return QueryFacts(
             None,
             str(query.image),
-            thumbnail=thumbnail(image.cropped(query.region), QUERY_SIDE),
+            thumbnail=thumbnail(image.cropped(query.region), IMAGE_SIDE),
             overview=_overview(image, query.region),
             region=query.region,
         )
@@ -284,14 +284,14 @@ def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions) -> 
     if case.address is not None:
         region = query.region or case.region
         image = open_image(case.address, region)
-        small, whole = thumbnail(image.cropped(region), QUERY_SIDE), _overview(image, region)
+        small, whole = thumbnail(image.cropped(region), IMAGE_SIDE), _overview(image, region)
     attributes = shown_attributes(case.attributes, identified=options.identified, free_text=options.free_text)
     facts = tuple(Fact(attribute_title(name), value) for name, value in attributes.items())
     return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 
 
 def _overview(image: Image, region: Region | None) -> bytes | None:
-    return None if region is None else region_thumbnail(image, region, QUERY_SIDE)
+    return None if region is None else region_thumbnail(image, region, IMAGE_SIDE)
 
 
 def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
@@ -314,12 +314,12 @@ def _shown_parts(
 
 
 def _large_image(case: CaseDetails, *, identified: bool) -> bytes | None:
-    """The image of a compared case; ``None`` where it cannot be read, or where its file states that text is burnt into
-    it, which only the small image leaves unreadable."""
-    if case.address is None or (not identified and case.attributes.get("burnt_in_text") == "yes"):
+    """The image of a compared case; ``None`` where it cannot be read, or where text may be burnt into it, which only
+    the small image leaves unreadable."""
+    if case.address is None or (not identified and case.attributes.get("burnt_in_text")):
         return None
     try:
-        return thumbnail(open_image(case.address, case.region), COMPARED_SIDE)
+        return thumbnail(open_image(case.address, case.region), IMAGE_SIDE)
     except SemblanceError:
         # Its small image is shown; a missing file is told in the library's own list.
         return None
