@@ -48,7 +48,7 @@ def show_data_check(document: Any) -> None:
 
 
 def show_backup(document: Any) -> None:
-    from semblance.core.imaging.limits import size_text
+    from semblance.core.limits import size_text
 
     echo(f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.")
     for name in document["missing"]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from semblance.app.cli.options import Json, Seed
-from semblance.app.cli.output import echo, print_document
+from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 
 commands = typer.Typer(no_args_is_help=True, help="Create and analyse reader studies.")
@@ -99,21 +99,27 @@ def export(
     library: _Library,
     name: _Name,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write into.")],
+    as_json: Json = False,
 ) -> None:
     """Write answers, codebook, results and a summary. No file names a patient or a case."""
     from semblance.core.workflows.research.reader_study import export_study
 
-    for file in export_study(library, name, out):
-        echo(str(file))
+    files = [str(file) for file in export_study(library, name, out)]
+    print_document({"files": files}, as_json, _show_files)
 
 
 @commands.command("delete")
-def delete(library: _Library, name: _Name) -> None:
+def delete(library: _Library, name: _Name, as_json: Json = False) -> None:
     """Delete a reader study with its answers."""
     from semblance.core.workflows.research.reader_study import delete_study
 
     delete_study(library, name)
-    echo(f"deleted: {name}")
+    print_document({"deleted": name}, as_json, show_fields)
+
+
+def _show_files(document: Mapping[str, Any]) -> None:
+    for file in document["files"]:
+        echo(file)
 
 
 def _status_document(status: Any) -> dict[str, Any]:

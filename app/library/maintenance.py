@@ -9,8 +9,8 @@ from typing import Any
 from semblance.app.shell import library_operations as libraries
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
-from semblance.core.imaging.limits import size_text
 from semblance.core.language import tr
+from semblance.core.limits import size_text
 from semblance.core.workflows.library.exports import list_exports
 from semblance.core.workflows.maintenance import backup, verify_library
 from semblance.core.workflows.maintenance.backup import RestoreResult

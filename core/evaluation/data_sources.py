@@ -15,7 +15,6 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import split_units
 from semblance.core.features.registry import extractor_class
 from semblance.core.library.importers.read_table import Table, TableFormat, read_table
-from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
@@ -88,6 +87,9 @@ def case_data(
 ) -> EvaluationData:
     """The cases ``rows`` (n,) with the numbers ``X`` (n, d), whose ``columns`` are (name, group); else as
     :func:`library_data`."""
+    # Tables are evaluated without a database.
+    from semblance.core.library.lesion_groups import lesion_codes
+
     by_row = {int(r.id): r for r in library.catalogue.all_cases()}
     cases = [by_row[row] for row in rows.tolist()]
     patients = [r.patient or "" for r in cases]
@@ -118,6 +120,8 @@ def case_data(
 def unit_names(library: Library, cases: Sequence[Row[Any]]) -> npt.NDArray[np.str_] | None:
     """See :func:`semblance.core.evaluation.splits.split_units`: the units of ``cases`` (n,), as
     ``Catalogue.all_cases`` gives them: of one patient, one same-lesion group, or one image."""
+    from semblance.core.library.lesion_groups import read_groups
+
     images, groups = library.catalogue.shown_images(), read_groups(library.catalogue)
     return split_units(
         [r.patient for r in cases],

@@ -13,9 +13,9 @@ import numpy.lib.format as npy
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
 from semblance.core.imaging.zip_archive import ZipArchive
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_ARRAY_BYTES, size_text
 
 _HEADER_BYTES = 16_384
 _KINDS = "biufU"

@@ -19,7 +19,6 @@ from semblance.core.imaging.arrays import ArrayFile, check_row
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.imaging.limits import MAX_ARRAY_BYTES, MAX_PIXELS
 from semblance.core.imaging.raster import decode, unit_range
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.stacks import SPACING, FileStack, array_stack, is_volume_shape, stored_spacing
@@ -27,6 +26,7 @@ from semblance.core.imaging.thumbnail import LONGEST, ImageFacts, inspect, inspe
 from semblance.core.imaging.volume import Spacing, Stack
 from semblance.core.imaging.zip_archive import ZipArchive, open_regular_file, read_file
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_ARRAY_BYTES, MAX_PIXELS
 
 _OPEN_CONTAINERS = 4
 _Stamp = tuple[int, int, int]

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import BYTES_OF_PIXEL, MAX_ARRAY_BYTES, memory_limit, size_text
 from semblance.core.language import tr_lazy
+from semblance.core.limits import BYTES_OF_PIXEL, MAX_ARRAY_BYTES, memory_limit, size_text
 
 #: Share of the free memory that one volume may take.
 SHARE = 0.6

@@ -30,9 +30,9 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.limits import MAX_PIXELS, check_pixels
 from semblance.core.imaging.memory import one_large_image_at_a_time
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_PIXELS, check_pixels
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage

@@ -12,12 +12,12 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.files import write_file
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.limits import max_text_bytes, size_text
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.imaging.zip_archive import read_file
 from semblance.core.language import tr_lazy
+from semblance.core.limits import max_text_bytes, size_text
 
 FORMAT = "semblance-regions"
 VERSION = 1

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semblance.core.imaging.image import Image, ValueScale
-from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.imaging.raster import load
+from semblance.core.limits import MAX_PIXELS
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image, ValueScale
-from semblance.core.imaging.limits import MAX_ARRAY_BYTES, size_text
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_ARRAY_BYTES, size_text
 
 Spacing = tuple[float, float, float]
 

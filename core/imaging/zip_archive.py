@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import MAX_FILE_BYTES, allow_memory, max_unpacked, size_text
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_FILE_BYTES, allow_memory, max_unpacked, size_text
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _METHODS = {

@@ -21,7 +21,6 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_abandoned, remove_unfinished, unfinished_name
-from semblance.core.imaging.limits import allow_memory, max_text_bytes, max_unpacked, size_text
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library import schema
@@ -31,6 +30,7 @@ from semblance.core.library.database import disk_is_full, plain_error, plain_err
 from semblance.core.library.export_log import FILE as EXPORTS
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
 from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
+from semblance.core.limits import allow_memory, max_text_bytes, max_unpacked, size_text
 from semblance.core.tasks import SILENT, Reporter
 
 FORMAT, VERSION, MANIFEST = "semblance-backup", 1, "backup.json"

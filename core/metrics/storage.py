@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.files import replacing
-from semblance.core.imaging.limits import EXPANSION, allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.language import tr_lazy
+from semblance.core.limits import EXPANSION, allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.distances import DISTANCES

@@ -21,8 +21,8 @@ from semblance.core.imaging.dicom.transfer_syntaxes import (
     RLE,
 )
 from semblance.core.imaging.dicom.uncompressed_frames import frame_array, without_unused_bits
-from semblance.core.imaging.limits import MAX_FILE_BYTES
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_FILE_BYTES
 
 #: Start-of-frame markers of JPEG and JPEG-LS, those that carry the size.
 _SIZED = frozenset({*range(0xC0, 0xD0), 0xF7} - {0xC4, 0xC8, 0xCC})

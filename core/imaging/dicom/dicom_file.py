@@ -19,7 +19,8 @@ from semblance.core.imaging.dicom.transfer_syntaxes import (
     EXPLICIT_LITTLE,
     IMPLICIT_LITTLE,
 )
-from semblance.core.imaging.limits import (
+from semblance.core.language import tr_lazy
+from semblance.core.limits import (
     MAX_FILE_BYTES,
     MAX_OBJECT_BYTES,
     allow_memory,
@@ -27,7 +28,6 @@ from semblance.core.imaging.limits import (
     memory_limit,
     size_text,
 )
-from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset

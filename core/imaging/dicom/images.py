@@ -26,10 +26,10 @@ from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN
 from semblance.core.imaging.dicom.uncompressed_frames import read_frame
 from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, modality_lut_values, values_of
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.imaging.memory import one_large_image_at_a_time
 from semblance.core.imaging.volume import Spacing, Stack
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_PIXELS
 
 if TYPE_CHECKING:
     from pydicom import Dataset

@@ -8,8 +8,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.attributes import integer, text, value
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, UNDEFINED, DicomFile
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN, check_syntax
-from semblance.core.imaging.limits import MAX_PIXELS, check_pixels
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_PIXELS, check_pixels
 
 #: Frames of one object.
 MAX_FRAMES = 1_000_000

@@ -14,9 +14,9 @@ from semblance.core.imaging.dicom.attributes import integer, item, items, text, 
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
 from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
 from semblance.core.imaging.dicom.images import DicomImages
-from semblance.core.imaging.limits import MAX_ARRAY_BYTES
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_ARRAY_BYTES
 
 if TYPE_CHECKING:
     from pydicom import Dataset

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import BinaryIO
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit, size_text
 from semblance.core.language import tr_lazy
+from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit, size_text
 
 SAVE_AS_CSV = tr_lazy("Save it as CSV in UTF-8 (comma separated, one header row).")
 #: What separates cells.

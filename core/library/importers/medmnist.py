@@ -16,11 +16,11 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.arrays import ArrayFile
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.imaging.image_reader import ImageReader
-from semblance.core.imaging.limits import MAX_PIXELS
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.limits import MAX_PIXELS
 from semblance.core.tasks import Reporter
 
 SPLITS = ("train", "val", "test")

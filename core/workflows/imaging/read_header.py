@@ -9,8 +9,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.dicom.header_lines import HeaderLine, header_lines
 from semblance.core.imaging.image import Image
-from semblance.core.imaging.limits import size_text
 from semblance.core.language import tr_lazy
+from semblance.core.limits import size_text
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of
 

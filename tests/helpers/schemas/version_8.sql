@@ -37,6 +37,14 @@ CREATE TABLE meta (
 	value TEXT NOT NULL,
 	PRIMARY KEY ("key")
 );
+CREATE TABLE reader_studies (
+	id INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	design JSON NOT NULL,
+	created TEXT NOT NULL,
+	PRIMARY KEY (id),
+	UNIQUE (name)
+);
 CREATE TABLE searches (
 	id INTEGER NOT NULL,
 	name TEXT NOT NULL,
@@ -102,6 +110,17 @@ CREATE TABLE metrics (
 	PRIMARY KEY (id),
 	UNIQUE (name),
 	FOREIGN KEY(feature_set) REFERENCES feature_sets (id)
+);
+CREATE TABLE reader_answers (
+	study INTEGER NOT NULL,
+	reader TEXT NOT NULL,
+	number INTEGER NOT NULL,
+	finding TEXT NOT NULL,
+	confidence INTEGER NOT NULL,
+	seconds FLOAT NOT NULL,
+	time TEXT NOT NULL,
+	PRIMARY KEY (study, reader, number),
+	FOREIGN KEY(study) REFERENCES reader_studies (id)
 );
 CREATE TABLE cases (
 	id INTEGER NOT NULL,

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import size_text
 from semblance.core.imaging.outline import Ellipse
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
@@ -31,6 +30,7 @@ from semblance.core.library.importers.mammograms.collection import (
     rejection_of_mammogram,
 )
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.limits import size_text
 from semblance.core.tasks import Reporter
 
 SIDE = 1024

@@ -7,8 +7,8 @@ import xml.parsers.expat
 from typing import Any
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.limits import max_text_bytes, size_text
 from semblance.core.language import tr_lazy
+from semblance.core.limits import max_text_bytes, size_text
 
 _DEEPEST = 100
 _COPY = tr_lazy("Copy it from its source again, or leave it out.")

@@ -4,7 +4,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging import memory
-from semblance.core.imaging.limits import MAX_ARRAY_BYTES
+from semblance.core.limits import MAX_ARRAY_BYTES
 
 
 def test_free_memory_is_read_where_the_system_tells(monkeypatch, tmp_path):

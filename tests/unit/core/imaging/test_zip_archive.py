@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging.limits import MAX_FILE_BYTES
 from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, unsafe_name
+from semblance.core.limits import MAX_FILE_BYTES
 from tests.helpers.bad_images import AWKWARD_NAMES, lying_zip, write_zip, zip_bomb
 
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]

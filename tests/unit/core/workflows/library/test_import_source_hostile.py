@@ -13,10 +13,10 @@ import pytest
 from pydicom import Dataset
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.imaging.limits import MAX_OBJECT_BYTES
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.library.importers.source import FolderSource
 from semblance.core.library.library import Library
+from semblance.core.limits import MAX_OBJECT_BYTES
 from semblance.core.tasks import Reporter
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.bad_images import encoded, pattern

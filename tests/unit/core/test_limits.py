@@ -12,9 +12,9 @@ from pydicom.uid import DeflatedExplicitVRLittleEndian, RLELossless
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.dicom.images import DicomImages
-from semblance.core.imaging.limits import MEMORY_VARIABLE, memory_limit
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.zip_archive import ZipArchive
+from semblance.core.limits import MEMORY_VARIABLE, memory_limit
 from tests.helpers.bad_images import encoded, pattern, png_claiming
 from tests.helpers.dicom_files import encoded as dicom_bytes
 from tests.helpers.dicom_files import image
