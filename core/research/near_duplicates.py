@@ -1,4 +1,8 @@
-"""Count near-duplicate images of a library that are not known to be of the same patient."""
+"""Count near-duplicate images of a library that are neither known to be of the same patient nor in one group.
+
+Same-lesion groups hold copies of one image. Images that are merely alike, such as frames of one scan, are in none
+unless a person joined them; neither are copies that a person split, or of a library that nothing detected them in.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ MAX_IMAGES = 4000
 
 def count_near_duplicates(library: Path, data: EvaluationData) -> int:
     """The number of cases that look like a case of another unit, which a split may put on the other side.
+
+    A unit is a patient, a same-lesion group or an image.
 
     It compares thumbnails of the first :data:`MAX_IMAGES` cases; a case without a thumbnail is not counted.
 

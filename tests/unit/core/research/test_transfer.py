@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import sqlite3
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.splits import check_leakage_between
+from semblance.core.library.library import Library
 from semblance.core.research import tables
 from semblance.core.research.cases import ExperimentCases
 from semblance.core.research.read_cases import read_cases
 from semblance.core.research.results import live_table
 from semblance.core.research.spec import CasesSpec
 from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.edit_lesions import join_lesions
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import table_library, write_table
@@ -236,20 +239,47 @@ def test_features_with_other_settings_are_refused(tmp_path):
         read_cases(CasesSpec.from_json(values), (), 0)
 
 
-def test_near_duplicates_are_noted_if_patients_are_unknown(tmp_path):
-    notes = []
-    for patients in (False, True):
-        folder = striped_folder(tmp_path / f"p{patients}", n=12, patients=patients)
-        image = sorted((folder / "level").glob("*.png"))[0]
-        if not patients:
-            # Other bytes of the same pixels.
-            Image.open(image).save(folder / "level" / "again.png", compress_level=0)
-            image.with_name("copy.png").write_bytes(image.read_bytes())
-        library = tmp_path / f"l{patients}.semblance"
-        import_source(folder, library)
-        extract_features(library, "pixels", settings={"size": 8})
-        cases = read_cases(CasesSpec(library=str(library)), (), 0)
-        notes.append(cases.notes)
-    assert len(notes[0]) == 1
-    assert "are near-duplicates of cases" in notes[0][0]
-    assert notes[1] == ()
+def folder_with_frames(folder, *, patients):
+    """Two frames of one scan, of equal tissue and different speckle: alike, but not the same image."""
+    striped_folder(folder, n=12, patients=patients)
+    y, x = np.mgrid[:192, :192] / 192
+    tissue = 128 + 80 * np.sin(5 * x + 1) * np.cos(4 * y)
+    for number in range(2):
+        speckle = np.random.default_rng(number).normal(0, 10, tissue.shape)
+        pixels = np.clip(tissue + speckle, 0, 255).astype(np.uint8)
+        Image.fromarray(pixels).save(folder / "level" / f"frame{number}.png")
+    if patients:
+        with (folder / "labels.csv").open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows((f"level/frame{n}.png", "level", f"F{n}") for n in range(2))
+    return folder
+
+
+def notes_on(library):
+    return read_cases(CasesSpec(library=str(library)), (), 0).notes
+
+
+def test_near_duplicates_in_no_group_are_noted_if_patients_are_unknown(tmp_path):
+    folder = folder_with_frames(tmp_path / "folder", patients=False)
+    image = folder / "level" / "p000.png"
+    # Copies are one same-lesion group, which no split divides.
+    Image.open(image).save(folder / "level" / "again.png", compress_level=0)
+    image.with_name("copy.png").write_bytes(image.read_bytes())
+    library = tmp_path / "library"
+    assert import_source(folder, library).lesions == {"groups": 1, "cases": 3}
+    extract_features(library, "pixels", settings={"size": 8})
+    (note,) = notes_on(library)
+    assert note.startswith("2 cases of ")
+    assert "are near-duplicates of cases" in note
+    with Library.open(library) as opened:
+        frames = [r.case_id for r in opened.catalogue.all_cases() if "frame" in r.case_id]
+    join_lesions(library, frames)
+    assert notes_on(library) == ()
+
+
+def test_near_duplicates_of_known_patients_are_not_noted(tmp_path):
+    library = tmp_path / "library"
+    import_source(folder_with_frames(tmp_path / "folder", patients=True), library)
+    extract_features(library, "pixels", settings={"size": 8})
+    with Library.open(library) as opened:
+        assert all(r.patient for r in opened.catalogue.all_cases())
+    assert notes_on(library) == ()
