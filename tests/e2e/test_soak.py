@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -38,7 +39,9 @@ def test_what_grows_too_much_is_named():
 
 def test_memory_threads_and_handles_of_all_processes_are_measured(tmp_path):
     before = Sample.take(0.0)
-    held = b"x" * (64 << 20)
+    # Mapped, because an object may take the place of others that were freed and are still resident.
+    held = mmap.mmap(-1, 64 << 20)
+    held.write(bytes(len(held)))
     opened = [(tmp_path / "file").open("w") for _ in range(7)]
     over = threading.Event()
     thread = threading.Thread(target=over.wait)
@@ -55,6 +58,7 @@ def test_memory_threads_and_handles_of_all_processes_are_measured(tmp_path):
         over.set()
         thread.join()
         child.communicate()
+        held.close()
         for file in opened:
             file.close()
 

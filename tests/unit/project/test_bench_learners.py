@@ -193,7 +193,7 @@ def test_without_parts_named_all_is_measured(tmp_path):
     text = out.read_text(encoding="utf-8")
     assert "## Fit, seconds" in text
     assert "## Against Euclidean" in text
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["results.json", "page.md"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["page.md", "results.json"]
 
 
 def test_an_unknown_part_is_refused(capsys):

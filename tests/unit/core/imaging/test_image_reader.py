@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -158,9 +159,12 @@ def test_several_threads_may_share_a_reader(tmp_path):
             np.testing.assert_array_equal(pixels, pattern(seed=number % 40))
 
 
-@pytest.mark.parametrize("name", ["gone.png", "x" * 300 + ".png", "nul\0.png"])
-def test_missing_files_are_named(tmp_path, name):
-    with pytest.raises(BadInput, match=name.replace("\0", ".")[:20]):
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("gone.png", "gone.png"), ("x" * 300 + ".png", "x" * 20), ("nul\0.png", r"nul\x00.png")],
+)
+def test_missing_files_are_named(tmp_path, name, shown):
+    with pytest.raises(BadInput, match=re.escape(shown)):
         open_image(tmp_path / name)
     with pytest.raises(BadInput):
         open_image(ImageAddress(tmp_path / name, "a.png"))

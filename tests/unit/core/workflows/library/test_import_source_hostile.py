@@ -173,13 +173,24 @@ def test_slices_that_disappear_while_they_are_read(tmp_path, monkeypatch):
         assert opened.catalogue.details([1])[1].depth == 4
 
 
-def test_a_folder_that_disappears(folder, tmp_path, monkeypatch):
-    import shutil
-
-    changing(monkeypatch, lambda: shutil.rmtree(folder))
-    result = import_source(folder, tmp_path / "lib", kind="folder")
-    assert result.added == 0
-    assert set(failed(result)) == {"good.png"}
+def test_a_folder_that_disappears_ends_the_import_and_nothing_is_lost(folder, tmp_path, monkeypatch):
+    library, elsewhere = tmp_path / "lib", tmp_path / "elsewhere"
+    assert import_source(folder, library, kind="folder").added == 1
+    (folder / "new.png").write_bytes(encoded(pattern(seed=1)))
+    changing(monkeypatch, lambda: folder.rename(elsewhere))
+    with pytest.raises(SemblanceError, match="source was removed during the import") as refused:
+        import_source(folder, library, kind="folder")
+    # Nothing is wrong with what was asked for or with the files.
+    assert type(refused.value) is SemblanceError
+    with Library.open(library) as opened:
+        # The file that could not be read is not listed as unreadable, nor the other as removed.
+        (source,) = opened.catalogue.sources()
+        files = opened.catalogue.files(source)
+        assert {path: file.state for path, file in files.items()} == {"good.png": "ok"}
+        assert opened.summary()["cases"] == 1
+    elsewhere.rename(folder)
+    again = import_source(folder, library, kind="folder")
+    assert (again.added, again.unchanged, again.failed) == (1, 1, [])
 
 
 def test_a_file_with_a_hole_of_terabytes_is_refused_unread(tmp_path):
