@@ -239,17 +239,25 @@ def _copy_rows(
     read = ",".join(aliases[place] for place in columns.values())
     written = ",".join(map(quoted, columns))
     copied = 0
-    for order in ("ASC", "DESC"):
-        whole = False
+
+    def copy(row: Sequence[Any]) -> int:
+        places = ",".join("CAST(? AS TEXT)" if isinstance(value, _TextBytes) else "?" for value in row)
+        statement = f'INSERT OR IGNORE INTO "{table}" ({written}) VALUES ({places})'
+        return max(0, made.execute(statement, row).rowcount)
+
+    for order, beyond in (("ASC", ">"), ("DESC", "<")):
+        last = None
         with contextlib.suppress(sqlite3.DatabaseError):
-            rows = source.execute(f"{result_rows} SELECT {read} FROM it ORDER BY number {order}")
+            rows = source.execute(f"{result_rows} SELECT number,{read} FROM it ORDER BY number {order}")
             while row := rows.fetchone():
-                places = ",".join(
-                    "CAST(? AS TEXT)" if isinstance(value, _TextBytes) else "?" for value in row
-                )
-                statement = f'INSERT OR IGNORE INTO "{table}" ({written}) VALUES ({places})'
-                copied += max(0, made.execute(statement, row).rowcount)
-            whole = True
-        if whole:
+                last = row[0]
+                copied += copy(row[1:])
             break
+        # A cursor reads one row ahead: where that one is damaged, the intact row before it is lost with it.
+        with contextlib.suppress(sqlite3.DatabaseError):
+            rest = "" if last is None else f"WHERE number {beyond} {last}"
+            if row := source.execute(
+                f"{result_rows} SELECT {read} FROM it {rest} ORDER BY number {order} LIMIT 1"
+            ).fetchone():
+                copied += copy(row)
     return copied

@@ -402,7 +402,11 @@ def _read_catalogue(data: bytes, place: Path) -> bool:
 
 
 def _copied_library(place: Path) -> Path:
+    from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
+
     copy = place / "copy.semblance"
+    # Each copy has the place and the times of the last one: what was loaded of that one would be used.
+    close_loaded_metrics(copy)
     shutil.rmtree(copy, ignore_errors=True)
     return Path(shutil.copytree(_library(place), copy))
 

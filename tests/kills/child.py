@@ -44,7 +44,8 @@ class Logging(Reporter):
         os.write(self._file, (json.dumps({"phase": self._phase, **facts}) + "\n").encode())
 
     def progress(self, done: int, total: int | None, what: str) -> None:
-        if self._phase in ("import", "again"):
+        # The detection of lesions, after the import of all files, counts the pairs it compares.
+        if self._phase in ("import", "again") and what == "Importing":
             self.write(done=done)
 
     def partial(self, result: object) -> None:

@@ -25,6 +25,7 @@ import numpy as np
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging import open_image
 from semblance.core.library.content_hashes import content_of_file
+from semblance.core.library.lesion_groups import read_groups
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.library.schema import MIGRATIONS
@@ -113,6 +114,7 @@ class End:
     scores: Any
     judgements: list[tuple[str, str, str]]
     searches: dict[str, Any]
+    lesions: set[frozenset[str]]
 
 
 @dataclass
@@ -298,7 +300,11 @@ def end_of(library: Path) -> End:
         judged = opened.judgements(LEDGER).read()
         judgements = [(record.kind, record.query, record.case) for _, record, _ in judged]
         searches = {name: opened.load_search(name) for name in sorted(opened.searches())}
-        return End(cases, files, numbers, metric, scores, judgements, searches)
+        groups: dict[int, set[str]] = {}
+        for row, member in read_groups(opened.catalogue).items():
+            groups.setdefault(member.group, set()).add(names[row])
+        lesions = {frozenset(group) for group in groups.values()}
+        return End(cases, files, numbers, metric, scores, judgements, searches, lesions)
 
 
 def step_back(library: Path) -> None:

@@ -61,7 +61,7 @@ def detect_lesions(library: Library, *, reporter: Reporter = SILENT) -> None:
     add_detected(library.catalogue, _equal(contents, images))
     add_detected(library.catalogue, _named_by_source(library))
     add_detected(library.catalogue, _repeated_rows(library, cases, images))
-    add_detected(library.catalogue, _near_duplicates(library, contents, images, reporter))
+    _add_near_duplicates(library, contents, images, reporter)
 
 
 def detect_crops(
@@ -137,10 +137,10 @@ def _repeated_rows(
     return repeated if len(repeated) <= _MOST_REPEATED * len(rows) else []
 
 
-def _near_duplicates(
+def _add_near_duplicates(
     library: Library, contents: Mapping[int, str], images: Mapping[int, object], reporter: Reporter
-) -> Pairs:
-    """Cases whose thumbnails show one image; only those without an outline yet are looked up."""
+) -> None:
+    """Group cases whose thumbnails show one image; only those without an outline yet are looked up."""
     known = library.thumbnails.outlines()
     new = sorted({content for content in contents.values() if content not in known})
     made: dict[str, bytes] = {}
@@ -155,7 +155,7 @@ def _near_duplicates(
         if known.get(content):
             first.setdefault(content, row)
     if len(first) < 2 or not made:
-        return []
+        return
     rows = np.array(list(first.values()), dtype=np.int64)
     outlines = np.stack([np.frombuffer(known[content], dtype=np.float16) for content in first]).astype(
         np.float32
@@ -170,10 +170,10 @@ def _near_duplicates(
         reporter=reporter,
     )
     candidates = [(int(rows[one]), int(rows[other])) for one, other, _ in found]
-    same = list(_Comparison(library, images, parts=False).same(candidates, reporter))
-    # Kept when they have been compared, so that a cancelled import compares them the next time.
+    comparison = _Comparison(library, images, parts=False)
+    add_detected(library.catalogue, list(comparison.same(candidates, reporter)))
+    # Kept when their groups are, so that after a cancelled or killed import the next one compares them.
     library.thumbnails.put_outlines(made.items())
-    return same
 
 
 def _outline_bytes(encoded: bytes) -> bytes:

@@ -185,8 +185,8 @@ class _ImportRun:
         self._check_in_place()
         self._write_rejected()
         self._remove_vanished()
-        if self.result.added or self.result.relabelled:
-            detect_lesions(self.library, reporter=self.reporter)
+        # Also where nothing is new: an earlier import may have ended before or during the detection.
+        detect_lesions(self.library, reporter=self.reporter)
         self.result.lesions = count_lesions(self.library.catalogue)
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]

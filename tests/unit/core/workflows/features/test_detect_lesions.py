@@ -11,6 +11,7 @@ from scipy.ndimage import gaussian_filter
 
 from semblance.core.library.lesion_groups import BY_HAND, read_groups, split
 from semblance.core.library.library import Library
+from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.features.detect_lesions import detect_crops, detect_lesions
 from semblance.core.workflows.library.import_source import import_source
 
@@ -70,6 +71,21 @@ def test_a_later_import_is_compared_with_all_and_leaves_what_was_split_by_hand(f
         opened.thumbnails.put_outlines([])
         detect_lesions(opened)
         assert read_groups(opened.catalogue)[again].source == BY_HAND
+
+
+@pytest.mark.parametrize("during", ["Looking for near-duplicates", "Comparing near-duplicates"])
+def test_the_next_import_completes_a_cancelled_detection(folder, tmp_path, during):
+    class Cancelling(Reporter):
+        def progress(self, done, total, what):
+            if what == during:
+                raise Cancelled
+
+    texture(2).resize((90, 90)).save(folder / "benign" / "again.png")
+    with pytest.raises(Cancelled):
+        import_source(folder, tmp_path / "lib", reporter=Cancelling())
+    assert grouped(tmp_path / "lib") == []
+    assert import_source(folder, tmp_path / "lib").added == 0
+    assert grouped(tmp_path / "lib") == [{"benign/2.png", "benign/again.png"}]
 
 
 def test_parts_of_an_image_are_found_by_the_encoder(folder, tmp_path):
