@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from semblance.app.metrics.card_dialog import MetricCardDialog, card_document
+from semblance.core.library.sealed_cards import sealed_card
 from semblance.core.reports.card_document import NOT_MEASURED
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import train_metric
@@ -83,8 +84,13 @@ def test_the_card_is_saved_to_the_chosen_file(open_dialog, monkeypatch, tmp_path
     assert len(saved) == 1
 
 
+def with_card(metric, new_scores, **changes):
+    """``metric`` with ``new_scores`` and a changed card, as the program would have written it."""
+    return replace(metric, card=sealed_card({**metric.card, **changes}, new_scores), scores=new_scores)
+
+
 def test_an_unscored_metric_has_no_accuracy(metrics):
-    unscored = replace(metrics[0], card={**metrics[0].card, "measured_on": "", "scores": {}}, scores=None)
+    unscored = with_card(metrics[0], None, measured_on="", scores={})
     document = card_document(unscored)
     assert dict(document.lines())["Measured on"] == NOT_MEASURED
     assert not [label for label, _ in document.lines() if "accuracy" in label.lower()]
@@ -95,7 +101,7 @@ def test_a_damaged_card_shows_the_error(metrics):
 
 
 def test_the_authors_of_judgements_are_shown_but_not_written(metrics):
-    document = card_document(replace(metrics[0], card={**metrics[0].card, "authors": ["ann"]}))
+    document = card_document(with_card(metrics[0], metrics[0].scores, authors=["ann"]))
     assert dict(document.lines())["Judged by"] == "ann"
     assert "ann" not in str(document.values)
 

@@ -47,6 +47,8 @@ def test_opening_a_library_refreshes_each_panel_once(library, monkeypatch):
     count(CaseGrid, "set_model")
     with open_window(library) as window:
         search_first_case(window)
+        # A panel behind another tab is made when it is first shown.
+        window.parts.layout.show_side("train")
         counts.clear()
         window.state.set_library(window.state.library)
         assert {name: counts[name] for name in counts if name != "CaseGrid"} == {

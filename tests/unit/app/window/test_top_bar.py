@@ -59,7 +59,7 @@ def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
 def test_a_wide_bar_shows_labels_and_words_a_narrow_one_neither(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
     assert at(made, 1600, qapp) == (True, True)
-    assert at(made, 1280, qapp) == (False, True)
+    assert at(made, 1360, qapp) == (False, True)
     assert made.commands.text()
     assert at(made, 1024, qapp) == (False, False)
     assert not made.commands.text()
@@ -83,9 +83,9 @@ def test_labels_go_before_values_are_cut_and_only_the_longest_is(bar, qapp):
     library, features, metric = made._pickers
     for picker, value in zip(made._pickers, ("busi_256", "gabor", "BDM+V"), strict=True):
         picker.set_value(value)
-    assert at(made, 1400, qapp) == (True, True)
+    assert at(made, 1480, qapp) == (True, True)
     metric.set_value("with clicks refined")
-    assert at(made, 1400, qapp) == (False, True)
+    assert at(made, 1480, qapp) == (False, True)
     assert metric.width() == metric.preferred_width(labelled=False)
     metric.set_value("a name that nobody would find too short for a metric, were it not on a bar")
     at(made, 1280, qapp)
@@ -98,7 +98,7 @@ def test_the_word_of_all_commands_goes_before_short_values_are_cut(bar, qapp):
     made = bar(["Library", "Features", "Metric"])
     for picker, value in zip(made._pickers, ("trial", "gabor", "BDM+V"), strict=True):
         picker.set_value(value)
-    least = next(width for width in range(700, 1600, 5) if at(made, width, qapp) and made.commands.text())
+    least = next(width for width in range(800, 1600, 5) if at(made, width, qapp) and made.commands.text())
     for width in (least - 5, least):
         at(made, width, qapp)
         widths = [picker.preferred_width(labelled=False) for picker in made._pickers]

@@ -88,8 +88,8 @@ def texts(panel) -> str:
 def test_ranked_cases_are_cards_nearest_first(ranked):
     model = ranked.grid.model()
     assert [model.describe(place) for place in range(2)] == [
-        "rank 1, c001, malignant, patient P001, distance 0.100",
-        "rank 2, c002, benign, patient P002, distance 0.200",
+        "rank 1, c001, malignant, patient P001, distance 0.100, +1 near-duplicate",
+        "rank 2, c002, benign, patient P002, distance 0.200, +2 near-duplicates",
     ]
     assert model.near_duplicates.tolist()[:4] == [1, 2, 0, 1]
     assert ranked.grid.isVisible()
