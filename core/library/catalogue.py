@@ -57,6 +57,13 @@ class Catalogue:
         with plain_errors(self.file), self.engine.connect() as connection:
             return connection.execute(query).all()
 
+    def has_table(self, table: sa.Table) -> bool:
+        """Whether ``table`` is there: not where a library of an earlier version cannot be written to."""
+        if self.writable:
+            return True
+        with plain_errors(self.file):
+            return sa.inspect(self.engine).has_table(table.name)
+
     def identity(self) -> tuple[int, int] | None:
         """The device and inode of the file; ``None`` while there is none."""
         try:
