@@ -59,8 +59,7 @@ class LoadedMetric:
     def __init__(self, library: Library, record: MetricRecord, reporter: Reporter = SILENT) -> None:
         self.library, self.record = library, record
         self.metric: Metric = stored_metric(record)
-        sets = {feature_set.id: feature_set for feature_set in library.features.all()}
-        self.feature_set = sets[record.feature_set]
+        self.feature_set = library.features.of_metric(record)
         # Cases last: another program may add some, with numbers, in between.
         embedded = embed_cases(library, record, self.metric, self.feature_set, reporter)
         self.cases = CaseTable(library.catalogue)
