@@ -78,6 +78,7 @@ COMMANDS = (
     Command("palette", tr("All commands…"), "Edit", "Ctrl+K", "search"),
     Command("find_case", tr("Find case"), "Edit", "Ctrl+F", "search", "library"),
     Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library"),
+    Command("settings", tr("Settings…"), "Edit", "Ctrl+,", "settings", separator=True),
     Command("go_library", tr("Go to the library"), "View", "Ctrl+1", "library", "library"),
     Command("go_query", tr("Go to the query"), "View", "Ctrl+2", "image", "library"),
     Command(

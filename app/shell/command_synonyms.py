@@ -21,6 +21,7 @@ SYNONYMS = {
     "report": tr("pdf html csv json print export save"),
     "open_report": tr("import json"),
     "quit": tr("exit leave end"),
+    "settings": tr("preferences options configuration memory processes log presets name defaults"),
     "find_case": tr("filter finding label diagnosis text"),
     "close_messages": tr("dismiss errors warnings"),
     "reset_window": tr("WL windowing brightness contrast grey levels auto"),

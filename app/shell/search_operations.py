@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
@@ -43,6 +44,14 @@ def submit_region(context: Context, region: Region | None) -> None:
     """Search with the part of the same query inside ``region``."""
     if context.state.query is not None and context.state.query.region != region:
         context.state.set_region(region)
+        rank(context)
+
+
+def set_options(context: Context, **options: Any) -> None:
+    """Set what is hidden, grouped, diverse or counts as no close match, and rank again if that changes something."""
+    before = context.state.options
+    context.state.change_search(**options)
+    if context.state.options != before:
         rank(context)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from semblance.core.engine.pool import SLOTS, Listener, Pool, Task, WorkerEnded
 from semblance.core.engine.worker import Progress, limit_threads
+from semblance.core.errors import BadArguments
+from semblance.core.language import tr_lazy
 
 __all__ = [
     "MAX_WORKERS",
@@ -27,9 +29,25 @@ __all__ = [
 MAX_WORKERS = 8
 
 
+#: Number of worker processes, where the user wants another one than that of the processors.
+WORKERS_VARIABLE = "SEMBLANCE_WORKERS"
+
+
 def default_workers() -> int:
-    """The number of worker processes for this computer."""
-    return max(1, min(MAX_WORKERS, os.cpu_count() or 1))
+    """The number of worker processes: that of the environment variable, or of this computer's processors.
+
+    Raises:
+        BadArguments: the environment variable is not a number from 1 to :data:`MAX_WORKERS`.
+    """
+    text = os.environ.get(WORKERS_VARIABLE, "").strip()
+    if not text:
+        return max(1, min(MAX_WORKERS, os.cpu_count() or 1))
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MAX_WORKERS):
+        raise BadArguments(
+            tr_lazy("{variable} cannot be '{text}'.", variable=WORKERS_VARIABLE, text=text),
+            tr_lazy("Set it to a number from 1 to {most}.", most=MAX_WORKERS),
+        )
+    return int(text)
 
 
 class Engine:

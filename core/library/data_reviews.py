@@ -5,7 +5,6 @@ A finding given here stays when its source is imported again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,9 +15,9 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import in_batches
 from semblance.core.library.records import now
-from semblance.core.library.schema import cases, meta, metrics
+from semblance.core.library.schema import cases, metrics
 from semblance.core.library.sealed_cards import seal_scores
-from semblance.core.library.stored_values import stored_value
+from semblance.core.library.stored_values import read_value, stored_value, write_value
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
@@ -80,14 +79,14 @@ def add_review(
         review = DataReview(check, case_ids, finding, before, now())
         if finding is not None:
             _write_findings(connection, present, dict.fromkeys(before, finding))
-        _store(connection, (*_stored(connection), review))
+        _store(connection, (*_reviews(read_value(connection, _KEY)), review))
     return review
 
 
 def undo_review(catalogue: Catalogue) -> DataReview | None:
     """Undo the last decision and give its cases their earlier findings; ``None`` where there is none."""
     with catalogue.transaction() as connection:
-        reviews = _stored(connection)
+        reviews = _reviews(read_value(connection, _KEY))
         if not reviews:
             return None
         before = reviews[-1].before
@@ -126,16 +125,7 @@ def _write_findings(
         seal_scores(connection, metrics.c.id == r.id, scores)
 
 
-def _stored(connection: sa.Connection) -> tuple[DataReview, ...]:
-    found = connection.execute(sa.select(meta.c.value).where(meta.c.key == _KEY)).scalar()
-    try:
-        return _reviews(json.loads(found) if found else None)
-    except ValueError:
-        return ()
-
-
 def _store(connection: sa.Connection, reviews: tuple[DataReview, ...]) -> None:
-    connection.execute(meta.delete().where(meta.c.key == _KEY))
     value = [
         {
             "check": review.check,
@@ -146,7 +136,7 @@ def _store(connection: sa.Connection, reviews: tuple[DataReview, ...]) -> None:
         }
         for review in reviews
     ]
-    connection.execute(meta.insert().values(key=_KEY, value=json.dumps(value)))
+    write_value(connection, _KEY, value)
 
 
 def _reviews(value: Any) -> tuple[DataReview, ...]:

@@ -16,7 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.clear_features import clear_features
 from semblance.core.library.feature_stores import chunk_checksum, create_store
-from semblance.core.library.records import CHUNK, FeatureSet, now
+from semblance.core.library.records import CHUNK, FeatureSet, MetricRecord, now
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
 
 
@@ -57,6 +57,25 @@ class FeatureSets:
         raise BadArguments(
             tr_lazy("There is no feature set '{name}'.", name=name),
             tr_lazy("There are: {names}.", names=names),
+        )
+
+    def of_metric(self, metric: MetricRecord) -> FeatureSet:
+        """The set whose features a stored metric needs.
+
+        Raises:
+            BadInput: the catalogue has no such set.
+        """
+        for feature_set in self.all():
+            if feature_set.id == metric.feature_set:
+                return feature_set
+        raise BadInput(
+            tr_lazy(
+                "The metric '{metric}' belongs to a feature set that the catalogue {file} does not have.",
+                metric=metric.name,
+                file=self._catalogue.file,
+            ),
+            "Verify the library (semblance doctor LIB --repair, or File > Verify library…), restore a backup, or train "
+            "the metric again.",
         )
 
     def make(

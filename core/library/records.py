@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import getpass
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,6 +110,29 @@ class CaseLabels:
     region: Region | None
     path: str
     slices: tuple[Slice, ...] = ()
+
+
+@dataclass(frozen=True)
+class CaseExtent:
+    """The id of the ``source`` of a case, and the size of its image and of its region in pixels, where known."""
+
+    source: int
+    width: int | None
+    height: int | None
+    region_width: int | None
+    region_height: int | None
+
+    @property
+    def image_size(self) -> float:
+        """Pixels of the image; NaN where unknown."""
+        return float(self.width * self.height) if self.width and self.height else math.nan
+
+    @property
+    def crop_scale(self) -> float:
+        """The region's share of the image, 1 without a region; NaN where unknown."""
+        if self.region_width is None or self.region_height is None:
+            return self.image_size / self.image_size
+        return self.region_width * self.region_height / self.image_size
 
 
 @dataclass(frozen=True)

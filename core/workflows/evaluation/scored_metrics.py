@@ -14,6 +14,7 @@ from semblance.core.evaluation.calibration import Calibration, stored_calibratio
 from semblance.core.evaluation.calibrators import PLATT
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
 from semblance.core.evaluation.intervals import wilson
+from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
 from semblance.core.library.data_reviews import CHANGED_FINDINGS
@@ -47,6 +48,7 @@ class ScoredMetric:
     calibration: Calibration | None = None
     #: Whether its vote was tried to be calibrated when it was scored.
     has_calibration: bool = False
+    control: ShuffledControl | None = None
 
     @property
     def ece(self) -> float | None:
@@ -204,6 +206,7 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         "n_queries",
         "measured_on",
         "seed",
+        "shuffled_control_at_10",
     )
     rows = []
     for metric in metrics:
@@ -213,9 +216,9 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
             measured = (scores.mean_auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
         measured_on = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
-        rows.append(
-            (metric.name, metric.learner, metric.features, *numbers, *measured, measured_on, metric.seed)
-        )
+        control = None if metric.control is None else metric.control.accuracy
+        names = (metric.name, metric.learner, metric.features)
+        rows.append((*names, *numbers, *measured, measured_on, metric.seed, control))
     return csv_text(header, rows)
 
 
@@ -270,6 +273,7 @@ def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
         seed if isinstance(seed, int) else None,
         stored_calibration(metric.scores),
         "calibration" in (metric.scores or {}),
+        stored_control(metric.scores),
     )
 
 

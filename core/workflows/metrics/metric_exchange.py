@@ -172,7 +172,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
 
 
 def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
-    feature_set = next(one for one in library.features.all() if one.id == record.feature_set)
+    feature_set = library.features.of_metric(record)
     trained = set(record.training.tolist())
     contents = {row.content for row in library.catalogue.all_cases() if row.id in trained}
     contents.update(contents_elsewhere(record.card))
