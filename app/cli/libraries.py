@@ -12,7 +12,7 @@ from semblance.app.cli.completion import extractor_names
 from semblance.app.cli.options import Json, LibraryPath, Settings, case_ids
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
-from semblance.app.cli.show_results import show_cases, show_import, show_info, show_lesions
+from semblance.app.cli.show_results import show_found_cases, show_import, show_info, show_lesions
 from semblance.core.errors import SemblanceError
 
 commands = typer.Typer()
@@ -209,7 +209,7 @@ def cases(
     """List the cases of a library, or find them by their headers."""
     from semblance.core.workflows.library.find_cases import find_cases
 
-    print_document(find_cases(library, find).to_json(), as_json, show_cases)
+    print_document(find_cases(library, find).to_json(), as_json, show_found_cases)
 
 
 @commands.command()

@@ -31,7 +31,7 @@ def show_lesions(document: Mapping[str, Any]) -> None:
         echo(f"{document['library']}: no same-lesion groups")
 
 
-def show_cases(document: Mapping[str, Any]) -> None:
+def show_found_cases(document: Mapping[str, Any]) -> None:
     """Print a line for each case, then their number."""
     for case in document["cases"]:
         parts = (case["case_id"], case["name"], case["patient"], case["finding"])

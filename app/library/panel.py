@@ -150,7 +150,8 @@ class LibraryPanel(Panel):
 
     def focus_cases(self) -> None:
         """Move the keyboard to the cases, however they are shown."""
-        self._views.currentWidget().setFocus(Qt.FocusReason.ShortcutFocusReason)
+        cases = self.patients if self.view.value() == PATIENTS else self.grid
+        cases.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _follow_current(self, case_row: int) -> None:
         """The row of the grid's current case is current by patient too, if that is shown."""
@@ -269,8 +270,8 @@ class LibraryPanel(Panel):
             order = order[np.isin(columns.case_row[order], selected_rows)]
         self._shown_order = columns.sorted_by("id", order)
         if self.view.value() == PATIENTS and self._state.library is not None:
-            shown = np.isin(self._state.library.tree.order, order)
-            self._shown_order = self._state.library.tree.order[shown]
+            by_patient = self._state.library.tree.order
+            self._shown_order = by_patient[np.isin(by_patient, order)]
         same_library = self._state.path == self._listed_library
         self._listed_library = self._state.path
         if not same_library:
@@ -301,7 +302,13 @@ class LibraryPanel(Panel):
         if path is None or not new:
             return
         job = self._context.jobs.run(
-            tr("Searching headers"), find_cases.header_rows, path, new, lane=Lane.READ, channel="filter", quiet=True
+            tr("Searching headers"),
+            find_cases.header_rows,
+            path,
+            new,
+            lane=Lane.READ,
+            channel="filter",
+            quiet=True,
         )
 
         def show(found: dict[str, npt.NDArray[np.int64]]) -> None:

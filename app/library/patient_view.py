@@ -189,7 +189,11 @@ class PatientView(QAbstractScrollArea):
         index = self._tree.case(node)
         columns = self._tree.columns
         if self._tree.level[node] in (Level.CASE, Level.SERIES):
-            parts += [columns.name(index), columns.finding_name(index) or tr("finding not given"), columns.ids[index]]
+            parts += [
+                columns.name(index),
+                columns.finding_name(index) or tr("finding not given"),
+                columns.ids[index],
+            ]
         return ", ".join(dict.fromkeys(filter(None, parts)))
 
     def _describe(self) -> None:
@@ -290,7 +294,7 @@ class PatientView(QAbstractScrollArea):
         tree, tokens, ratio = self._tree, theme(), self.devicePixelRatioF()
         node, at = int(self._nodes[place]), self._row_rect(place)
         level, index = int(tree.level[node]), tree.case(node)
-        if place == self._place or place == self._hover:
+        if place in {self._place, self._hover}:
             painter.fillRect(at, colour(tokens.selected if place == self._place else tokens.card_hover))
         if place == self._place:
             painter.fillRect(QRect(at.x(), at.y(), 2, at.height()), colour(tokens.accent))
@@ -310,7 +314,9 @@ class PatientView(QAbstractScrollArea):
             code = int(tree.columns.finding[index])
             letter = tree.columns.letters[tree.columns.findings[code]]
             side = tokens.px(SIDE)
-            painter.drawPixmap(QPoint(x, at.y() + (at.height() - side) // 2), chip_pixmap(code, letter, ratio))
+            painter.drawPixmap(
+                QPoint(x, at.y() + (at.height() - side) // 2), chip_pixmap(code, letter, ratio)
+            )
             x += side + 6
         right = at.right() - 6
         title, detail = tree.title(node), tree.detail(node, int(self._matches[node]))
@@ -319,7 +325,7 @@ class PatientView(QAbstractScrollArea):
             width = min(int(base.width(title)) + 2, right - x)
             base.draw(painter, QRect(x, at.y(), width, at.height()), title, tokens.text, middle=True)
             x += width + 6
-            if right - x > tokens.px(30):
+            if small.width(detail) <= right - x:
                 small.draw(painter, QRect(x, at.y(), right - x, at.height()), detail, tokens.second)
             return
         if not detail:
@@ -429,7 +435,9 @@ class PatientView(QAbstractScrollArea):
             if place == _NO_PLACE:
                 QToolTip.hideText()
             else:
-                QToolTip.showText(event.globalPos(), plain_tip(self._text(place)), self, self._row_rect(place))
+                QToolTip.showText(
+                    event.globalPos(), plain_tip(self._text(place)), self, self._row_rect(place)
+                )
             return True
         return super().viewportEvent(event)
 

@@ -143,7 +143,11 @@ class CaseColumns:
             selected &= self._with_findings(findings)
         for word in words(text):
             named = {code for code, name in enumerate(self.findings) if word in name.casefold()}
-            found = self._containing_word(word.encode()) | self._with_findings(named) | self.headers.with_word(word)
+            found = (
+                self._containing_word(word.encode())
+                | self._with_findings(named)
+                | self.headers.with_word(word)
+            )
             if in_headers is not None and word in in_headers:
                 indices = self.indices_of_rows(in_headers[word])
                 found[indices[indices >= 0]] = True

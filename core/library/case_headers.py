@@ -45,7 +45,7 @@ class CaseHeaders:
 
     def text(self, name: str, index: int) -> str:
         """One of :data:`TEXTS`, or the :data:`DATE`, of the case at ``index``; "" where it is not given."""
-        return self.texts[name][self.codes[name][index]]
+        return self.texts[name][int(self.codes[name][index])]
 
     def is_named(self, index: int) -> bool:
         """Whether the case at ``index`` has a name from its header."""
@@ -127,7 +127,7 @@ def _texts_of(listed: str) -> tuple[str, ...]:
 
 def no_headers(n: int) -> CaseHeaders:
     """The columns of ``n`` cases without headers."""
-    return case_headers(np.empty(0, dtype=np.intp), (), (), {name: () for name in (*GROUPS, DATE)}, n)
+    return case_headers(np.empty(0, dtype=np.intp), (), (), dict.fromkeys((*GROUPS, DATE), ()), n)
 
 
 def _repeats(codes: Mapping[str, Codes], n: int) -> npt.NDArray[np.int32]:
@@ -143,7 +143,8 @@ def _repeats(codes: Mapping[str, Codes], n: int) -> npt.NDArray[np.int32]:
     for name in ("slice_thickness", "kernel"):
         part[name] = np.where(measured, part[name], 0)
     in_name = [part[name] for name in part if name not in ("study_description", "series_number")]
-    order = np.lexsort((np.arange(len(named)), *in_name))
+    keys: tuple[npt.NDArray[np.generic], ...] = (np.arange(len(named)), *in_name)
+    order = np.lexsort(keys)
     changes = np.zeros(len(named), dtype=bool)
     changes[0] = True
     for column in in_name:

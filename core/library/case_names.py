@@ -68,7 +68,9 @@ def date_name(date: str) -> str:
         found = datetime.date.fromisoformat(date)
     except ValueError:
         return date
-    return tr("{day} {month} {year}", day=str(found.day), month=_MONTHS[found.month - 1], year=str(found.year))
+    return tr(
+        "{day} {month} {year}", day=str(found.day), month=_MONTHS[found.month - 1], year=str(found.year)
+    )
 
 
 def kind_name(modality: str, body_part: str, laterality: str, view: str) -> str:

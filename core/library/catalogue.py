@@ -309,9 +309,12 @@ class Catalogue:
         return {r.id: {name: r.attributes[name] for name in names if name in r.attributes} for r in rows}
 
     def headers(self) -> Sequence[sa.Row[Any]]:
-        """id, depth, the attributes ``TEXTS`` as a JSON list, and study, series and date as texts, of the cases that have
-        a modality (see :mod:`semblance.core.library.case_headers`); ``NULL`` where an attribute is not given."""
-        attributes = sa.case((sa.func.json_valid(cases.c.attributes), cases.c.attributes), else_=sa.literal("{}", sa.Text))
+        """id, depth, the attributes ``TEXTS`` as a JSON list, and study, series and date as texts, of the cases that
+        have a modality (see :mod:`semblance.core.library.case_headers`); ``NULL`` where an attribute is not given.
+        """
+        attributes = sa.case(
+            (sa.func.json_valid(cases.c.attributes), cases.c.attributes), else_=sa.literal("{}", sa.Text)
+        )
 
         def values(*names: str) -> sa.Function[Any]:
             return sa.func.json_extract(attributes, *(f"$.{name}" for name in names))

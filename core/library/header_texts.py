@@ -24,7 +24,9 @@ def rows_with_word(read: RunQuery, word: str) -> npt.NDArray[np.int64]:
     parts = re.findall(r"\w+", word)
     if not parts:
         return np.empty(0, dtype=np.int64)
-    is_there = sa.select(sa.literal_column("1")).select_from(sa.table("sqlite_master", sa.column("name")))
+    is_there: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(
+        sa.table("sqlite_master", sa.column("name"))
+    )
     if read(is_there.where(sa.column("name") == HEADER_TEXTS)):
         texts = sa.table(HEADER_TEXTS, sa.column("rowid"))
         match = f'"{" ".join(parts)}"*'
@@ -33,7 +35,7 @@ def rows_with_word(read: RunQuery, word: str) -> npt.NDArray[np.int64]:
         )
     else:
         # A library of an earlier version that cannot be written to has no index.
-        text = sa.literal_column("' ' || " + HEADER_TEXT.format(case="cases"))
+        text: sa.ColumnClause[str] = sa.literal_column("' ' || " + HEADER_TEXT.format(case="cases"))
         pattern = f"% {'%'.join(parts)}%"
         found = read(sa.select(sa.column("id")).select_from(sa.table("cases")).where(text.like(pattern)))
     return np.sort(np.array([r[0] for r in found], dtype=np.int64))

@@ -27,10 +27,11 @@ class Level(IntEnum):
 class PatientTree:
     """An immutable tree over n cases; made by :func:`patient_tree`.
 
-    ``order`` (n,): positions in ``columns``, by patient, date, study, series and case. The m nodes stand parents first:
-    ``level`` (m,) of :class:`Level`; ``start`` and ``stop`` (m,): the cases of a node in ``order``; ``end`` (m,): the
-    node after its last descendant; ``parent`` (m,): the node above, -1 for none; ``depth`` (m,): 0 at the top. A study is left out where no header names one, a series where it is one case.
-    ``studies`` (m,): the studies of a patient. ``folders``: names of the nodes that are folders, by case position.
+    ``order`` (n,): positions in ``columns``, by patient, date, study, series and case. The m nodes stand parents
+    first: ``level`` (m,) of :class:`Level`; ``start``, ``stop`` (m,): the cases of a node in ``order``; ``end`` (m,):
+    the node after its last descendant; ``parent`` (m,): the node above, -1 for none; ``depth`` (m,): 0 at the top. A
+    study is left out where no header names one, a series where it is one case. ``studies`` (m,): the studies of a
+    patient. ``folders``: names of folders, ``folder`` (n,): which one a case is in.
     """
 
     columns: CaseColumns
@@ -64,8 +65,10 @@ class PatientTree:
         return int(np.flatnonzero((self.level == Level.CASE) & (self.start == place))[0])
 
     def nodes_of(self, rows: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """(m,) whether a node is of one of ``levels`` (k,) and has the case of the catalogue row at its place in ``rows``
-        (k,): the nodes of an earlier tree, found again."""
+        """(m,) whether a node is of one of ``levels`` (k,) and has the case of the row in ``rows`` (k,) beside it.
+
+        So the nodes of an earlier tree are found again.
+        """
         place = np.empty(len(self.order), dtype=np.int64)
         place[self.order] = np.arange(len(self.order))
         index = self.columns.indices_of_rows(rows)
@@ -98,7 +101,9 @@ class PatientTree:
         index, level = self.case(node), self.level[node]
         headers = self.columns.headers
         if level == Level.PATIENT:
-            return self.columns.patient_name(index) or self.folders[self.folder[index]] or tr("Patient unknown")
+            return (
+                self.columns.patient_name(index) or self.folders[self.folder[index]] or tr("Patient unknown")
+            )
         if level == Level.STUDY:
             return headers.text("study_description", index) or headers.kind(index) or tr("Study")
         if not headers.is_named(index):
@@ -132,7 +137,11 @@ class PatientTree:
             return count
         if level == Level.CASE and self._in_series(node):
             above = self.parent[node]
-            return tr("{k:,} of {n:,}", k=start - int(self.start[above]) + 1, n=int(self.stop[above] - self.start[above]))
+            return tr(
+                "{k:,} of {n:,}",
+                k=start - int(self.start[above]) + 1,
+                n=int(self.stop[above] - self.start[above]),
+            )
         kind = headers.kind(index) if level == Level.CASE else modality_name(headers.text("modality", index))
         several = count if level == Level.SERIES or images > 1 else ""
         return " · ".join(filter(None, (kind if kind != self.title(node) else "", several)))
@@ -210,7 +219,9 @@ def _folders(columns: CaseColumns) -> tuple[tuple[str, ...], npt.NDArray[np.int3
     ]
     ordered = sorted({"", *names}, key=natural_key)
     code = {name: place for place, name in enumerate(ordered)}
-    return tuple(name if name != "." else "" for name in ordered), np.array([code[name] for name in names], dtype=np.int32)
+    return tuple(name if name != "." else "" for name in ordered), np.array(
+        [code[name] for name in names], dtype=np.int32
+    )
 
 
 def _ranks(texts: tuple[str, ...]) -> npt.NDArray[np.int64]:

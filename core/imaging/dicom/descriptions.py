@@ -1,7 +1,7 @@
 """Descriptions of studies and series without what may identify a person.
 
-People type names, dates and numbers into them. PS3.15 E.3.5 (clean descriptors) allows keeping the rest: here only words
-of a fixed vocabulary, kernels and small measures are kept.
+People type names, dates and numbers into them. PS3.15 E.3.5 (clean descriptors) allows keeping the rest: here only
+words of a fixed vocabulary, kernels and small measures are kept.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from semblance.core.imaging.dicom.patient_identity import names_patient
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-_WORDS = frozenset(
-    # The body
+
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BODY = _terms(
     "abd abdo abdomen abdominal adrenal ankle aorta aortic appendix arm arms arteries artery axilla "
     "becken biliary bladder bone bones bowel brain breast breasts bronchial brust bws calcaneus cardiac "
     "carotid cervical chest clavicle coccyx colon coronary cranial cranium ear elbow esophagus extremity "
@@ -27,12 +31,14 @@ _WORDS = frozenset(
     "renal rib ribs sacrum scapula schädel scrotum shoulder sinus sinuses skull spine spleen sternum "
     "stomach temporal testis thigh thoracic thorax thumb thx thyroid tibia toe tooth trachea tract trunk "
     "upper ureter urinary uterus vascular vein venous vertebra vessel wirbelsäule wrist "
-    # Views and directions
+)
+_DIRECTIONS = _terms(
     "ant anterior ap ax axial axiale bilateral cc cor coronal dorsal erect frontal inferior koronar l lao "
     "lat lateral left li links lmo lt medial midline ml mlo obl oblique pa prone r rao re rechts right rt "
     "sag sagittal sagittale seitlich superior supine tra trans transverse upright ventral view views xcc "
     "xccl "
-    # How it was made
+)
+_TECHNIQUE = _terms(
     "abdomenpelvis acq acquisition adc angio angiogram angiography art arterial asl b0 b30f b31f b40f "
     "b50f b70f b80f barium bh biopsy blade body bold bolus bravo breath breathhold bw bypass calcium cbf "
     "cbv ce cect cine ciss cm col collimation colonography colonoscopy con contrast cr ct cta ctp ctpa "
@@ -50,8 +56,9 @@ _WORDS = frozenset(
     "standard static std stir stress study sub subtraction survey swi t1 t1w t2 t2star t2w target tc te "
     "test tfe thick thin thins time tirm tissue tof tomo tomogram tomography tomosynthesis topogram tr "
     "trufi tse tumor tumour turbo ultrasound unenhanced uptake us vcug vibe vol volume vor w wb weighted "
-    "whole window with without wo x xa xr xray".split()
+    "whole window with without wo x xa xr xray"
 )
+_WORDS = _BODY | _DIRECTIONS | _TECHNIQUE
 _TOKEN = re.compile(r"[^\W_]+(?:\.[0-9]+)*")
 _DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
 _MEASURE = re.compile(r"\d(?:\.\d{1,2})?|\d{1,2}\.\d{1,2}|\d{1,3}(?:mm|cm|min|sec|s|ms|kv|hu)", re.IGNORECASE)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from semblance.core.imaging.dicom import burnt_in_text, patient_identity
-from semblance.core.imaging.dicom.attributes import integer, number, text
+from semblance.core.imaging.dicom.attributes import integer, numbers, text
 from semblance.core.imaging.dicom.descriptions import clean_description
 from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, slice_plane
 from semblance.core.imaging.pseudonyms import Pseudonyms
@@ -177,8 +177,8 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
 
 def _thickness(dataset: Dataset) -> str:
     """The thickness of a slice in mm; "" where the header lacks it."""
-    thickness = number(dataset, "SliceThickness")
-    return f"{thickness:g}" if thickness is not None and thickness > 0 else ""
+    thickness = numbers(dataset, "SliceThickness")
+    return f"{thickness[0]:g}" if thickness and thickness[0] > 0 else ""
 
 
 def group_instances(instances: Iterable[Instance]) -> list[InstanceGroup]:
