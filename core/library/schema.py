@@ -109,7 +109,18 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         '"group" INTEGER NOT NULL, '
         "source TEXT NOT NULL)",
     ),
-    8: (*HEADER_INDEX, f"{_ADD_HEADER_TEXT} SELECT id, {HEADER_TEXT.format(case='cases')} FROM cases"),
+    8: (
+        "CREATE TABLE edits ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "kind TEXT NOT NULL, "
+        "summary JSON NOT NULL, "
+        "changes JSON NOT NULL, "
+        "author TEXT NOT NULL, "
+        "time TEXT NOT NULL, "
+        "undone TEXT)",
+        *HEADER_INDEX,
+        f"{_ADD_HEADER_TEXT} SELECT id, {HEADER_TEXT.format(case='cases')} FROM cases",
+    ),
 }
 
 
@@ -332,4 +343,16 @@ reader_answers = sa.Table(
     sa.Column("confidence", sa.Integer, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
+)
+
+edits = sa.Table(
+    "edits",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("summary", JsonOf(dict), nullable=False, doc="what a person is told of it"),
+    sa.Column("changes", JsonOf(list), nullable=False, doc="rows before and after"),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("undone", sa.Text, doc="when it was undone; NULL while in force"),
 )

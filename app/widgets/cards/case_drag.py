@@ -13,10 +13,12 @@ CASE_MIME = "application/x-semblance-case"
 
 
 def case_data(columns: CaseColumns, index: int) -> QMimeData:
-    """The drag data of the case at ``index``: its catalogue row, and its id as text."""
+    """The drag data of the case at ``index``: its catalogue row, which only this program understands.
+
+    Other programs get the image of the card (:func:`drag`) and no id, which may name the patient.
+    """
     data = QMimeData()
     data.setData(CASE_MIME, QByteArray(str(int(columns.case_row[index])).encode()))
-    data.setText(columns.ids[index])
     return data
 
 
@@ -32,9 +34,10 @@ def dragged_case(data: QMimeData) -> int | None:
 
 
 def drag(source: QWidget, data: QMimeData, image: QPixmap | None) -> None:
-    """Drag ``data`` with the mouse; returns when it was dropped."""
+    """Drag ``data`` and ``image`` with the mouse; returns when it was dropped."""
     drag_object = QDrag(source)
     drag_object.setMimeData(data)
     if image is not None:
         drag_object.setPixmap(image)
+        data.setImageData(image.toImage())
     drag_object.exec(Qt.DropAction.CopyAction)

@@ -15,6 +15,8 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
 from semblance.core.library.case_headers import DATE, GROUPS, CaseHeaders, case_headers
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.edit_records import Edit
+from semblance.core.library.finding_styles import all_styles, stored_styles
 from semblance.core.library.open_library import open_library
 from semblance.core.library.patient_tree import PatientTree, patient_tree
 from semblance.core.tasks import SILENT, Reporter
@@ -63,6 +65,10 @@ class LibrarySnapshot:
     extractors: tuple[ExtractorSuitability, ...] = ()
     #: The name of the metric that searches use where none is chosen; "" without metrics.
     current_metric: str = ""
+    #: The colour of each of ``columns.findings``: its place in the palette of findings.
+    finding_colours: tuple[int, ...] = ()
+    #: What was changed by hand, oldest first.
+    edits: tuple[Edit, ...] = ()
 
     @cached_property
     def tree(self) -> PatientTree:
@@ -81,6 +87,8 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
     Raises:
         BadInput: not a library, damaged, half written, or from a newer version.
     """
+    from semblance.core.library.edit_log import read_edits
+
     reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
@@ -88,6 +96,9 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
         features = opened.features
         sets = features.all()
         current = opened.current_metric()
+        styles = all_styles(
+            stored_styles(opened.catalogue), {r.finding for r in cases if r.finding is not None}
+        )
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
         snapshot = LibrarySnapshot(
             opened.path,
@@ -100,6 +111,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
                 [r.finding for r in cases],
                 [r.patient for r in cases],
                 [_state(r.state, r.has_image) for r in cases],
+                [style.name for style in styles],
                 _headers(opened.catalogue, case_rows),
             ),
             tuple(
@@ -116,6 +128,8 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             len({r.patient for r in cases if r.patient is not None}),
             extractor_suitabilities(opened),
             "" if current is None else current.name,
+            tuple(style.colour for style in styles),
+            tuple(read_edits(opened)),
         )
     _ = snapshot.tree
     return snapshot

@@ -6,6 +6,16 @@ CREATE TABLE concepts (
 	deleted TEXT,
 	PRIMARY KEY (id)
 );
+CREATE TABLE edits (
+	id INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	summary JSON NOT NULL,
+	changes JSON NOT NULL,
+	author TEXT NOT NULL,
+	time TEXT NOT NULL,
+	undone TEXT,
+	PRIMARY KEY (id)
+);
 CREATE TABLE feature_sets (
 	id INTEGER NOT NULL,
 	name TEXT NOT NULL,
@@ -194,3 +204,4 @@ INSERT INTO metrics VALUES (1, 'plain', 'euclidean', 1, 'abc.metric', '{}', X'01
 INSERT INTO judgements VALUES (1, 'mine', 'alike', 's/0.png', 's/1.png', NULL, NULL, '[]', 'me', '2026-01-05T10:00:00+00:00', NULL);
 INSERT INTO lesion_groups VALUES (1, 1, 'detected');
 INSERT INTO lesion_groups VALUES (3, 1, 'by hand');
+INSERT INTO edits VALUES (1, 'finding', '{"n": 1, "finding": "benign"}', '[{"table": "cases", "columns": ["finding"], "keys": [[1]], "before": [["malignant"]], "after": [["benign"]]}]', 'me', '2026-01-05T10:00:00+00:00', NULL);

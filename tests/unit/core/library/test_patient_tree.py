@@ -37,7 +37,7 @@ def columns() -> CaseColumns:
         len(CASES),
     )
     ids, patients = [case for case, _, _ in CASES], [patient for _, patient, _ in CASES]
-    return case_columns(range(7), ids, [None] * 7, patients, [0] * 7, headers)
+    return case_columns(range(7), ids, [None] * 7, patients, [0] * 7, headers=headers)
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_names_tell_cases_apart(columns):
         "Mammogram R CC, 2 Jan 2018",
         "q",
     ]
-    twice = case_columns([1, 2], ["a", "b"], [None] * 2, [None] * 2, [0] * 2, case_headers(
+    twice = case_columns([1, 2], ["a", "b"], [None] * 2, [None] * 2, [0] * 2, headers=case_headers(
         np.arange(2), [None] * 2, [json.dumps(["CT"] + [None] * (len(TEXTS) - 1))] * 2,
         {name: [None] * 2 for name in (*GROUPS, DATE)}, 2))  # fmt: skip
     assert [twice.name(0), twice.name(1)] == ["CT", "CT (2)"]
