@@ -174,7 +174,7 @@ class CardPainter:
         below = QRect(line.x(), line.bottom() + 1, side, tokens.px(NOTE_HEIGHT))
         if style.shows_distance:
             if model.distances is None:
-                self._small.draw(self._painter, below, model.columns.labels[index], tokens.third, middle=True)
+                self._small.draw(self._painter, below, model.columns.name(index), tokens.third, middle=True)
             else:
                 self._draw_distance(below, place)
             below.translate(0, tokens.px(DISTANCE_HEIGHT))
@@ -359,7 +359,7 @@ class CardPainter:
         x += chip + 7
         x, right = self._draw_row_end(place, index, x, at, state)
         where = QRect(x, at.y(), max(0, right - x), at.height())
-        self._base.draw(self._painter, where, model.columns.labels[index], tokens.text, middle=True)
+        self._base.draw(self._painter, where, model.columns.name(index), tokens.text, middle=True)
 
     def _draw_row_end(self, place: int, index: int, x: int, at: QRect, state: CardState) -> tuple[int, int]:
         """Draw the right part of a row; returns the left and right ends of the free space."""
