@@ -306,7 +306,7 @@ class DockLayout(QObject):
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
         defaults = settings.text(f"{self._key}-default").split()
         self._default_orientations = []
-        self.set_default_sizes(orientations=[one for one in _BOTH if not is_restored or one.name in defaults])
+        self.set_default_sizes(orientations=[one for one in _BOTH if not is_restored or str(one.value) in defaults])
         for dock in self.docks.values():
             dock.is_open = not dock.isHidden()
 
@@ -330,7 +330,7 @@ class DockLayout(QObject):
             settings = self._context.settings
             settings.set_bytes(self._key, self._window.saveState(VERSION))
             settings.set_text(
-                f"{self._key}-default", " ".join(one.name for one in self._default_orientations)
+                f"{self._key}-default", " ".join(str(one.value) for one in self._default_orientations)
             )
             settings.set_text(self._tab_key, self._panels.side.current)
 
