@@ -306,7 +306,9 @@ class DockLayout(QObject):
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
         defaults = settings.text(f"{self._key}-default").split()
         self._default_orientations = []
-        self.set_default_sizes(orientations=[one for one in _BOTH if not is_restored or str(one.value) in defaults])
+        self.set_default_sizes(
+            orientations=[one for one in _BOTH if not is_restored or str(one.value) in defaults]
+        )
         for dock in self.docks.values():
             dock.is_open = not dock.isHidden()
 
