@@ -64,6 +64,7 @@ class LibraryPanel(Panel):
             filter_list.changed.connect(self._apply_filters)
 
         self.grid = CaseGrid()
+        self.grid.set_multiple(True)
         self.grid.set_rows(context.settings.text("library_view", "list") != "grid")
         #: The library whose cases are listed. With another library the list starts at the top.
         self._listed_library: Path | None = None
