@@ -30,6 +30,7 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.faces import READ, RESEARCH, FaceChoice
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.palette import CommandPalette
@@ -56,12 +57,13 @@ class Commands(QObject):
         layout: DockLayout,
         full: FullPages,
         top: TopBar,
+        faces: FaceChoice,
         show_map: Callable[[], object],
         record_view: Callable[[], object],
     ) -> None:
         super().__init__(window)
         self._context, self._window = context, window
-        self._panels, self._layout, self._full = panels, layout, full
+        self._panels, self._layout, self._full, self._faces = panels, layout, full, faces
         self._help: HelpDialog | None = None
         self._palette: CommandPalette | None = None
         self._header: HeaderDialog | None = None
@@ -136,6 +138,8 @@ class Commands(QObject):
             "language": self.switch_language,
             "text_larger": partial(self.scale_text, 1),
             "text_smaller": partial(self.scale_text, -1),
+            "read": partial(self._faces.choose, READ.name),
+            "research": partial(self._faces.choose, RESEARCH.name),
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
@@ -169,7 +173,7 @@ class Commands(QObject):
 
     def find_case(self) -> None:
         """Focus the filter of the library."""
-        self._layout.docks["library"].bring_to_front()
+        self._layout.show_dock("library")
         self._layout.open_library_panel("filter")
 
     def compare(self) -> None:
@@ -226,8 +230,10 @@ class Commands(QObject):
     def _current_row(self) -> int | None:
         """The row of the current case in the focused list, or ``None``."""
         focus = QApplication.focusWidget()
-        for grid in (self._panels.library.grid, self._panels.ranking.grid):
-            if focus is grid and grid.current() >= 0:
+        library, ranking = self._panels.library, self._panels.ranking
+        shown = ((library.grid, library.grid), (library.patients, library.grid), (ranking.grid, ranking.grid))
+        for widget, grid in shown:
+            if focus is widget and grid.current() >= 0:
                 return grid.current()
         return None
 
@@ -263,10 +269,12 @@ class Commands(QObject):
 
     def save_plot(self) -> None:
         """Save the plots of the evaluation."""
+        self._faces.choose_with_dock("evaluation")
         self._panels.evaluation.save_plot()
 
     def start_training(self) -> None:
         """Train the learners chosen in the Train panel."""
+        self._faces.choose_with_tab("train")
         self._panels.side.train.train()
 
     def stop_training(self) -> None:
