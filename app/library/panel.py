@@ -33,7 +33,7 @@ from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.core.language import format_number, tr, tr_n
+from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import NO_FINDING
 from semblance.core.searches.query import Query
 
@@ -288,6 +288,7 @@ class _FilterList(QWidget):
             row_widget = QWidget()
             row = QHBoxLayout(row_widget)
             row.setContentsMargins(0, 0, 0, 0)
+            text = visible(text)
             box = QCheckBox(text.replace("&", "&&"))
             box.setChecked(ticked.get(key, True))
             box.setAccessibleName(f"{text}, {format_number(count, ',')}")

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from semblance import resources
 from semblance.app.shell.restyle import Restyler
+from semblance.core.language import visible_lines
 
 FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
 """Okabe–Ito colours in the order of a library's findings. The eighth finding gets the first colour again."""
@@ -226,7 +227,8 @@ def set_look(widget: QWidget, **properties: str | bool) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """``text`` for a tooltip, wrapped and never interpreted as HTML."""
+    """``text`` for a tooltip, wrapped and never interpreted as HTML, its hidden characters spelled out."""
+    text = visible_lines(text)
     lines = [part for line in text.split("\n") for part in _wrap_line(line)]
     if Qt.mightBeRichText(text):
         return f"<span>{'<br>'.join(html.escape(line) for line in lines)}</span>"
