@@ -78,14 +78,17 @@ COMMANDS = (
     Command("palette", tr("All commands…"), "Edit", "Ctrl+K", "search"),
     Command("find_case", tr("Find case"), "Edit", "Ctrl+F", "search", "library"),
     Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library"),
-    Command("go_library", tr("Go to the library"), "View", "Ctrl+1", "library", "library"),
-    Command("go_query", tr("Go to the query"), "View", "Ctrl+2", "image", "library"),
+    Command("settings", tr("Settings…"), "Edit", "Ctrl+,", "settings", separator=True),
+    Command("read", tr("Switch to Read"), "View", "Ctrl+1", "image"),
+    Command("research", tr("Switch to Research"), "View", "Ctrl+2", "chart"),
+    Command("go_library", tr("Go to the library"), "View", "Alt+1", "library", "library", separator=True),
+    Command("go_query", tr("Go to the query"), "View", "Alt+2", "image", "library"),
     Command(
-        "go_ranking", tr("Go to the similar cases"), "View", "Ctrl+3", "grid", "ranking", second_shortcut="F6"
+        "go_ranking", tr("Go to the similar cases"), "View", "Alt+3", "grid", "ranking", second_shortcut="F6"
     ),
-    Command("go_side", tr("Go to the side panel"), "View", "Ctrl+4", "", "library"),
-    Command("go_evaluation", tr("Go to the evaluation"), "View", "Ctrl+5", "chart", "library"),
-    Command("go_metric", tr("Go to the metric"), "View", "Ctrl+6", "sliders", "library"),
+    Command("go_side", tr("Go to the side panel"), "View", "Alt+4", "", "library"),
+    Command("go_evaluation", tr("Go to the evaluation"), "View", "Alt+5", "chart", "library"),
+    Command("go_metric", tr("Go to the metric"), "View", "Alt+6", "sliders", "library"),
     Command("close_messages", tr("Close all messages"), "View", "Ctrl+Shift+X", "close"),
     Command("menus", tr("Go to the menus"), "View", "F10", ""),
     Command(
@@ -113,6 +116,9 @@ COMMANDS = (
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
+    Command(
+        "paste_image", tr("Search with the image on the clipboard"), "Search", "Ctrl+V", "image", "metric"
+    ),
     Command(
         "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox
 
@@ -24,10 +24,12 @@ from semblance.app.search.similar.prevalence_dialog import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder
+from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.faces import READ, RESEARCH, FaceChoice
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.palette import CommandPalette
@@ -37,8 +39,6 @@ from semblance.app.window.top_bar import TopBar
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
 from semblance.core.log import log_folder
-
-SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 
 
 class Commands(QObject):
@@ -56,12 +56,13 @@ class Commands(QObject):
         layout: DockLayout,
         full: FullPages,
         top: TopBar,
+        faces: FaceChoice,
         show_map: Callable[[], object],
         record_view: Callable[[], object],
     ) -> None:
         super().__init__(window)
         self._context, self._window = context, window
-        self._panels, self._layout, self._full = panels, layout, full
+        self._panels, self._layout, self._full, self._faces = panels, layout, full, faces
         self._help: HelpDialog | None = None
         self._palette: CommandPalette | None = None
         self._header: HeaderDialog | None = None
@@ -129,10 +130,13 @@ class Commands(QObject):
         return {
             "quit": self._window.close,
             "palette": self.show_palette,
+            "settings": self.show_settings,
             "theme": self.switch_theme,
             "language": self.switch_language,
             "text_larger": partial(self.scale_text, 1),
             "text_smaller": partial(self.scale_text, -1),
+            "read": partial(self._faces.choose, READ.name),
+            "research": partial(self._faces.choose, RESEARCH.name),
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
@@ -163,7 +167,7 @@ class Commands(QObject):
 
     def find_case(self) -> None:
         """Focus the filter of the library."""
-        self._layout.docks["library"].bring_to_front()
+        self._layout.show_dock("library")
         self._layout.open_library_panel("filter")
 
     def compare(self) -> None:
@@ -220,8 +224,10 @@ class Commands(QObject):
     def _current_row(self) -> int | None:
         """The row of the current case in the focused list, or ``None``."""
         focus = QApplication.focusWidget()
-        for grid in (self._panels.library.grid, self._panels.ranking.grid):
-            if focus is grid and grid.current() >= 0:
+        library, ranking = self._panels.library, self._panels.ranking
+        shown = ((library.grid, library.grid), (library.patients, library.grid), (ranking.grid, ranking.grid))
+        for widget, grid in shown:
+            if focus is widget and grid.current() >= 0:
                 return grid.current()
         return None
 
@@ -257,10 +263,12 @@ class Commands(QObject):
 
     def save_plot(self) -> None:
         """Save the plots of the evaluation."""
+        self._faces.choose_with_dock("evaluation")
         self._panels.evaluation.save_plot()
 
     def start_training(self) -> None:
         """Train the learners chosen in the Train panel."""
+        self._faces.choose_with_tab("train")
         self._panels.side.train.train()
 
     def stop_training(self) -> None:
@@ -297,6 +305,15 @@ class Commands(QObject):
             self._palette = CommandPalette(self._window)
         self._palette.open(self._context.actions.entries())
 
+    def show_settings(self) -> None:
+        """Show the settings of the program."""
+        from semblance.app.window.settings_dialog import SettingsDialog
+
+        dialog = SettingsDialog(self._context, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.appearance_changed.connect(self._apply_theme)
+        dialog.show()
+
     def switch_theme(self) -> None:
         """Switch between dark and light."""
         settings = self._context.settings
@@ -317,8 +334,10 @@ class Commands(QObject):
     def scale_text(self, step: int) -> None:
         """Larger (1) or smaller (-1) text."""
         settings = self._context.settings
-        nearest = min(range(len(SCALES)), key=lambda place: abs(SCALES[place] - settings.text_scale))
-        settings.text_scale = SCALES[min(len(SCALES) - 1, max(0, nearest + step))]
+        nearest = min(
+            range(len(TEXT_SCALES)), key=lambda place: abs(TEXT_SCALES[place] - settings.text_scale)
+        )
+        settings.text_scale = TEXT_SCALES[min(len(TEXT_SCALES) - 1, max(0, nearest + step))]
         self._apply_theme()
 
     def _apply_theme(self) -> None:
