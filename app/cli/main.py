@@ -26,6 +26,7 @@ from semblance.app.cli import (
     registry_lists,
     reports,
     search,
+    vault,
 )
 from semblance.app.cli.missing_package import missing_package
 from semblance.app.cli.output import echo, print_error
@@ -44,6 +45,7 @@ for group in (libraries, metrics, search, evaluation, reports, maintenance, regi
     cli.add_typer(group.commands)
 cli.add_typer(experiments.commands, name="experiment")
 cli.add_typer(reader_study.commands, name="reader-study")
+cli.add_typer(vault.commands, name="vault")
 _debug = False
 
 

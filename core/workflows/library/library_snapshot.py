@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
 from semblance.core.library.open_library import open_library
@@ -59,6 +60,8 @@ class LibrarySnapshot:
     extractors: tuple[ExtractorSuitability, ...] = ()
     #: The name of the metric that searches use where none is chosen; "" without metrics.
     current_metric: str = ""
+    #: Row ids of the cases in the sealed test vault.
+    sealed: tuple[int, ...] = ()
 
     @property
     def unusable_files(self) -> list[tuple[str, str, str, str]]:
@@ -105,6 +108,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             len({r.patient for r in cases if r.patient is not None}),
             extractor_suitabilities(opened),
             "" if current is None else current.name,
+            tuple(sealed_rows(opened).tolist()),
         )
 
 
