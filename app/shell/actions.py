@@ -115,6 +115,9 @@ COMMANDS = (
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
     Command(
+        "paste_image", tr("Search with the image on the clipboard"), "Search", "Ctrl+V", "image", "metric"
+    ),
+    Command(
         "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
     ),
     Command(

@@ -38,6 +38,7 @@ SYNONYMS = {
     "why": tr("explain reason contributions"),
     "refine": tr("feedback thumbs clicks"),
     "header": tr("dicom tags metadata"),
+    "paste_image": tr("paste query screenshot insert"),
     "ask_file": tr("query open similar upload"),
     "save_search": tr("keep name store"),
     "branch_search": tr("copy duplicate fork"),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from semblance.core.engine.pool import SLOTS, Listener, Pool, Task, WorkerEnded
+from semblance.core.engine.pool import GRACE_S, SLOTS, Listener, Pool, Task, WorkerEnded
 from semblance.core.engine.worker import Progress, limit_threads
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
@@ -87,12 +87,15 @@ class Engine:
                 self._discard(pool)
         raise WorkerEnded
 
-    def shutdown(self) -> None:
-        """Cancel running tasks, end the workers, and return when they have ended."""
+    def shutdown(self, grace_s: float = GRACE_S) -> None:
+        """Cancel running tasks, end the workers, and return when they have ended.
+
+        A task that does not check for cancelling within ``grace_s`` seconds is killed.
+        """
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
-            pool.close(wait=True)
+            pool.close(wait=True, grace_s=grace_s)
 
     def __enter__(self) -> Engine:
         return self

@@ -302,9 +302,11 @@ class Catalogue:
         )
         return {r.id: (r.file, r.member, r.frame) for r in self.read(query)}
 
-    def attributes(self, names: Collection[str]) -> dict[int, dict[str, str]]:
-        """Row id -> those of the attributes ``names`` that the case has, of all cases."""
+    def attributes(self, names: Collection[str] | None = None) -> dict[int, dict[str, str]]:
+        """Row id -> those of the attributes ``names`` that the case has, all of them if left out, of all cases."""
         rows = self.read(sa.select(cases.c.id, cases.c.attributes))
+        if names is None:
+            return {r.id: r.attributes for r in rows}
         return {r.id: {name: r.attributes[name] for name in names if name in r.attributes} for r in rows}
 
     def extents(self) -> dict[int, CaseExtent]:

@@ -194,12 +194,12 @@ class FeatureSets:
         """(n,) ids of the cases whose current content has features, ascending."""
         return np.sort(self._positions(feature_set)[0])
 
-    def cases_to_extract(self, feature_set: FeatureSet, *, images: bool) -> npt.NDArray[np.int64]:
+    def cases_to_extract(self, feature_set: FeatureSet, *, images: bool | None) -> npt.NDArray[np.int64]:
         """(n,) ids of cases without features and without a recorded failure on their present content.
 
-        ``images``: cases that have an image, else rows of tables.
+        ``images``: cases that have an image, or rows of tables; ``None``: all cases.
         """
-        has = HAS_IMAGE if images else cases.c.numbers.is_not(None)
+        has = sa.true() if images is None else HAS_IMAGE if images else cases.c.numbers.is_not(None)
         everything = self._catalogue.read(
             sa.select(cases.c.id, cases.c.content).where(has).order_by(cases.c.id)
         )
@@ -283,11 +283,11 @@ class FeatureSets:
         block[: len(values)] = values
         array[number * CHUNK : needed] = block
 
-    def forget(self, case_rows: Sequence[int]) -> None:
-        """Remove the features of cases whose image changed, so that every set extracts them again."""
+    def forget(self, case_rows: Sequence[int], sets: Sequence[FeatureSet] | None = None) -> None:
+        """Remove the features of cases that changed, so that every set, or each of ``sets``, extracts them again."""
         if len(case_rows):
             with self._catalogue.transaction() as connection:
-                clear_features(connection, case_rows)
+                clear_features(connection, case_rows, None if sets is None else [one.id for one in sets])
 
     def failures(self, feature_set: FeatureSet) -> list[tuple[str, str]]:
         """(case_id, reason) of the cases the extractor could not read."""

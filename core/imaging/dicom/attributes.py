@@ -59,6 +59,19 @@ def text(dataset: Dataset, keyword: str) -> str:
     return "" if _CONTROL.search(line) else line[:MAX_TEXT]
 
 
+def case_attributes(dataset: Dataset) -> dict[str, str]:
+    """What is known of a case by its header, by name, "" where the header does not say it; never who the patient is."""
+    return {
+        "modality": text(dataset, "Modality"),
+        "body_part": text(dataset, "BodyPartExamined"),
+        "view": text(dataset, "ViewPosition"),
+        "sex": text(dataset, "PatientSex"),
+        "age": text(dataset, "PatientAge"),
+        "manufacturer": text(dataset, "Manufacturer"),
+        "laterality": text(dataset, "ImageLaterality") or text(dataset, "Laterality"),
+    }
+
+
 def numbers(dataset: Dataset, keyword: str) -> tuple[float, ...]:
     """All values as finite numbers; empty where one is none."""
     found = value(dataset, keyword)

@@ -21,6 +21,7 @@ from semblance.core.library.lesion_groups import lesion_codes
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.clinical_features import forget_changed_columns
 from semblance.core.workflows.features.detect_lesions import count_lesions, detect_lesions
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text
 from semblance.core.workflows.library.import_privacy import ImportPrivacy
@@ -185,6 +186,7 @@ class _ImportRun:
         self._check_in_place()
         self._write_rejected()
         self._remove_vanished()
+        forget_changed_columns(self.library, self.reporter)
         # Also where nothing is new: an earlier import may have ended before or during the detection.
         detect_lesions(self.library, reporter=self.reporter)
         self.result.lesions = count_lesions(self.library.catalogue)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.features.fusion import clinical_columns
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
@@ -160,7 +161,14 @@ def fit_training_part(
     metric = attach_steps(learner.metric(), fitted, cases.feature_names, cases.feature_groups)
     notes = (*metric.card.notes, *step_sample_note(len(rows), cases.X.shape[1]))
     metric = supervision.noted_on(metric.with_card(notes=notes))
-    return metric.with_card(name=request.name, library=library.name, feature_set=data.feature_set.name), curve
+    feature_set = data.feature_set
+    card = metric.with_card(
+        name=request.name,
+        library=library.name,
+        feature_set=feature_set.name,
+        clinical_columns=clinical_columns(feature_set.extractor, feature_set.settings),
+    )
+    return card, curve
 
 
 def _card_scores(scores: Mapping[str, Any]) -> dict[str, float | None]:
