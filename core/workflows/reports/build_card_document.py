@@ -46,6 +46,8 @@ _SHORTCUT_TITLES = {
     "image_size": tr_lazy("image size"),
     "crop_scale": tr_lazy("region size relative to the image"),
 }
+#: What a second opening of the test vault says.
+LATER_OPENING = tr_lazy("not the first opening: earlier results were known, so this one may be too high")
 #: Findings shown as the weakest.
 WEAKEST = 3
 
@@ -198,15 +200,13 @@ def opening_text(opening: VaultOpening) -> str:
         tr_lazy("retrieval accuracy @10 {value}", value=_spread((*accuracy,)) or "–"),
         *([] if auc is None else [tr_lazy("mean AUC {auc:.2f}", auc=auc)]),
         tr_lazy(
-            "{cases:,} cases of {patients:,} sealed patients",
+            "{cases:,} sealed cases of {patients:,} patients or lesions",
             cases=int(result.get("cases") or 0),
             patients=int(result.get("patients") or 0),
         ),
     ]
     if opening.number > 1:
-        parts.append(
-            tr_lazy("not the first opening: earlier results were known, so this one may be too high")
-        )
+        parts.append(LATER_OPENING)
     return join_texts(parts)
 
 

@@ -121,7 +121,7 @@ def test_an_opening_tests_on_the_sealed_patients_alone_and_is_counted(library):
     shown = card_markdown(metric_card(library, "bits"))
     assert "## Sealed test vault" in shown
     first, second = (line for line in shown.splitlines() if line.startswith("- **Opening"))
-    assert f"{len(sealed)} cases of {len(sealed) // 2} sealed patients" in first
+    assert f"{len(sealed)} sealed cases of {len(sealed) // 2} patients or lesions" in first
     assert "not the first opening" not in first
     assert "not the first opening" in second
     values = metric_card(library, "bits").values
