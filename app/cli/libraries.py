@@ -12,7 +12,7 @@ from semblance.app.cli.completion import extractor_names
 from semblance.app.cli.options import Json, LibraryPath, Settings, case_ids
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
-from semblance.app.cli.show_results import show_import, show_info, show_lesions
+from semblance.app.cli.show_results import show_found_cases, show_import, show_info, show_lesions
 from semblance.core.errors import SemblanceError
 
 commands = typer.Typer()
@@ -210,6 +210,23 @@ def lesions(
         split_lesions(library, case_ids(split))
     groups = [group.to_json() for group in list_lesions(library)]
     print_document({"library": str(library), "groups": groups}, as_json, show_lesions)
+
+
+@commands.command()
+def cases(
+    library: LibraryPath,
+    find: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT", help="Only cases with every word of TEXT in their header, id, patient or finding."
+        ),
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """List the cases of a library, or find them by their headers."""
+    from semblance.core.workflows.library.find_cases import find_cases
+
+    print_document(find_cases(library, find).to_json(), as_json, show_found_cases)
 
 
 @commands.command()

@@ -31,6 +31,14 @@ def show_lesions(document: Mapping[str, Any]) -> None:
         echo(f"{document['library']}: no same-lesion groups")
 
 
+def show_found_cases(document: Mapping[str, Any]) -> None:
+    """Print a line for each case, then their number."""
+    for case in document["cases"]:
+        parts = (case["case_id"], case["name"], case["patient"], case["finding"])
+        echo("  ".join(part for part in parts if part))
+    echo(f"{len(document['cases'])} of {document['total']} cases")
+
+
 def show_import(document: Mapping[str, Any]) -> None:
     """Print counts, then every file without a case and the reason."""
     echo(

@@ -220,8 +220,10 @@ class Commands(QObject):
     def _current_row(self) -> int | None:
         """The row of the current case in the focused list, or ``None``."""
         focus = QApplication.focusWidget()
-        for grid in (self._panels.library.grid, self._panels.ranking.grid):
-            if focus is grid and grid.current() >= 0:
+        library, ranking = self._panels.library, self._panels.ranking
+        shown = ((library.grid, library.grid), (library.patients, library.grid), (ranking.grid, ranking.grid))
+        for widget, grid in shown:
+            if focus is widget and grid.current() >= 0:
                 return grid.current()
         return None
 

@@ -144,7 +144,7 @@ class DockLayout(QObject):
         if self.docks["library"].collapsed:
             self._icon_bar.take_focus()
         else:
-            self._panels.library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._panels.library.focus_cases()
 
     def collapse_library(self) -> None:
         """Show the icon bar instead of the Library panel and move the focus to it."""
@@ -166,7 +166,7 @@ class DockLayout(QObject):
         had_focus = self._icon_bar.isAncestorOf(self._window.focusWidget() or self._window)
         dock.collapse(None)
         if had_focus:
-            library.grid.setFocus(Qt.FocusReason.OtherFocusReason)
+            library.focus_cases()
         library.collapse_button.setVisible(self.is_narrow)
 
     def follow_width(self) -> None:

@@ -38,7 +38,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import focus_next
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.pickers import make_pickers
-from semblance.app.window.start_page import StartPage
+from semblance.app.window.start_page import MAX_RECENT, PREVIEW_PX, PREVIEWS, StartPage
 from semblance.app.window.startup import PARTS, steps
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar
@@ -184,7 +184,7 @@ class MainWindow(QMainWindow):
         """Open ``library`` or the last one after the first paint, build the rest, then call ``built``."""
         self.context.messages.install_hooks()
         self._idle_queue.add(steps(self.jobs, partial(self.open_first, library), self._build_part))
-        self._idle_queue.add([built])
+        self._idle_queue.add([built, self._load_previews])
 
     def open_first(self, library: Path | None) -> None:
         """Open ``library`` or the last one, unless the user already opened another."""
@@ -197,6 +197,15 @@ class MainWindow(QMainWindow):
         from semblance.app.shell.library_operations import open_library
 
         open_library(self.context, path.absolute())
+
+    def _load_previews(self) -> None:
+        """Show images of the recent libraries, unless one is open or being opened."""
+        recent = self.context.settings.recent
+        if self.state.opening is not None or not recent:
+            return
+        from semblance.app.shell.library_operations import load_previews
+
+        load_previews(self.context, recent[:MAX_RECENT], PREVIEWS, PREVIEW_PX, self.start_page.show_previews)
 
     def _open_dropped(self, source: Path) -> None:
         self.parts.commands.library.open_dropped(source)
@@ -216,6 +225,8 @@ class MainWindow(QMainWindow):
             if parts is not None:
                 parts.layout.save()
             self.start_page.set_recent(self.context.settings.recent)
+            if parts is not None:
+                self._load_previews()
         self.pages.setCurrentWidget(self.panels.ranking if is_open else self.start_page)
         if parts is not None:
             parts.layout.show_docks(is_open)

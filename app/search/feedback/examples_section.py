@@ -122,7 +122,7 @@ class ExamplesSection(QWidget):
         else:
             index = self._state.columns.index_of_id(example.case or "")
             exists = index >= 0
-            name = self._state.columns.labels[index] if exists else tr("{case}, deleted", case=example.case)
+            name = self._state.columns.name(index) if exists else tr("{case}, deleted", case=example.case)
         return name if example.region is None else tr("{name} (a region of it)", name=name)
 
     def _update_header(self) -> None:

@@ -378,7 +378,7 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
 
     def name(case: str) -> str:
         index = columns.index_of_id(case)
-        return columns.labels[index] if index >= 0 else case
+        return columns.name(index) if index >= 0 else case
 
     def rank(case: str) -> str:
         # A marked case may be grouped or hidden. Its name would be too long for a card.

@@ -188,7 +188,7 @@ class WhyPanel(Panel):
 
         def name(case: str) -> str:
             index = columns.index_of_id(case)
-            return columns.labels[index] if index >= 0 else case
+            return columns.name(index) if index >= 0 else case
 
         sentences = (self._explanation.sentence, nearest_mark(ranked_case, self._state.marks, name))
         self.sentence.setText(" ".join(translate(one) for one in sentences if one))

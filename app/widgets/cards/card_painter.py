@@ -172,7 +172,7 @@ class CardPainter:
 
         lower = QRect(line.x(), line.bottom() + 1, side, tokens.px(15))
         if model.distances is None:
-            self._small.draw(self._painter, lower, model.columns.labels[index], tokens.third, middle=True)
+            self._small.draw(self._painter, lower, model.columns.name(index), tokens.third, middle=True)
         else:
             self._draw_distance(lower, place)
         if model.notes is not None:
@@ -346,7 +346,7 @@ class CardPainter:
         x += chip + 7
         x, right = self._draw_row_end(place, index, x, at, state)
         where = QRect(x, at.y(), max(0, right - x), at.height())
-        self._base.draw(self._painter, where, model.columns.labels[index], tokens.text, middle=True)
+        self._base.draw(self._painter, where, model.columns.name(index), tokens.text, middle=True)
 
     def _draw_row_end(self, place: int, index: int, x: int, at: QRect, state: CardState) -> tuple[int, int]:
         """Draw the right part of a row; returns the left and right ends of the free space."""

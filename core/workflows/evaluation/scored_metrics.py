@@ -17,7 +17,7 @@ from semblance.core.evaluation.intervals import wilson
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
-from semblance.core.library.data_reviews import CHANGED_FINDINGS
+from semblance.core.library.label_staleness import is_changed_since
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
@@ -293,9 +293,9 @@ def _at_10(metric: ScoredMetric) -> float:
 
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
-    """Whether findings were given since, the scores are of version 0.1, which measured among the held-out cases alone,
-    or the library now holds more to measure on; the last is reported only where the columns alone can tell."""
-    if scores.gallery is None or (metric.scores or {}).get(CHANGED_FINDINGS):
+    """Whether findings, patients or cases were changed since, the scores are of version 0.1, which measured among the
+    held-out cases alone, or the library now holds more to measure on, as far as the columns alone can tell."""
+    if scores.gallery is None or is_changed_since(metric.scores):
         return True
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)
     if having != len(snapshot.columns) or metric.card.get("findings_map"):
