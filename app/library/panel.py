@@ -100,7 +100,7 @@ class LibraryPanel(Panel):
         self.view.changed.connect(self._set_view)
         #: Visible in a narrow window only, where the panel can be collapsed to the icon bar.
         self.collapse_button = header_button(
-            "chevron-left", tr("Collapse the library (Ctrl+1 from its cases)")
+            "chevron-left", tr("Collapse the library (Alt+1 from its cases)")
         )
 
         top = QWidget()

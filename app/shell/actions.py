@@ -79,14 +79,16 @@ COMMANDS = (
     Command("find_case", tr("Find case"), "Edit", "Ctrl+F", "search", "library"),
     Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library"),
     Command("settings", tr("Settings…"), "Edit", "Ctrl+,", "settings", separator=True),
-    Command("go_library", tr("Go to the library"), "View", "Ctrl+1", "library", "library"),
-    Command("go_query", tr("Go to the query"), "View", "Ctrl+2", "image", "library"),
+    Command("read", tr("Switch to Read"), "View", "Ctrl+1", "image"),
+    Command("research", tr("Switch to Research"), "View", "Ctrl+2", "chart"),
+    Command("go_library", tr("Go to the library"), "View", "Alt+1", "library", "library", separator=True),
+    Command("go_query", tr("Go to the query"), "View", "Alt+2", "image", "library"),
     Command(
-        "go_ranking", tr("Go to the similar cases"), "View", "Ctrl+3", "grid", "ranking", second_shortcut="F6"
+        "go_ranking", tr("Go to the similar cases"), "View", "Alt+3", "grid", "ranking", second_shortcut="F6"
     ),
-    Command("go_side", tr("Go to the side panel"), "View", "Ctrl+4", "", "library"),
-    Command("go_evaluation", tr("Go to the evaluation"), "View", "Ctrl+5", "chart", "library"),
-    Command("go_metric", tr("Go to the metric"), "View", "Ctrl+6", "sliders", "library"),
+    Command("go_side", tr("Go to the side panel"), "View", "Alt+4", "", "library"),
+    Command("go_evaluation", tr("Go to the evaluation"), "View", "Alt+5", "chart", "library"),
+    Command("go_metric", tr("Go to the metric"), "View", "Alt+6", "sliders", "library"),
     Command("close_messages", tr("Close all messages"), "View", "Ctrl+Shift+X", "close"),
     Command("menus", tr("Go to the menus"), "View", "F10", ""),
     Command(

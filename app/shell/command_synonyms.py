@@ -29,6 +29,8 @@ SYNONYMS = {
     "text_larger": tr("zoom font size bigger"),
     "text_smaller": tr("zoom font size"),
     "language": tr("german translation"),
+    "read": tr("clinical reading view"),
+    "research": tr("train evaluation learners view"),
     "layout": tr("windows panels default"),
     "glide": tr("animation movement"),
     "full_screen": tr("maximise"),

@@ -29,6 +29,7 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.faces import READ, RESEARCH, FaceChoice
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.palette import CommandPalette
@@ -55,12 +56,13 @@ class Commands(QObject):
         layout: DockLayout,
         full: FullPages,
         top: TopBar,
+        faces: FaceChoice,
         show_map: Callable[[], object],
         record_view: Callable[[], object],
     ) -> None:
         super().__init__(window)
         self._context, self._window = context, window
-        self._panels, self._layout, self._full = panels, layout, full
+        self._panels, self._layout, self._full, self._faces = panels, layout, full, faces
         self._help: HelpDialog | None = None
         self._palette: CommandPalette | None = None
         self._header: HeaderDialog | None = None
@@ -133,6 +135,8 @@ class Commands(QObject):
             "language": self.switch_language,
             "text_larger": partial(self.scale_text, 1),
             "text_smaller": partial(self.scale_text, -1),
+            "read": partial(self._faces.choose, READ.name),
+            "research": partial(self._faces.choose, RESEARCH.name),
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
@@ -163,7 +167,7 @@ class Commands(QObject):
 
     def find_case(self) -> None:
         """Focus the filter of the library."""
-        self._layout.docks["library"].bring_to_front()
+        self._layout.show_dock("library")
         self._layout.open_library_panel("filter")
 
     def compare(self) -> None:
@@ -259,10 +263,12 @@ class Commands(QObject):
 
     def save_plot(self) -> None:
         """Save the plots of the evaluation."""
+        self._faces.choose_with_dock("evaluation")
         self._panels.evaluation.save_plot()
 
     def start_training(self) -> None:
         """Train the learners chosen in the Train panel."""
+        self._faces.choose_with_tab("train")
         self._panels.side.train.train()
 
     def stop_training(self) -> None:

@@ -48,8 +48,7 @@ class MapLinks(QObject):
 
     def show(self) -> None:
         """Show the map and make the dock high enough."""
-        dock = self._layout.docks["evaluation"]
-        dock.bring_to_front()
+        dock = self._layout.show_dock("evaluation")
         self._panels.evaluation.show_map()
         height = min(theme().px(HEIGHT), self._window.height() // 2)
         if not dock.isFloating() and dock.height() < height:

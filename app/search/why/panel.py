@@ -64,7 +64,7 @@ class WhyPanel(Panel):
         self.waterfall.exclusion_changed.connect(
             lambda groups: explain_distance.rank_without(context, groups)
         )
-        self.sentence = WrappedLabel(role="second")
+        self.sentence = WrappedLabel()
         self.card = MetricSection(self._state)
         #: Names of the groups in the order of their boxes.
         self._order: tuple[str, ...] = ()
@@ -81,8 +81,8 @@ class WhyPanel(Panel):
     def _make_body(self) -> QScrollArea:
         inner = QWidget()
         body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
-        body.addWidget(self.images)
         body.addWidget(self.sentence)
+        body.addWidget(self.images)
         body.addWidget(HLine())
         body.addWidget(self.header)
         body.addWidget(self.kind)
