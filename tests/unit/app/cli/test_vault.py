@@ -7,7 +7,9 @@ from tests.helpers.tables import write_table
 
 def test_from_the_import_to_the_opening(document, run_command, tmp_path):
     library = tmp_path / "lib"
-    imported = document("import", write_table(tmp_path / "t.csv", n=120), "--library", library, "--seal", 0.25)
+    imported = document(
+        "import", write_table(tmp_path / "t.csv", n=120), "--library", library, "--seal", 0.25
+    )
     sealed = imported["vault"]["cases"]
     assert 24 <= sealed <= 36
     document("features", library, "--extractor", "raw")
