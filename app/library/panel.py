@@ -251,11 +251,18 @@ class LibraryPanel(Panel):
         if metric is None or not len(columns):
             self._split.set_entries([])
         else:
-            trained = int(np.isin(columns.case_row, metric.training).sum())
-            self._split.set_entries(
-                [(1, tr("training"), trained, None), (0, tr("held-out"), len(columns) - trained, None)]
-            )
+            counts = np.bincount(self._split_codes(columns.case_row), minlength=3).tolist()
+            entries = [(1, tr("training"), counts[1], None), (0, tr("held-out"), counts[0], None)]
+            self._split.set_entries(entries + ([(2, tr("sealed"), counts[2], None)] if counts[2] else []))
         self._apply_filters()
+
+    def _split_codes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """(n,) 1 for a training case of the metric, 2 for a case of the sealed test vault, else 0."""
+        assert self._state.metric is not None
+        codes = np.isin(rows, self._state.metric.training).astype(np.intp)
+        if self._state.library is not None:
+            codes[np.isin(rows, self._state.library.sealed)] = 2
+        return codes
 
     def _apply_filters(self) -> None:
         columns = self._state.columns
@@ -263,8 +270,7 @@ class LibraryPanel(Panel):
         order = columns.filtered(findings, self.search.text(), self._in_headers)
         split = self._split.ticked_keys()
         if split is not None and self._state.metric is not None:
-            trained = np.isin(columns.case_row[order], self._state.metric.training)
-            order = order[[bool(int(t) in split) for t in trained]] if len(split) < 2 else order
+            order = order[np.isin(self._split_codes(columns.case_row[order]), sorted(split))]
         selected_rows = self._state.selected_rows
         if selected_rows is not None:
             order = order[np.isin(columns.case_row[order], selected_rows)]
