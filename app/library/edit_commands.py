@@ -16,7 +16,7 @@ from semblance.app.shell import edit_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.widgets.finding_chip import chip_pixmap
-from semblance.core.language import tr, tr_n, translate
+from semblance.core.language import tr, tr_n, translate, visible
 from semblance.core.workflows.library.edit_cases import EditResult, remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.edit_kinds import describe_edit
 
@@ -94,7 +94,7 @@ class EditCommands(QObject):
         present = {columns.finding_name(index) for index in self._indices(rows)}
         for code, name in enumerate(columns.findings[:_LISTED]):
             chip = QIcon(chip_pixmap(code, columns.letters[name], self._parent.devicePixelRatioF()))
-            action = menu.addAction(chip, name.replace("&", "&&"), partial(self.set_finding, rows, name))
+            action = menu.addAction(chip, visible(name).replace("&", "&&"), partial(self.set_finding, rows, name))
             # A check mark would hide the chip.
             font = action.font()
             font.setBold(present == {name})

@@ -28,7 +28,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
-from semblance.core.language import format_number, tr
+from semblance.core.language import format_number, tr, visible
 from semblance.core.library.finding_styles import PALETTE
 from semblance.core.workflows.library import edit_findings
 
@@ -178,7 +178,7 @@ class FindingsDialog(Dialog):
             if chosen != [name]:
                 chip = QIcon(chip_pixmap(code, columns.letters[name], self.devicePixelRatioF()))
                 merge = partial(self._edit, edit_findings.merge_findings, chosen, name, select=[name])
-                menu.addAction(chip, name.replace("&", "&&"), merge)
+                menu.addAction(chip, visible(name).replace("&", "&&"), merge)
         menu.aboutToHide.connect(menu.deleteLater)
         open_below(self.merge_button, menu)
 
@@ -244,7 +244,7 @@ class _FindingTable(QTableWidget):
         self._names = [name for name, _, _ in findings]
         self.setRowCount(len(findings))
         for row, (name, cases, chip) in enumerate(findings):
-            item = QTableWidgetItem(_icon(chip), name)
+            item = QTableWidgetItem(_icon(chip), visible(name))
             item.setToolTip(plain_tip(name))
             count = QTableWidgetItem(format_number(cases, ","))
             count.setFlags(count.flags() & ~Qt.ItemFlag.ItemIsEditable)

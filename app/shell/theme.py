@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from semblance import resources
 from semblance.app.shell.restyle import Restyler
+from semblance.core.language import visible_lines
 from semblance.core.library.finding_styles import PALETTE
 
 FINDING_COLOURS = tuple(PALETTE.values())
@@ -229,7 +230,8 @@ def set_look(widget: QWidget, **properties: str | bool) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """``text`` for a tooltip, wrapped and never interpreted as HTML."""
+    """``text`` for a tooltip, wrapped and never interpreted as HTML, its hidden characters spelled out."""
+    text = visible_lines(text)
     lines = [part for line in text.split("\n") for part in _wrap_line(line)]
     if Qt.mightBeRichText(text):
         return f"<span>{'<br>'.join(html.escape(line) for line in lines)}</span>"

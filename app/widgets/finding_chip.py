@@ -9,6 +9,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.theme import colour, finding_colour, finding_letter_colour, font, theme
+from semblance.core.language import visible
 
 SIDE = 14
 UNKNOWN = "?"
@@ -50,12 +51,12 @@ class FindingChip(QWidget):
 
     def __init__(self, code: int, letter: str, name: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._code, self._letter, self._name = code, letter, name
+        self._code, self._letter, self._name = code, letter, visible(name)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._update_accessible_text()
 
     def set_finding(self, code: int, letter: str, name: str = "") -> None:
-        self._code, self._letter, self._name = code, letter, name
+        self._code, self._letter, self._name = code, letter, visible(name)
         self._update_accessible_text()
         self.updateGeometry()
         self.update()
