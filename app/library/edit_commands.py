@@ -94,7 +94,9 @@ class EditCommands(QObject):
         present = {columns.finding_name(index) for index in self._indices(rows)}
         for code, name in enumerate(columns.findings[:_LISTED]):
             chip = QIcon(chip_pixmap(code, columns.letters[name], self._parent.devicePixelRatioF()))
-            action = menu.addAction(chip, visible(name).replace("&", "&&"), partial(self.set_finding, rows, name))
+            action = menu.addAction(
+                chip, visible(name).replace("&", "&&"), partial(self.set_finding, rows, name)
+            )
             # A check mark would hide the chip.
             font = action.font()
             font.setBold(present == {name})
