@@ -22,7 +22,14 @@ SYNONYMS = {
     "open_report": tr("import json"),
     "quit": tr("exit leave end"),
     "settings": tr("preferences options configuration memory processes log presets name defaults"),
-    "find_case": tr("filter finding label diagnosis text"),
+    "undo_edit": tr("back revert change"),
+    "redo_edit": tr("again repeat change"),
+    "edit_history": tr("log changes undo"),
+    "findings": tr("diagnoses classes rename merge colour order add"),
+    "set_finding": tr("label diagnosis class annotate change"),
+    "set_patient": tr("person identity change"),
+    "remove_cases": tr("delete cases"),
+    "find_case": tr("filter finding text"),
     "close_messages": tr("dismiss errors warnings"),
     "reset_window": tr("WL windowing brightness contrast grey levels auto"),
     "theme": tr("night day colours mode appearance"),
@@ -71,6 +78,7 @@ SYNONYMS = {
     "reader_studies": tr(
         "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
     ),
+    "vault": tr("sealed held-out test set lock patients final evaluation open"),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
     "map": tr("t-SNE plot scatter embedding"),
