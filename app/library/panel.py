@@ -36,7 +36,7 @@ from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import GRID_OR_LIST, ViewSwitch
-from semblance.core.language import format_number, tr, tr_n
+from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import NO_FINDING, words
 from semblance.core.library.patient_tree import PatientTree
 from semblance.core.searches.query import Query
@@ -76,6 +76,7 @@ class LibraryPanel(Panel):
             filter_list.changed.connect(self._apply_filters)
 
         self.grid = CaseGrid()
+        self.grid.set_multiple(True)
         #: The library whose cases are listed. With another library the list starts at the top.
         self._listed_library: Path | None = None
         self.grid.set_source(thumbnails)
@@ -351,7 +352,7 @@ class _FilterList(QWidget):
         self.setAccessibleName(title)
         self._content = QWidget()
         self._rows_layout = vbox(self._content, spacing=GAP, margins=(0, 0, 4, 0))
-        self._scroll = PanelScrollArea(self._content)
+        self._scroll = PanelScrollArea(self._content, title)
         column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)
@@ -372,6 +373,7 @@ class _FilterList(QWidget):
             row_widget = QWidget()
             row = QHBoxLayout(row_widget)
             row.setContentsMargins(0, 0, 0, 0)
+            text = visible(text)
             box = QCheckBox(text.replace("&", "&&"))
             box.setChecked(ticked.get(key, True))
             box.setAccessibleName(f"{text}, {format_number(count, ',')}")

@@ -43,6 +43,7 @@ from semblance.app.window.start_page import MAX_RECENT, PREVIEW_PX, PREVIEWS, St
 from semblance.app.window.startup import PARTS, steps
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar
+from semblance.core.language import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,7 +245,7 @@ class MainWindow(QMainWindow):
         """Show the names of the library and of the saved search in the title."""
         library, search = self.state.library, self.state.search_name
         parts = [search, library.name if library else "", "Semblance"]
-        self.setWindowTitle(" – ".join(part for part in parts if part))
+        self.setWindowTitle(visible(" – ".join(part for part in parts if part)))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         settings = self.context.settings

@@ -24,7 +24,7 @@ from semblance.app.shell.theme import colour, font, set_look, theme, theme_signa
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.segmented import Segmented
 from semblance.app.window.faces import FACES, FaceChoice
-from semblance.core.language import tr
+from semblance.core.language import tr, visible
 
 HEIGHT = 40
 #: Below this width the pickers show no labels.
@@ -70,7 +70,7 @@ class Picker(QAbstractButton):
 
     def set_value(self, value: str) -> None:
         """Show ``value``; nothing chosen is a dash."""
-        self._value = value
+        self._value = value = visible(value)
         self.setEnabled(bool(value) or bool(self._choices()))
         name = f"{self._label}: {value}" if value else tr("{label}: none", label=self._label)
         self.setAccessibleName(name)
