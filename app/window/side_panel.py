@@ -1,6 +1,8 @@
-"""The side panel with the tabs Why, Train and Refine."""
+"""The side panel with the tabs Why, Train and Refine, of which a part may be shown."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
@@ -107,6 +109,12 @@ class SidePanel(QWidget):
     def current(self) -> str:
         """The name of the panel shown."""
         return NAMES[self.header.tabs.currentIndex()]
+
+    def set_tabs(self, names: Collection[str]) -> None:
+        """Show only the tabs ``names``."""
+        if self.current not in names:
+            self.show_tab(next(name for name in NAMES if name in names))
+        self.header.set_shown([NAMES.index(name) for name in names])
 
     def show_tab(self, name: str) -> None:
         """Bring a panel to the front: one of :data:`NAMES`."""

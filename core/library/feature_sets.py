@@ -16,7 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.clear_features import clear_features
 from semblance.core.library.feature_stores import chunk_checksum, create_store
-from semblance.core.library.records import CHUNK, FeatureSet, MetricRecord, now
+from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord, now
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
 
 
@@ -97,8 +97,10 @@ class FeatureSets:
             for known in _records(connection.execute(sa.select(feature_sets)).all()):
                 if known.name == name:
                     return _check_same(known, extractor, version, settings, columns)
-            row = connection.execute(
+            number = self.free_number(connection)
+            connection.execute(
                 feature_sets.insert().values(
+                    id=number,
                     name=name,
                     extractor=extractor,
                     version=version,
@@ -107,13 +109,17 @@ class FeatureSets:
                     created=now(),
                 )
             )
-            made = FeatureSet(
-                int(row.inserted_primary_key[0]), name, extractor, version, dict(settings), tuple(columns)
-            )
+            made = FeatureSet(number, name, extractor, version, dict(settings), tuple(columns))
             store = self.store_of(made)
             shutil.rmtree(store, ignore_errors=True)
             create_store(store, 0, len(columns), dtype)
         return made
+
+    def free_number(self, connection: sa.Connection) -> int:
+        """A number that no set has, nor a deleted one that may come back."""
+        used: list[int] = [0, *connection.execute(sa.select(feature_sets.c.id)).scalars()]
+        deleted = (self._folder.parent / DELETED / self._folder.name).glob("*.zarr")
+        return 1 + max([*used, *(int(store.stem) for store in deleted if store.stem.isdecimal())])
 
     def store_of(self, feature_set: FeatureSet) -> Path:
         """The folder of the store of ``feature_set``."""

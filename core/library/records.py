@@ -25,10 +25,21 @@ NO_FINDING = "(none)"
 CATALOGUE = "catalogue.sqlite"
 #: The folder for files that can be computed again.
 DERIVED = "derived"
+#: The folder for the files of deleted feature sets and metrics, until they are forgotten.
+DELETED = "deleted"
 #: The folder for images that were pasted to search with.
 PASTED = "pasted"
 #: Entries of a library that are never links, because files in them are removed, replaced and moved.
-LIBRARY_ENTRIES = (CATALOGUE, "thumbnails.sqlite", "exports.log", "features", "metrics", DERIVED, PASTED)
+LIBRARY_ENTRIES = (
+    CATALOGUE,
+    "thumbnails.sqlite",
+    "exports.log",
+    "features",
+    "metrics",
+    DERIVED,
+    DELETED,
+    PASTED,
+)
 #: The name of a metric's file in the folder ``metrics``; other names in a catalogue are not used.
 METRIC_FILE = re.compile(r"[0-9a-f]{1,64}\.metric")
 

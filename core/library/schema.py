@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 8
+VERSION = 9
 #: The oldest version that can be read as it is; where it can be written to, it is migrated.
 READABLE_FROM = 6
 
@@ -18,6 +18,26 @@ _DROPPED_FROM = (
     "cases", "concept_marks", "concepts", "feature_chunks", "feature_failures", "feature_sets", "files",
     "judgements", "meta", "metrics", "searches", "slices", "sources",
 )  # fmt: skip
+
+#: The index of what the headers of cases say, and the SQL of that text for the row ``{case}`` of the table cases.
+#: Keys of patients, studies and files are left out: nobody reads them.
+HEADER_TEXTS = "header_texts"
+HEADER_TEXT = (
+    "coalesce(CASE WHEN json_valid({case}.attributes) THEN (SELECT group_concat(value, ' ') "
+    "FROM json_each({case}.attributes) WHERE key NOT IN ('study', 'series', 'instance', 'issuer', 'of')) END, '')"
+)
+_ADD_HEADER_TEXT = f"INSERT INTO {HEADER_TEXTS} (rowid, text) "
+_DROP_HEADER_TEXT = f"DELETE FROM {HEADER_TEXTS} WHERE rowid = old.id;"
+#: Triggers keep the index in step with the cases, whoever changes them.
+HEADER_INDEX = (
+    f"CREATE VIRTUAL TABLE {HEADER_TEXTS} USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')",
+    "CREATE TRIGGER header_text_added AFTER INSERT ON cases BEGIN "
+    f"{_ADD_HEADER_TEXT} SELECT new.id, {HEADER_TEXT.format(case='new')}; END",
+    "CREATE TRIGGER header_text_changed AFTER UPDATE OF attributes ON cases "
+    f"WHEN old.attributes IS NOT new.attributes BEGIN {_DROP_HEADER_TEXT} "
+    f"{_ADD_HEADER_TEXT} SELECT new.id, {HEADER_TEXT.format(case='new')}; END",
+    f"CREATE TRIGGER header_text_removed AFTER DELETE ON cases BEGIN {_DROP_HEADER_TEXT} END",
+)
 
 #: From version -> statements that lead to the next one; run inside one transaction.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -88,6 +108,18 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         '"case" INTEGER NOT NULL PRIMARY KEY REFERENCES cases (id), '
         '"group" INTEGER NOT NULL, '
         "source TEXT NOT NULL)",
+    ),
+    8: (
+        "CREATE TABLE edits ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "kind TEXT NOT NULL, "
+        "summary JSON NOT NULL, "
+        "changes JSON NOT NULL, "
+        "author TEXT NOT NULL, "
+        "time TEXT NOT NULL, "
+        "undone TEXT)",
+        *HEADER_INDEX,
+        f"{_ADD_HEADER_TEXT} SELECT id, {HEADER_TEXT.format(case='cases')} FROM cases",
     ),
 }
 
@@ -311,4 +343,16 @@ reader_answers = sa.Table(
     sa.Column("confidence", sa.Integer, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
+)
+
+edits = sa.Table(
+    "edits",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("summary", JsonOf(dict), nullable=False, doc="what a person is told of it"),
+    sa.Column("changes", JsonOf(list), nullable=False, doc="rows before and after"),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("undone", sa.Text, doc="when it was undone; NULL while in force"),
 )

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.read_only_table import make_read_only
 from semblance.core.language import tr, tr_n, translate
-from semblance.core.library.case_columns import CaseColumns, natural_key, no_cases
+from semblance.core.library.case_columns import CaseColumns, no_cases
+from semblance.core.library.finding_styles import natural_key
 from semblance.core.workflows.library.data_issues import Check, DataIssue, Severity
 
 KINDS = {
@@ -111,7 +112,7 @@ class IssueModel(QAbstractTableModel):
 
     def _cases(self, issue: DataIssue) -> str:
         place = self._columns.index_of_row(issue.rows[0])
-        first = self._columns.labels[place] if place >= 0 else issue.case_ids[0]
+        first = self._columns.name(place) if place >= 0 else issue.case_ids[0]
         others = len(issue.rows) - 1
         if not others:
             return first

@@ -158,9 +158,11 @@ class RankingPanel(Panel):
         return self._compared_text(ranking) or adjustments_text(self._state.ranked_search) or default_text
 
     def _compared_text(self, ranking: SearchResult) -> str:
-        """ "200 of 250" if some cases have no features; otherwise empty."""
+        """ "200 of 250" if some cases have no features, or how many are sealed; otherwise empty."""
         has_case = ranking.query.case is not None
         total = len(self._state.columns) - has_case
+        if ranking.sealed and ranking.compared + ranking.sealed >= total:
+            return tr("{n:,}, {sealed:,} sealed", n=ranking.compared, sealed=ranking.sealed)
         if ranking.compared >= total:
             return ""
         return tr("{n:,} of {total:,}", n=ranking.compared, total=total)
@@ -181,6 +183,12 @@ class RankingPanel(Panel):
         ranking, columns = self._state.ranking, self._state.columns
         compared_text = "" if ranking is None else self._compared_text(ranking)
         tip = tr("The others have no features. Choose Metric > Extract features….")
+        if ranking is not None and ranking.sealed:
+            tip = tr_n(
+                "{n} case is in the sealed test vault and is never shown as a similar case.",
+                "{n} cases are in the sealed test vault and are never shown as similar cases.",
+                ranking.sealed,
+            )
         short = "" if ranking is None else format_number(ranking.compared, ",")
         self.header.set_subtitle(self.status_text, short, tip=tip if compared_text else "")
         self._show_hidden_counts()
@@ -370,7 +378,7 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
 
     def name(case: str) -> str:
         index = columns.index_of_id(case)
-        return columns.labels[index] if index >= 0 else case
+        return columns.name(index) if index >= 0 else case
 
     def rank(case: str) -> str:
         # A marked case may be grouped or hidden. Its name would be too long for a card.

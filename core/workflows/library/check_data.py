@@ -149,7 +149,7 @@ def settle_issue(
         SemblanceError: it cannot be written to.
     """
     with open_library(library, writable=True) as opened:
-        return add_review(opened.catalogue, issue.check.value, issue.case_ids, finding)
+        return add_review(opened, issue.check.value, issue.case_ids, finding)
 
 
 def undo_settlement(library: Path, *, reporter: Reporter = SILENT) -> DataReview | None:
@@ -159,7 +159,7 @@ def undo_settlement(library: Path, *, reporter: Reporter = SILENT) -> DataReview
         SemblanceError: the library cannot be written to.
     """
     with open_library(library, writable=True) as opened:
-        return undo_review(opened.catalogue)
+        return undo_review(opened)
 
 
 def _checked_cases(library: Library, details: Mapping[int, CaseDetails]) -> list[CheckedCase]:

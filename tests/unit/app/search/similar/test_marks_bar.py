@@ -102,6 +102,6 @@ def test_cards_say_which_marked_cases_they_are_near_to(panel, context, jobs):
         near, far = case.near_liked, case.near_disliked
         near, far = (near, far) if case.nearer_to_liked else (far, near)
         assert note == f"near {ranks[near]}, far from {ranks.get(far, MINUS)}"
-        names = [context.state.columns.labels[context.state.columns.index_of_id(one)] for one in (near, far)]
+        names = [context.state.columns.name(context.state.columns.index_of_id(one)) for one in (near, far)]
         assert tip == f"near {names[0]}, far from {names[1]}"
         assert tip in model.describe(place)
