@@ -352,7 +352,7 @@ class _FilterList(QWidget):
         self.setAccessibleName(title)
         self._content = QWidget()
         self._rows_layout = vbox(self._content, spacing=GAP, margins=(0, 0, 4, 0))
-        self._scroll = PanelScrollArea(self._content)
+        self._scroll = PanelScrollArea(self._content, title)
         column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)

@@ -274,7 +274,7 @@ class Commands(QObject):
 
     def start_training(self) -> None:
         """Train the learners chosen in the Train panel."""
-        self._faces.choose_with_tab("train")
+        self._layout.show_side("train")
         self._panels.side.train.train()
 
     def stop_training(self) -> None:
