@@ -195,7 +195,7 @@ def opening_text(opening: VaultOpening) -> str:
     result = opening.result
     accuracy, auc = result.get("accuracy") or (None, None, None), result.get("mean_auc")
     parts = [
-        tr_lazy("retrieval accuracy @10 {value}", value=_spread((*accuracy,)) or "–"),
+        tr_lazy("retrieval accuracy @10 {value}", value=spread_text(*accuracy) or "–"),
         *([] if auc is None else [tr_lazy("mean AUC {auc:.2f}", auc=auc)]),
         tr_lazy(
             "{cases:,} sealed cases of {patients:,} patients or lesions",
