@@ -190,6 +190,7 @@ COMMANDS = (
     Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric"),
     Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
     Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "writable"),
+    Command("manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library"),
     Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
     Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
     Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),

@@ -87,6 +87,7 @@ SYNONYMS = {
     "metric_card": tr("facts details model scores"),
     "export_metric": tr("save file share"),
     "import_metric": tr("load open file"),
+    "manage_metrics": tr("rename duplicate delete copy remove"),
     "save_plot": tr("export svg pdf figures charts"),
     "help": tr("manual documentation guide"),
     "tutorial": tr("introduction first steps learn guide"),
