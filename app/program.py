@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import os
@@ -11,15 +12,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semblance import resources
+from semblance.core.engine import WORKERS_VARIABLE
+from semblance.core.limits import MEMORY_VARIABLE
+from semblance.core.log import VARIABLE as LOG_VARIABLE
 from semblance.core.log import PublicText, logger, start_log, stop_log
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMessageLogContext, QtMsgType
     from PySide6.QtWidgets import QApplication
 
+    from semblance.app.shell.settings import Settings
+
 #: Threads of the engine release the interpreter after this time, so that the window never waits long for it.
 SWITCH_INTERVAL_S = 0.001
 
+
+#: Qt's plug-in for X displays needs it. Qt does not bring it along.
+_CURSOR_LIBRARY = "libxcb-cursor.so.0"
+_MISSING_LIBRARY = (
+    "The window cannot be opened: the system library {library} is missing. Install it with\n"
+    "    sudo apt install libxcb-cursor0        (Debian, Ubuntu)\n"
+    "    sudo dnf install xcb-util-cursor       (Fedora)\n"
+)
 
 #: A message of Qt without a display for every window with a minimum size. It is harmless.
 _HARMLESS = "This plugin does not support propagateSizeHints()"
@@ -79,6 +93,33 @@ def _set_language(application: QApplication, code: str) -> None:
             application.installTranslator(translator)
 
 
+#: Setting -> the environment variable that it sets, unless the user has set the variable.
+_VARIABLES = {"workers": WORKERS_VARIABLE, "memory_mb": MEMORY_VARIABLE}
+
+
+def apply_settings(settings: Settings) -> None:
+    """Set the environment variables that the settings stand for, for this process and its workers."""
+    for key, variable in _VARIABLES.items():
+        number = settings.number(key)
+        if number is not None and number >= 1:
+            os.environ.setdefault(variable, f"{number:.0f}")
+    if settings.flag("detailed_log", default=False):
+        os.environ.setdefault(LOG_VARIABLE, "debug")
+
+
+def missing_library() -> str:
+    """The library that Qt lacks to open a window on an X display; empty if there is none. Qt itself would abort."""
+    platform = os.environ.get("QT_QPA_PLATFORM", "")
+    needs_it = platform == "xcb" or (not platform and not os.environ.get("WAYLAND_DISPLAY"))
+    if sys.platform != "linux" or not needs_it:
+        return ""
+    try:
+        ctypes.CDLL(_CURSOR_LIBRARY)
+    except OSError:
+        return _CURSOR_LIBRARY
+    return ""
+
+
 def freeze_garbage_collector() -> None:
     """Exclude the objects that exist now, such as the window, from Python's garbage collection.
 
@@ -89,7 +130,15 @@ def freeze_garbage_collector() -> None:
 
 def open_window(library: Path | None = None) -> int:
     """Show the window on ``library`` (or the one left open last) and run until it is closed."""
+    missing = missing_library()
+    if missing:
+        sys.stderr.write(_MISSING_LIBRARY.format(library=missing))
+        return 1
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    from semblance.app.shell.settings import Settings
+
+    settings = Settings()
+    apply_settings(settings)
     start_log()
     logger.info("the window starts")
     application = make_application()
@@ -99,7 +148,7 @@ def open_window(library: Path | None = None) -> int:
     from semblance.core.imaging.memory import return_freed_blocks
 
     return_freed_blocks()
-    window = MainWindow()
+    window = MainWindow(settings)
     window.fit(window.screen().availableGeometry().size())
     window.show()
     window.start(library, freeze_garbage_collector)

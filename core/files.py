@@ -50,6 +50,21 @@ def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
         raise _write_error(path, error) from error
 
 
+def make_folder(folder: Path) -> None:
+    """Make ``folder`` with those it is in, where it is not there.
+
+    Raises:
+        SemblanceError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise SemblanceError(
+            tr_lazy("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
+            "Choose another folder.",
+        ) from problem
+
+
 def _write_error(path: Path, error: OSError) -> SemblanceError:
     if error.errno in _NO_SPACE:
         return SemblanceError(

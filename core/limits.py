@@ -9,7 +9,7 @@ from semblance.core.language import tr_lazy
 
 #: Megabytes of memory that one file may take while it is read, where the user allows another amount.
 MEMORY_VARIABLE = "SEMBLANCE_MEMORY_MB"
-_MEMORY_MB = 1000
+DEFAULT_MEMORY_MB = 1000
 
 #: Pixels of one image.
 MAX_PIXELS = 200_000_000
@@ -44,11 +44,11 @@ def memory_limit() -> int:
     """
     text = os.environ.get(MEMORY_VARIABLE, "").strip()
     if not text:
-        return _MEMORY_MB * 1_000_000
+        return DEFAULT_MEMORY_MB * 1_000_000
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise BadArguments(
             tr_lazy("{variable} cannot be '{text}'.", variable=MEMORY_VARIABLE, text=text),
-            tr_lazy("Set it to a number of megabytes, such as {mb}.", mb=2 * _MEMORY_MB),
+            tr_lazy("Set it to a number of megabytes, such as {mb}.", mb=2 * DEFAULT_MEMORY_MB),
         )
     return int(text) * 1_000_000
 

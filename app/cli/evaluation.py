@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli.completion import learner_names, protocol_names
-from semblance.app.cli.options import Features, Findings, Json, MaxCases, Repeats, Seed, Steps
+from semblance.app.cli.options import Features, Findings, Json, MaxCases, Repeats, Seed, Steps, names_in
 from semblance.app.cli.output import print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_encoders, show_scores, show_table_scores
@@ -47,7 +47,7 @@ def compare_encoders(
 
     request = EncoderRequest(
         tuple(_own_encoder(text) for text in own or ()),
-        tuple(part.strip() for part in learner.split(",") if part.strip()),
+        names_in(learner),
         findings,
         max_cases or EncoderRequest.max_cases,
         repeats or EncoderRequest.repeats,
@@ -112,7 +112,7 @@ def evaluate(
     from semblance.core.workflows.evaluation.evaluate_learners import evaluate as score
 
     request = EvaluateRequest(
-        tuple(part.strip() for part in learner.split(",") if part.strip()),
+        names_in(learner),
         protocol,
         library,
         table[0] if table else None,

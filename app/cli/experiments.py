@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from semblance.app.cli.completion import learner_names, protocol_names
-from semblance.app.cli.options import Findings, Json, MaxCases, Repeats, Seed
+from semblance.app.cli.options import Findings, Json, MaxCases, Repeats, Seed, names_in
 from semblance.app.cli.output import clean, echo, print_document, print_table
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
@@ -125,11 +125,11 @@ def run_(
         train_on,
         tuple(test_on or ()),
         unrelated,
-        _names(learner),
+        names_in(learner),
         tuple(settings or ()),
         select,
         select_by,
-        _names(protocol),
+        names_in(protocol),
         tuple(steps or ("",)),
         findings,
         max_cases,
@@ -196,10 +196,6 @@ def export(
         files = export_experiment(folder, to, identified=identified, reporter=reporter)
     names = [str(file) for file in files]
     print_document({"files": names}, as_json, lambda _document: echo("\n".join(names)))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def show_experiment(document: Mapping[str, Any]) -> None:

@@ -34,6 +34,13 @@ def train(
     judgements: Annotated[
         str, typer.Option(metavar="LEDGER", help="Also train on the judgements of this ledger.")
     ] = "",
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control/--no-control",
+            help="Also train a control with shuffled findings, on at most 1,000 cases.",
+        ),
+    ] = True,
     slider: Annotated[
         bool,
         typer.Option(
@@ -53,7 +60,16 @@ def train(
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(
-        learner, name, features, steps, findings, max_cases, values, seed, judgements=judgements
+        learner,
+        name,
+        features,
+        steps,
+        findings,
+        max_cases,
+        values,
+        seed,
+        judgements=judgements,
+        control=control,
     )
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, reporter=reporter)

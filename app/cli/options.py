@@ -37,9 +37,14 @@ Repeats = Annotated[int | None, typer.Option(min=1, help="Number of random split
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
 
 
+def names_in(text: str | None) -> tuple[str, ...]:
+    """The names in a list with commas."""
+    return tuple(one for part in (text or "").split(",") if (one := part.strip()))
+
+
 def case_ids(text: str | None) -> tuple[str, ...]:
     """The case ids in a list with commas, each once."""
-    return tuple(dict.fromkeys(one for part in (text or "").split(",") if (one := part.strip())))
+    return tuple(dict.fromkeys(names_in(text)))
 
 
 def parse_region(text: str | None) -> Region | None:

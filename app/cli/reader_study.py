@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, Seed
+from semblance.app.cli.options import Json, Seed, names_in
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 
@@ -17,10 +17,6 @@ commands = typer.Typer(no_args_is_help=True, help="Create and analyse reader stu
 
 _Library = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the study.")]
-
-
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @commands.command("new")
@@ -54,9 +50,9 @@ def new(
     request = StudyRequest(
         name,
         positive,
-        _list(readers),
-        _list(metrics),
-        _list(cases),
+        names_in(readers),
+        names_in(metrics),
+        names_in(cases),
         n_cases,
         unaided,
         random,

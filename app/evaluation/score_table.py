@@ -66,6 +66,15 @@ FULL = (
     Column(
         "ece", tr("calibration"), 10, tr("Expected calibration error of the estimate, ten bins. 0 is perfect")
     ),
+    Column(
+        "control",
+        tr("control @10"),
+        14,
+        tr(
+            "Accuracy @10 after training on shuffled findings, and where 99 of 100 chance results are."
+            " A control above them says that the measurement is wrong"
+        ),
+    ),
     Column("n_train", tr("trained on"), 10, tr("Training cases")),
     Column("n_test", tr("held out"), 10, tr("Test cases")),
     Column("measured", tr("measured on"), 28, number=False),
@@ -215,6 +224,10 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
     if key.startswith("@"):
         values = metric.accuracy(int(key[1:]))
         return interval_text(*values), -1.0 if values[0] is None else values[0]
+    if key == "control":
+        if metric.control is None:
+            return "–", -1.0
+        return interval_text(metric.control.accuracy, *metric.control.interval), metric.control.accuracy
     if key in ("mean_auc", "ece", "seed", "n_train", "n_test"):
         number = getattr(metric, key) if key in ("ece", "seed") else getattr(scores, key, None)
         if number is None:

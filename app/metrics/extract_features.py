@@ -12,7 +12,7 @@ from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.core.features.registry import extractor_class
-from semblance.core.language import tr, tr_n, tr_name
+from semblance.core.language import tr, tr_n, tr_name, translate
 from semblance.core.parameters import Value
 from semblance.core.workflows.features import extract_features
 from semblance.core.workflows.features.extract_features import ExtractResult
@@ -59,7 +59,8 @@ def extract(
                     "{n} cases have {name} features.",
                     result.cases,
                     name=extractor,
-                )
+                ),
+                _left_out(result),
             )
 
         def update_search() -> None:
@@ -94,6 +95,15 @@ def extract(
     # Later, because an extraction that takes the place of this one is not active yet.
     job.cancelled.connect(lambda: QTimer.singleShot(0, context.state, report_cancelled))
     return job
+
+
+def _left_out(result: ExtractResult) -> str:
+    """The clinical columns that are not used, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in result.left_out:
+        reasons.setdefault(translate(one["reason"]), []).append(one["column"])
+    columns = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+    return tr("Columns not used: {columns}.", columns=columns) if columns else ""
 
 
 def _resume(

@@ -256,10 +256,8 @@ class EncodersDialog(Dialog):
                 self.compare_button.setFocus()
 
     def _show_progress(self) -> None:
-        job = self._job
-        if job is not None:
-            self.progress.set_title(job.progress.what if job.progress is not None else job.title)
-            self.progress.set_progress(job.fraction, job.seconds_left)
+        if self._job is not None:
+            self.progress.show_job(self._job)
 
     def _rows(self) -> list[_EncoderRow]:
         encoders = {one["name"]: one for one in self._document.get("encoders", ())}

@@ -45,20 +45,12 @@ from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
-from semblance.core.language import format_number, tr, tr_n
-from semblance.core.research.reader_study.analysis import LOG_SECONDS, StudyAnalysis
-from semblance.core.research.reader_study.export import result_rows
+from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.research.reader_study.analysis import StudyAnalysis
+from semblance.core.research.reader_study.export import result_rows, study_score_title
 from semblance.core.workflows.research.reader_study import StudyRequest, StudyStatus
 
 _SIZE = (1160, 680)
-SCORE_TITLES = {
-    "accuracy": tr("Accuracy"),
-    "sensitivity": tr("Sensitivity"),
-    "specificity": tr("Specificity"),
-    "auc": tr("AUC, {finding} against rest"),
-    LOG_SECONDS: tr("Time per case [s]"),
-    "agreement": tr("Agreement (Fleiss' kappa)"),
-}
 
 
 class NewStudyDialog(Dialog):
@@ -374,13 +366,12 @@ class ReaderStudiesDialog(Dialog):
         selected = self._selected()
         if analysis is None or selected is None or selected[0].name != study.name:
             return
-        names = {key: title.format(finding=study.design.positive) for key, title in SCORE_TITLES.items()}
         rows = []
         for score, compared, *numbers, p_value in result_rows(study.design, analysis):
             mean, low, high = (format_number(float(str(number)), ".3f") for number in numbers)
             rows.append(
                 [
-                    names[str(score)],
+                    translate(study_score_title(str(score), study.design.positive)),
                     str(compared),
                     tr("{mean} ({low} to {high})", mean=mean, low=low, high=high),
                     p_value_text(None if p_value is None else float(str(p_value))),
@@ -401,10 +392,8 @@ class ReaderStudiesDialog(Dialog):
         self._facts.setText(text)
 
     def _show_progress(self) -> None:
-        job = self._job
-        if job is not None:
-            self.progress.set_title(job.progress.what if job.progress is not None else job.title)
-            self.progress.set_progress(job.fraction, job.seconds_left)
+        if self._job is not None:
+            self.progress.show_job(self._job)
 
     def _end(self) -> None:
         self._job = None

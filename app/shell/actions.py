@@ -78,6 +78,7 @@ COMMANDS = (
     Command("palette", tr("All commands…"), "Edit", "Ctrl+K", "search"),
     Command("find_case", tr("Find case"), "Edit", "Ctrl+F", "search", "library"),
     Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library"),
+    Command("settings", tr("Settings…"), "Edit", "Ctrl+,", "settings", separator=True),
     Command("go_library", tr("Go to the library"), "View", "Ctrl+1", "library", "library"),
     Command("go_query", tr("Go to the query"), "View", "Ctrl+2", "image", "library"),
     Command(
@@ -113,6 +114,9 @@ COMMANDS = (
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
+    Command(
+        "paste_image", tr("Search with the image on the clipboard"), "Search", "Ctrl+V", "image", "metric"
+    ),
     Command(
         "save_search", tr("Save search…"), "Search", "Ctrl+Alt+S", "save", "can save search", separator=True
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
@@ -28,6 +29,9 @@ from semblance.core.workflows.library.close_library import close_library
 SHOW_AFTER_MS = 600
 #: A quiet job is logged as information only if it takes at least this long.
 SLOW_QUIET_S = 1.0
+#: Seconds that the end of the program waits for a job that was cancelled. Files are written so that killing it then
+#: loses nothing that was reported as done.
+QUIT_GRACE_S = 0.5
 _numbers = itertools.count(1)
 
 
@@ -325,11 +329,17 @@ class Jobs(QObject):
                 self.run("", close_library, library, lane=lane, quiet=True)
 
     def shutdown(self) -> None:
-        """Cancel all jobs and wait until every process has ended."""
+        """Cancel all jobs and wait until every process has ended, at most about :data:`QUIT_GRACE_S`."""
         for job in list(self.active):
             job.cancel()
-        for engine in self._engines.values():
-            engine.shutdown()
+        closing = [
+            threading.Thread(target=engine.shutdown, args=(QUIT_GRACE_S,))
+            for engine in self._engines.values()
+        ]
+        for thread in closing:
+            thread.start()
+        for thread in closing:
+            thread.join()
         self._engines.clear()
 
     def _engine(self, lane: Lane) -> Engine:

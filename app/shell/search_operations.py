@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from PySide6.QtGui import QImage
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
@@ -13,6 +17,7 @@ from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.searches import explain_distance, rank_cases, saved_searches, search_metric
+from semblance.core.workflows.searches.pasted_image import save_pasted_image
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 
@@ -39,10 +44,34 @@ def submit_query(context: Context, query: Query) -> None:
     rank(context)
 
 
+def submit_pasted_image(context: Context, image: QImage) -> None:
+    """Save an image from the clipboard in the library and search with it."""
+    if context.state.path is None or image.isNull():
+        return
+    grey = image.allGray()
+    kind = QImage.Format.Format_Grayscale8 if grey else QImage.Format.Format_RGB888
+    plain, depth = image.convertToFormat(kind), 1 if grey else 3
+    lines = np.frombuffer(plain.constBits(), np.uint8).reshape(plain.height(), plain.bytesPerLine())
+    shape = (plain.height(), plain.width()) if grey else (plain.height(), plain.width(), depth)
+    pixels = lines[:, : plain.width() * depth].reshape(shape).copy()
+    job = context.jobs.run(
+        tr("Reading the clipboard"), save_pasted_image, context.state.path, pixels, lane=Lane.READ, quiet=True
+    )
+    context.follow(job, lambda path: submit_query(context, Query(image=path)))
+
+
 def submit_region(context: Context, region: Region | None) -> None:
     """Search with the part of the same query inside ``region``."""
     if context.state.query is not None and context.state.query.region != region:
         context.state.set_region(region)
+        rank(context)
+
+
+def set_options(context: Context, **options: Any) -> None:
+    """Set what is hidden, grouped, diverse or counts as no close match, and rank again if that changes something."""
+    before = context.state.options
+    context.state.change_search(**options)
+    if context.state.options != before:
         rank(context)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from semblance.app.shell.stored_values import shared_values
 from semblance.core.language import ENGLISH, LANGUAGES
+from semblance.core.searches.search import NO_MATCH_RATE
 
 #: Libraries listed on the start page.
 MAX_RECENT = 8
+#: Text sizes to choose from; 1 is the size at the first start.
+TEXT_SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 
 
 class Settings:
@@ -73,6 +77,29 @@ class Settings:
     @last_library.setter
     def last_library(self, library: Path | None) -> None:
         self._values.put("last_library", "" if library is None else str(library))
+
+    @property
+    def search_options(self) -> dict[str, Any]:
+        """The options of a search at the start: fields of :class:`semblance.core.searches.search.Search`."""
+        rate = self.number("no_match_rate")
+        return {
+            "hide_same_patient": self.flag("hide_same_patient", default=True),
+            "group_duplicates": self.flag("group_duplicates", default=True),
+            "no_match_rate": NO_MATCH_RATE if rate is None else min(1.0, max(0.0, rate)),
+        }
+
+    @search_options.setter
+    def search_options(self, options: dict[str, Any]) -> None:
+        for key, value in options.items():
+            self._values.put(key, value)
+
+    def number(self, key: str) -> float | None:
+        """A number; ``None`` if there is none."""
+        try:
+            found = float(self.text(key))
+        except ValueError:
+            return None
+        return found if math.isfinite(found) else None
 
     def bytes(self, key: str) -> QByteArray | None:
         """A window's geometry or layout as Qt saved it."""

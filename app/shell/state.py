@@ -41,6 +41,8 @@ class TrainingRun:
     running: bool = True
 
 
+#: Fields of a search that say what is hidden, grouped, diverse or counts as no close match.
+OPTIONS = frozenset({"hide_same_patient", "group_duplicates", "diverse", "no_match_rate"})
 #: Stands for no query.
 _NO_QUERY = Query()
 
@@ -57,7 +59,7 @@ class Change(Flag):
     QUERY = auto()
     #: Any field of :attr:`State.search`.
     SEARCH = auto()
-    #: What of a search is hidden, grouped, diverse or counts as no close match.
+    #: One of :data:`OPTIONS`.
     OPTIONS = auto()
     #: The name the search is saved under.
     NAME = auto()
@@ -170,6 +172,11 @@ class State(QObject):
         return None if self.ranked_search is None else self.ranked_search.result
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The values of :data:`OPTIONS`, which stay when another query or library is chosen."""
+        return {name: getattr(self._search, name) for name in OPTIONS}
+
+    @property
     def hide_same_patient(self) -> bool:
         return self._search.hide_same_patient
 
@@ -189,16 +196,7 @@ class State(QObject):
         """Set another library, or none. Only the options of the search stay."""
         self.library = library
         self.metric = self.ranked_search = self.training = self.selected_rows = None
-        before = self._search
-        self._search = Search(
-            "",
-            _NO_QUERY,
-            new_ledger(),
-            hide_same_patient=before.hide_same_patient,
-            group_duplicates=before.group_duplicates,
-            diverse=before.diverse,
-            no_match_rate=before.no_match_rate,
-        )
+        self._search = Search("", _NO_QUERY, new_ledger(), **self.options)
         self.features, self.search_name, self.view = "", "", {}
         if library is not None:
             self._choose_defaults()
@@ -276,9 +274,8 @@ class State(QObject):
         """Change fields of the search other than metric and query."""
         changed = replace(self._search, **changes)
         if changed != self._search:
-            options = {"hide_same_patient", "group_duplicates", "diverse", "no_match_rate"} & set(changes)
             self._search = changed
-            self._notify(Change.SEARCH | (Change.OPTIONS if options else Change(0)))
+            self._notify(Change.SEARCH | (Change(0) if OPTIONS.isdisjoint(changes) else Change.OPTIONS))
 
     def restore_search(self, search: Search) -> None:
         """Set a saved search without its name and ranking. The metric changes only if the library has it."""
@@ -308,16 +305,6 @@ class State(QObject):
     def request_ranking(self) -> None:
         """Signal that a ranking of the present search was started."""
         self._notify(Change.RANKING_REQUESTED)
-
-    def set_option(
-        self, *, hide_same_patient: bool | None = None, group_duplicates: bool | None = None
-    ) -> None:
-        changes: dict[str, Any] = {}
-        if hide_same_patient is not None:
-            changes["hide_same_patient"] = hide_same_patient
-        if group_duplicates is not None:
-            changes["group_duplicates"] = group_duplicates
-        self.change_search(**changes)
 
     def set_window_level(self, window_level: WindowLevel | None) -> None:
         """Set the window and level the query's image is shown with (``None``: none, or colour)."""

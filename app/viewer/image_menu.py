@@ -49,7 +49,6 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
 
 def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, parent: QWidget) -> None:
     has_window, settings = view.window_level is not None, context.settings
-    view.saved_presets = saved_presets(settings)
     menu.addAction(tr("Automatic window / level") + "\t0", view.auto).setEnabled(has_window)
     for preset in view.presets:
         menu.addAction(f"{preset.name}\t{preset.key}", partial(view.use_preset, preset)).setEnabled(
@@ -58,10 +57,11 @@ def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, pa
     menu.addAction(
         tr("Save as window preset…"), partial(ask_and_save_preset, view, settings, parent)
     ).setEnabled(has_window)
-    if view.saved_presets:
+    own_presets = saved_presets(settings)
+    if own_presets:
         delete_menu = menu.addMenu(tr("Delete preset"))
-        for preset in view.saved_presets:
-            delete_menu.addAction(preset.name, partial(delete_preset, view, settings, preset.name))
+        for preset in own_presets:
+            delete_menu.addAction(preset.name, partial(delete_preset, settings, preset.name))
     negative = menu.addAction(tr("Invert") + "\tI", view.invert)
     negative.setCheckable(True)
     negative.setChecked(view.inverted)

@@ -6,7 +6,7 @@ pixels of 16 bits. pyqtgraph's ImageItem would apply it to all pixels on every m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -73,7 +73,8 @@ class ImageView(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.case_region: Region | None = None
         self.notes: tuple[str, ...] = ()
-        self.saved_presets: tuple[Preset, ...] = ()
+        #: The presets of the user.
+        self.own_presets: Callable[[], tuple[Preset, ...]] = tuple
         self.is_overlay_text_shown = True
         self.inverted = False
         self.editable = True
@@ -246,7 +247,7 @@ class ImageView(QWidget):
     def presets(self) -> tuple[Preset, ...]:
         """The presets of computed tomography, if the image has Hounsfield units, and the user's own."""
         ct_presets = PRESETS if self.image is not None and self.image.unit == "HU" else ()
-        return (*ct_presets, *self.saved_presets)
+        return (*ct_presets, *self.own_presets())
 
     def use_preset(self, preset: Preset) -> None:
         if self.image is not None:

@@ -37,12 +37,10 @@ def save_preset(view: ImageView, settings: Settings, name: str) -> None:
     low, high = image.value(window.low), image.value(window.high)
     others = [(p.name, p.width, p.level) for p in saved_presets(settings) if p.name != name.strip()]
     _write(settings, [*others[-(MAX_PRESETS - 1) :], (name.strip(), high - low, (low + high) / 2)])
-    view.saved_presets = saved_presets(settings)
 
 
-def delete_preset(view: ImageView, settings: Settings, name: str) -> None:
+def delete_preset(settings: Settings, name: str) -> None:
     _write(settings, [(p.name, p.width, p.level) for p in saved_presets(settings) if p.name != name])
-    view.saved_presets = saved_presets(settings)
 
 
 def ask_and_save_preset(view: ImageView, settings: Settings, parent: QWidget) -> None:

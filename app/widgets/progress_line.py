@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QToolButton, QWidget
 
 from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import Job
 from semblance.app.shell.theme import colour, set_look, theme
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox, vbox
@@ -117,6 +118,11 @@ class ProgressLine(QWidget):
             column.addLayout(row)
             column.addWidget(self.bar)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def show_job(self, job: Job) -> None:
+        """Show how far ``job`` is."""
+        self.set_title(job.progress.what if job.progress is not None else job.title)
+        self.set_progress(job.fraction, job.seconds_left)
 
     def set_title(self, title: str) -> None:
         self._title.setText(title)

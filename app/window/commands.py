@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox
 
@@ -24,6 +24,7 @@ from semblance.app.search.similar.prevalence_dialog import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder
+from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
@@ -37,8 +38,6 @@ from semblance.app.window.top_bar import TopBar
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
 from semblance.core.log import log_folder
-
-SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 
 
 class Commands(QObject):
@@ -129,6 +128,7 @@ class Commands(QObject):
         return {
             "quit": self._window.close,
             "palette": self.show_palette,
+            "settings": self.show_settings,
             "theme": self.switch_theme,
             "language": self.switch_language,
             "text_larger": partial(self.scale_text, 1),
@@ -297,6 +297,15 @@ class Commands(QObject):
             self._palette = CommandPalette(self._window)
         self._palette.open(self._context.actions.entries())
 
+    def show_settings(self) -> None:
+        """Show the settings of the program."""
+        from semblance.app.window.settings_dialog import SettingsDialog
+
+        dialog = SettingsDialog(self._context, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.appearance_changed.connect(self._apply_theme)
+        dialog.show()
+
     def switch_theme(self) -> None:
         """Switch between dark and light."""
         settings = self._context.settings
@@ -317,8 +326,10 @@ class Commands(QObject):
     def scale_text(self, step: int) -> None:
         """Larger (1) or smaller (-1) text."""
         settings = self._context.settings
-        nearest = min(range(len(SCALES)), key=lambda place: abs(SCALES[place] - settings.text_scale))
-        settings.text_scale = SCALES[min(len(SCALES) - 1, max(0, nearest + step))]
+        nearest = min(
+            range(len(TEXT_SCALES)), key=lambda place: abs(TEXT_SCALES[place] - settings.text_scale)
+        )
+        settings.text_scale = TEXT_SCALES[min(len(TEXT_SCALES) - 1, max(0, nearest + step))]
         self._apply_theme()
 
     def _apply_theme(self) -> None:

@@ -64,6 +64,7 @@ class MainWindow(QMainWindow):
         self.setDockNestingEnabled(True)
         self.context = Context(State(self), Jobs(self), Messages(self), settings or Settings(), Actions(self))
         self.state, self.jobs = self.context.state, self.context.jobs
+        self.state.change_search(**self.context.settings.search_options)
         self._lock = LibraryLock(self.context)
         self._idle_queue = IdleQueue(self)
         self._make_centre()

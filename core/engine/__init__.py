@@ -8,8 +8,10 @@ from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from semblance.core.engine.pool import SLOTS, Listener, Pool, Task, WorkerEnded
+from semblance.core.engine.pool import GRACE_S, SLOTS, Listener, Pool, Task, WorkerEnded
 from semblance.core.engine.worker import Progress, limit_threads
+from semblance.core.errors import BadArguments
+from semblance.core.language import tr_lazy
 
 __all__ = [
     "MAX_WORKERS",
@@ -27,9 +29,25 @@ __all__ = [
 MAX_WORKERS = 8
 
 
+#: Number of worker processes, where the user wants another one than that of the processors.
+WORKERS_VARIABLE = "SEMBLANCE_WORKERS"
+
+
 def default_workers() -> int:
-    """The number of worker processes for this computer."""
-    return max(1, min(MAX_WORKERS, os.cpu_count() or 1))
+    """The number of worker processes: that of the environment variable, or of this computer's processors.
+
+    Raises:
+        BadArguments: the environment variable is not a number from 1 to :data:`MAX_WORKERS`.
+    """
+    text = os.environ.get(WORKERS_VARIABLE, "").strip()
+    if not text:
+        return max(1, min(MAX_WORKERS, os.cpu_count() or 1))
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MAX_WORKERS):
+        raise BadArguments(
+            tr_lazy("{variable} cannot be '{text}'.", variable=WORKERS_VARIABLE, text=text),
+            tr_lazy("Set it to a number from 1 to {most}.", most=MAX_WORKERS),
+        )
+    return int(text)
 
 
 class Engine:
@@ -69,12 +87,15 @@ class Engine:
                 self._discard(pool)
         raise WorkerEnded
 
-    def shutdown(self) -> None:
-        """Cancel running tasks, end the workers, and return when they have ended."""
+    def shutdown(self, grace_s: float = GRACE_S) -> None:
+        """Cancel running tasks, end the workers, and return when they have ended.
+
+        A task that does not check for cancelling within ``grace_s`` seconds is killed.
+        """
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
-            pool.close(wait=True)
+            pool.close(wait=True, grace_s=grace_s)
 
     def __enter__(self) -> Engine:
         return self

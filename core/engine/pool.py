@@ -194,16 +194,16 @@ class Pool:
         inner.add_done_callback(lambda done: self._task_done(done, finished))
         return Task(outcome, self._flags, slot, self._lock)
 
-    def close(self, *, wait: bool) -> None:
+    def close(self, *, wait: bool, grace_s: float = GRACE_S) -> None:
         """Cancel what runs and end the workers; ``wait``: return when they are gone.
 
-        A worker that does not check for cancelling is killed after :data:`GRACE_S`. Files are written so that this
+        A worker that does not check for cancelling is killed after ``grace_s`` seconds. Files are written so that this
         loses nothing.
         """
         for slot in range(SLOTS):
             self._flags[slot] |= worker.CANCEL
         workers = list((self._executor._processes or {}).values())
-        kill_timer = threading.Timer(GRACE_S, _kill, [workers])
+        kill_timer = threading.Timer(grace_s, _kill, [workers])
         if wait:
             kill_timer.start()
         self._executor.shutdown(wait=wait, cancel_futures=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from semblance.core.evaluation.intervals import Matrix
 from semblance.core.evaluation.result import EvaluationResult
+from semblance.core.evaluation.significance import holm_adjusted
 
 #: For scores with one of these words in their name smaller is better.
 _SMALLER = ("error", "loss")
@@ -91,11 +92,11 @@ def holm(test: Friedman) -> tuple[HolmPair, ...]:
         z = (rank_a - rank_b) / error
         found.append((2.0 * float(ndtr(-abs(z))), a, b, z))
     found.sort(key=lambda pair: pair[0])
-    pairs, largest = [], 0.0
-    for place, (p, a, b, z) in enumerate(found):
-        largest = max(largest, min(1.0, (len(found) - place) * p))
-        pairs.append(HolmPair(test.score, a, b, z, p, largest))
-    return tuple(pairs)
+    adjusted = holm_adjusted([p for p, *_ in found])
+    return tuple(
+        HolmPair(test.score, a, b, z, p, p_adjusted)
+        for (p, a, b, z), p_adjusted in zip(found, adjusted, strict=True)
+    )
 
 
 def friedman_over(results: Sequence[EvaluationResult], scores: Sequence[str]) -> tuple[Friedman, ...]:

@@ -14,6 +14,14 @@ from semblance.core.evaluation.intervals import corrected_variance, t_quantile
 _MAX_EXACT = 50
 
 
+def holm_adjusted(p: Sequence[float]) -> list[float]:
+    """The p values adjusted for being so many, in the same order (S. Holm, Scand. Journal of Statistics 6, 1979)."""
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
+    return [min(1.0, float(value)) for value in adjusted]
+
+
 @dataclass(frozen=True)
 class Difference:
     """Mean of a - b over paired repeats, its 95 % interval and two-sided p value."""

@@ -9,7 +9,7 @@ adjusted together after S. Holm, Scandinavian Journal of Statistics 6, 1979.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import erfc
 from typing import Any, Self
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.intervals import over_queries
+from semblance.core.evaluation.significance import holm_adjusted
 
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -137,14 +138,6 @@ def stored_subgroups(scores: Mapping[str, Any] | None) -> tuple[SubgroupScore, .
         return tuple(SubgroupScore.from_json(one) for one in (scores or {}).get("subgroups") or ())
     except (KeyError, TypeError, ValueError):
         return ()
-
-
-def holm_adjusted(p: Sequence[float]) -> list[float]:
-    """The p values adjusted for being so many, in the same order; Holm (1979)."""
-    order = np.argsort(p)
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.maximum.accumulate(np.asarray(p)[order] * np.arange(len(p), 0, -1))
-    return [min(1.0, float(value)) for value in adjusted]
 
 
 def age_bands(ages: Names) -> Names:

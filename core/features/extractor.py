@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -50,6 +50,8 @@ class Extractor(abc.ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     #: False where the numbers come with the case instead of its pixels.
     needs_image: ClassVar[bool] = True
+    #: True where they are the columns of a table.
+    needs_table: ClassVar[bool] = False
     #: Looks at all slices of a volume (:meth:`prepare_stack`); the others see the one that stands for it. May
     #: depend on the settings.
     volumes: bool = False
@@ -67,6 +69,11 @@ class Extractor(abc.ABC):
     @abc.abstractmethod
     def feature_names(self) -> tuple[FeatureName, ...]:
         """One entry per number given by :meth:`extract`, in order."""
+
+    @classmethod
+    def measures_images(cls) -> bool | None:
+        """Whether it measures cases that have an image, or rows of tables; ``None``: all cases."""
+        return cls.needs_image if cls.needs_image or cls.needs_table else None
 
     @property
     def batch(self) -> int:
@@ -104,6 +111,12 @@ class Extractor(abc.ABC):
             BadInput: one of them cannot be measured.
         """
         return np.stack(prepared)
+
+    def with_attributes(
+        self, numbers: npt.NDArray[Any], attributes: Mapping[str, str]
+    ) -> npt.NDArray[np.float64]:
+        """(d,) ``numbers`` (d,) of an image, completed by what is known of it besides, ``attributes`` by name."""
+        return numbers.astype(np.float64)
 
     def keypoints(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float64] | None:
         """(p, 2) x and y of the local descriptors, in the order of their rows, as shares of the width and

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
@@ -52,6 +53,14 @@ def fused_sets(settings: Mapping[str, Any]) -> tuple[FusedSet, ...]:
             "Name them where a metric is trained: --features encoder,mass.",
         )
     return sets
+
+
+def clinical_columns(extractor: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The clinical columns of a feature set of ``extractor`` with ``settings``, itself or fused; none of others."""
+    if extractor == Clinical.name:
+        return Clinical(**settings).requested
+    sets = fused_sets(settings) if extractor == Fusion.name else ()
+    return tuple(name for one in sets for name in clinical_columns(one.extractor, one.settings))
 
 
 class Fusion(Extractor):
@@ -136,3 +145,15 @@ class Fusion(Extractor):
         """
         parts = zip(self._extractors, zip(*prepared, strict=True), strict=True)
         return np.concatenate([extractor.measure(list(part)) for extractor, part in parts], axis=1)
+
+    def with_attributes(
+        self, numbers: npt.NDArray[Any], attributes: Mapping[str, str]
+    ) -> npt.NDArray[np.float64]:
+        """(d,) each set's numbers, completed."""
+        ends = np.cumsum([one.columns for one in self._sets])[:-1]
+        return np.concatenate(
+            [
+                extractor.with_attributes(own, attributes)
+                for extractor, own in zip(self._extractors, np.split(numbers, ends), strict=True)
+            ]
+        )

@@ -22,6 +22,7 @@ class Raw(Extractor):
     summary = "The numbers that came with the table, unchanged."
     version = 1
     needs_image: ClassVar[bool] = False
+    needs_table: ClassVar[bool] = True
 
     @property
     def feature_names(self) -> tuple[FeatureName, ...]:

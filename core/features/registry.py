@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from semblance.core.errors import BadArguments
+from semblance.core.features.clinical import Clinical
 from semblance.core.features.colour_edge_texture import ColourEdgeTexture
 from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.extractor import Extractor
@@ -32,6 +33,7 @@ _EXTRACTORS: tuple[type[Extractor], ...] = (
     OnnxEncoder,
     Fusion,
     Raw,
+    Clinical,
 )
 
 

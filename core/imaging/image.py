@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,6 +57,7 @@ class Image:
     ``values``: what the numbers mean.
     ``notes``: short facts for the viewer's corner (modality, view, laterality); never who the patient is.
     ``body_part``: as DICOM's BodyPartExamined; empty where the file does not say it.
+    ``attributes``: what the file says beside the pixels (age, sex, ...), as catalogued; never who the patient is.
     """
 
     pixels: npt.NDArray[Any]
@@ -66,6 +68,7 @@ class Image:
     values: ValueScale = field(default_factory=ValueScale)
     notes: tuple[str, ...] = ()
     body_part: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def height(self) -> int:

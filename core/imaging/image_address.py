@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+#: What stands between a zip in a folder and an entry of it: no file of a folder may be called like this.
+IN_ZIP = "!/"
+_ENTRY_OF_ZIP = re.compile(rf"(.+?\.zip){IN_ZIP}(.+)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -24,3 +29,17 @@ class ImageAddress:
         inside = f"!{self.member}" if self.member else ""
         row = f"[{self.frame}]" if self.frame is not None else ""
         return f"{self.container}{inside}{row}"
+
+
+def divide_zip_entry(path: str) -> tuple[str, str]:
+    """A path within a folder as (file, entry): "a/ct.zip!/1.dcm" is "1.dcm" of "a/ct.zip", any other path is no entry
+    ("")."""
+    found = _ENTRY_OF_ZIP.fullmatch(path)
+    return (found[1], found[2]) if found else (path, "")
+
+
+def address_in_folder(folder: Path, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
+    """Where the file ``path`` of a folder lies, which may be an entry of a zip there; ``member`` is an array in it."""
+    file, entry = divide_zip_entry(path)
+    inside = "!".join(part for part in (entry, member) if part)
+    return ImageAddress(folder.joinpath(*PurePosixPath(file).parts), inside, frame)

@@ -12,6 +12,9 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MaskOutline, Outline, outline_from_json
 from semblance.core.language import tr_lazy
 
+#: Left, top, right and bottom of a rectangle.
+Box = tuple[float, float, float, float]
+
 
 @dataclass(frozen=True)
 class Region:
@@ -28,6 +31,11 @@ class Region:
     outline: Outline | None = None
     z: int | None = None
     depth: int = 1
+
+    @property
+    def box(self) -> Box:
+        """Left, top, right and bottom in pixels."""
+        return self.x, self.y, self.x + self.width, self.y + self.height
 
     @property
     def middle_slice(self) -> int | None:
@@ -130,6 +138,14 @@ class Region:
                 tr_lazy("The region '{value}' is empty.", value=text), "Width and height must be above 0."
             )
         return Region(x, y, width, height)
+
+
+def box_overlap(one: Box, other: Box) -> float:
+    """Intersection by union of two rectangles (left, top, right, bottom), which have an area."""
+    width = max(0.0, min(one[2], other[2]) - max(one[0], other[0]))
+    height = max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
+    areas = sum((right - left) * (bottom - top) for left, top, right, bottom in (one, other))
+    return width * height / (areas - width * height)
 
 
 def region_of_mask(mask: npt.NDArray[np.bool_], z: int | None = None) -> Region:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -13,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.library.finding_letters import finding_letters
+from semblance.core.library.finding_styles import by_severity, natural_key
 
 Indices = npt.NDArray[np.intp]
 NO_FINDING = -1
 NO_PATIENT = -1
 SORT_KEYS = ("added", "id", "finding", "patient")
 _SEPARATOR = "\n"
-#: Findings that come first in every library, so that the most common ones always have the same colours.
-_MOST_SEVERE_FIRST = ("malignant", "cancer", "carcinoma", "benign", "normal")
 
 
 class ImageState(IntEnum):
@@ -191,12 +189,18 @@ def case_columns(
     findings: Sequence[str | None],
     patients: Sequence[str | None],
     states: Sequence[int],
+    known_findings: Sequence[str] = (),
 ) -> CaseColumns:
     """The snapshot of n cases, given in ascending order of their catalogue rows.
 
+    ``known_findings`` come first, in this order, also those that no case has; then the others, most severe first.
+
     Takes about 0.3 s for 100,000 cases: call it in a worker, it can be pickled.
     """
-    finding_names, finding = _encode(findings, _sorted_by_severity)
+    finding_names, finding = _encode(
+        findings,
+        lambda names: [*known_findings, *by_severity(name for name in names if name not in known_findings)],
+    )
     patient_names, patient = _encode(patients, _sorted_naturally)
     texts = [
         f"{name}{_SEPARATOR}{patient_name or ''}{_SEPARATOR}".casefold().encode()
@@ -225,24 +229,8 @@ def no_cases() -> CaseColumns:
     return case_columns([], [], [], [], [])
 
 
-def natural_key(text: str) -> str:
-    """A key that sorts numbers inside texts by their size: ``IM 2`` before ``IM 10``."""
-    return re.sub(r"\d+", lambda digits: digits.group().zfill(12), text.casefold())
-
-
 def _sorted_naturally(names: Iterable[str]) -> list[str]:
     return sorted(names, key=natural_key)
-
-
-def _sorted_by_severity(names: Iterable[str]) -> list[str]:
-    """Most severe first, then by name: libraries of the same findings show them in the same colours and letters,
-    whatever the order of their cases."""
-
-    def sort_key(name: str) -> tuple[int, str, str]:
-        ranks = {finding: rank for rank, finding in enumerate(_MOST_SEVERE_FIRST)}
-        return ranks.get(name.casefold(), len(ranks)), natural_key(name), name
-
-    return sorted(names, key=sort_key)
 
 
 def _encode(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.image_address import ImageAddress, address_in_folder
 from semblance.core.imaging.region import Region
 from semblance.core.library.database import in_batches
 from semblance.core.library.records import CaseDetails
@@ -67,7 +67,7 @@ def _address(source: Path, path: str, member: str, frame: int | None) -> ImageAd
     if source.suffix.lower() == ".zip":
         inside = f"{path}!{member}" if member else path
         return ImageAddress(source, inside, frame)
-    return ImageAddress(source / path, member, frame)
+    return address_in_folder(source, path, member, frame)
 
 
 def _volume_address(parts: tuple[ImageAddress, ...]) -> ImageAddress:

@@ -20,6 +20,7 @@ from semblance.core.library.lesion_groups import DETECTED, remove_from_groups
 from semblance.core.library.records import (
     NOT_THERE,
     CaseDetails,
+    CaseExtent,
     CaseLabels,
     CaseRecord,
     FileRecord,
@@ -56,6 +57,13 @@ class Catalogue:
         """
         with plain_errors(self.file), self.engine.connect() as connection:
             return connection.execute(query).all()
+
+    def has_table(self, table: sa.Table) -> bool:
+        """Whether ``table`` is there: not where a library of an earlier version cannot be written to."""
+        if self.writable:
+            return True
+        with plain_errors(self.file):
+            return sa.inspect(self.engine).has_table(table.name)
 
     def identity(self) -> tuple[int, int] | None:
         """The device and inode of the file; ``None`` while there is none."""
@@ -294,10 +302,28 @@ class Catalogue:
         )
         return {r.id: (r.file, r.member, r.frame) for r in self.read(query)}
 
-    def attributes(self, names: Collection[str]) -> dict[int, dict[str, str]]:
-        """Row id -> those of the attributes ``names`` that the case has, of all cases."""
+    def attributes(self, names: Collection[str] | None = None) -> dict[int, dict[str, str]]:
+        """Row id -> those of the attributes ``names`` that the case has, all of them if left out, of all cases."""
         rows = self.read(sa.select(cases.c.id, cases.c.attributes))
+        if names is None:
+            return {r.id: r.attributes for r in rows}
         return {r.id: {name: r.attributes[name] for name in names if name in r.attributes} for r in rows}
+
+    def extents(self) -> dict[int, CaseExtent]:
+        """Row id -> where the case came from, and the size of its image and region."""
+        region = cases.c.region
+        query = sa.select(
+            cases.c.id,
+            files.c.source,
+            cases.c.width,
+            cases.c.height,
+            region["width"].as_integer().label("region_width"),
+            region["height"].as_integer().label("region_height"),
+        ).join(files, files.c.id == cases.c.file)
+        return {
+            r.id: CaseExtent(r.source, r.width, r.height, r.region_width, r.region_height)
+            for r in self.read(query)
+        }
 
     def details(self, rows: Sequence[int]) -> dict[int, CaseDetails]:
         """Row id -> the details of the case."""

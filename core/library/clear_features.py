@@ -13,12 +13,18 @@ from semblance.core.library.schema import feature_chunks, feature_failures
 NO_CASE = -1
 
 
-def clear_features(connection: sa.Connection, case_rows: Collection[int]) -> None:
-    """Remove the features of the cases ``case_rows`` from every feature set, so that they are extracted again."""
+def clear_features(
+    connection: sa.Connection, case_rows: Collection[int], sets: Collection[int] | None = None
+) -> None:
+    """Remove the features of the cases ``case_rows`` from every feature set, or from those with the ids ``sets``, so
+    that they are extracted again."""
     removed = np.array(sorted(case_rows), dtype=np.int64)
     if not len(removed):
         return
-    for chunk in connection.execute(sa.select(feature_chunks)).all():
+    chunks = sa.select(feature_chunks)
+    if sets is not None:
+        chunks = chunks.where(feature_chunks.c.feature_set.in_(sets))
+    for chunk in connection.execute(chunks).all():
         rows = np.frombuffer(chunk.case_rows, dtype=np.int64).copy()
         matches = np.isin(rows, removed)
         if matches.any():

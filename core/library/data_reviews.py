@@ -1,11 +1,10 @@
 """What a person decided about doubtful cases: a finding that was given, or that all is right as it is.
 
-A finding given here stays when its source is imported again.
+A decision is an edit of the library: see :mod:`semblance.core.library.edit_log`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,19 +14,18 @@ import sqlalchemy as sa
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import in_batches
+from semblance.core.library.edit_log import read_edits, recorded_edit, undo_edit
 from semblance.core.library.records import now
-from semblance.core.library.schema import cases, meta, metrics
-from semblance.core.library.sealed_cards import seal_scores
+from semblance.core.library.schema import cases
 from semblance.core.library.stored_values import stored_value
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
+    from semblance.core.library.library import Library
 
 _KEY = "data reviews"
-#: Key of stored scores: the findings that were given since, as {case id: finding when the scores were measured}.
-CHANGED_FINDINGS = "changed_findings"
-#: No finding that a case can have.
-_OTHER = object()
+#: The kind of edit that a decision is.
+REVIEW = "data review"
 
 
 @dataclass(frozen=True)
@@ -50,26 +48,15 @@ def read_reviews(catalogue: Catalogue) -> tuple[DataReview, ...]:
     return _reviews(stored_value(catalogue, _KEY))
 
 
-def given_findings(catalogue: Catalogue) -> dict[str, str]:
-    """Case id -> the finding that a person gave it last."""
-    return {
-        case_id: review.finding
-        for review in read_reviews(catalogue)
-        if review.finding is not None
-        for case_id in review.case_ids
-    }
-
-
-def add_review(
-    catalogue: Catalogue, check: str, case_ids: tuple[str, ...], finding: str | None
-) -> DataReview:
+def add_review(library: Library, check: str, case_ids: tuple[str, ...], finding: str | None) -> DataReview:
     """Give the cases ``case_ids`` the ``finding``, or keep them as they are (``None``), in one transaction.
 
     Raises:
         BadInput: the library no longer has one of the cases.
     """
-    with catalogue.transaction() as connection:
-        present = _findings(connection, case_ids)
+    summary = {"n": len(case_ids), "cases": list(case_ids[:1]), "finding": finding}
+    with recorded_edit(library, REVIEW, summary) as recorder:
+        present = _findings(recorder.connection, case_ids)
         missing = [case_id for case_id in case_ids if case_id not in present]
         if missing:
             raise BadInput(
@@ -78,21 +65,19 @@ def add_review(
             )
         before = {} if finding is None else {one: was for one, was in present.items() if was != finding}
         review = DataReview(check, case_ids, finding, before, now())
-        if finding is not None:
-            _write_findings(connection, present, dict.fromkeys(before, finding))
-        _store(connection, (*_stored(connection), review))
+        recorder.update(cases, {case_id: {"finding": finding} for case_id in before})
+        reviews = (*read_reviews(library.catalogue), review)
+        recorder.set_value(_KEY, [_to_json(one) for one in reviews])
     return review
 
 
-def undo_review(catalogue: Catalogue) -> DataReview | None:
+def undo_review(library: Library) -> DataReview | None:
     """Undo the last decision and give its cases their earlier findings; ``None`` where there is none."""
-    with catalogue.transaction() as connection:
-        reviews = _stored(connection)
-        if not reviews:
-            return None
-        before = reviews[-1].before
-        _write_findings(connection, _findings(connection, tuple(before)), before)
-        _store(connection, reviews[:-1])
+    found = [edit for edit in read_edits(library) if edit.kind == REVIEW and not edit.undone]
+    reviews = read_reviews(library.catalogue)
+    if not found or not reviews:
+        return None
+    undo_edit(library, found[-1].id)
     return reviews[-1]
 
 
@@ -104,49 +89,14 @@ def _findings(connection: sa.Connection, case_ids: tuple[str, ...]) -> dict[str,
     return out
 
 
-def _write_findings(
-    connection: sa.Connection, present: Mapping[str, str | None], given: Mapping[str, str | None]
-) -> None:
-    """Write the findings ``given`` over the ``present`` ones, and that scores were measured with others."""
-    if not given:
-        return
-    statement = cases.update().where(cases.c.case_id == sa.bindparam("key"))
-    connection.execute(
-        statement.values(finding=sa.bindparam("given")),
-        [{"key": case_id, "given": finding} for case_id, finding in given.items()],
-    )
-    scored = sa.select(metrics.c.id, metrics.c.scores).where(metrics.c.scores.is_not(None))
-    for r in connection.execute(scored).all():
-        if not r.scores:
-            continue
-        then = {case_id: present[case_id] for case_id in given if case_id in present}
-        then |= r.scores.get(CHANGED_FINDINGS, {})
-        changed = {case_id: was for case_id, was in then.items() if given.get(case_id, _OTHER) != was}
-        scores = {**r.scores, CHANGED_FINDINGS: changed}
-        seal_scores(connection, metrics.c.id == r.id, scores)
-
-
-def _stored(connection: sa.Connection) -> tuple[DataReview, ...]:
-    found = connection.execute(sa.select(meta.c.value).where(meta.c.key == _KEY)).scalar()
-    try:
-        return _reviews(json.loads(found) if found else None)
-    except ValueError:
-        return ()
-
-
-def _store(connection: sa.Connection, reviews: tuple[DataReview, ...]) -> None:
-    connection.execute(meta.delete().where(meta.c.key == _KEY))
-    value = [
-        {
-            "check": review.check,
-            "cases": list(review.case_ids),
-            "finding": review.finding,
-            "before": dict(review.before),
-            "time": review.time,
-        }
-        for review in reviews
-    ]
-    connection.execute(meta.insert().values(key=_KEY, value=json.dumps(value)))
+def _to_json(review: DataReview) -> dict[str, Any]:
+    return {
+        "check": review.check,
+        "cases": list(review.case_ids),
+        "finding": review.finding,
+        "before": dict(review.before),
+        "time": review.time,
+    }
 
 
 def _reviews(value: Any) -> tuple[DataReview, ...]:

@@ -16,7 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.clear_features import clear_features
 from semblance.core.library.feature_stores import chunk_checksum, create_store
-from semblance.core.library.records import CHUNK, FeatureSet, now
+from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord, now
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
 
 
@@ -59,6 +59,25 @@ class FeatureSets:
             tr_lazy("There are: {names}.", names=names),
         )
 
+    def of_metric(self, metric: MetricRecord) -> FeatureSet:
+        """The set whose features a stored metric needs.
+
+        Raises:
+            BadInput: the catalogue has no such set.
+        """
+        for feature_set in self.all():
+            if feature_set.id == metric.feature_set:
+                return feature_set
+        raise BadInput(
+            tr_lazy(
+                "The metric '{metric}' belongs to a feature set that the catalogue {file} does not have.",
+                metric=metric.name,
+                file=self._catalogue.file,
+            ),
+            "Verify the library (semblance doctor LIB --repair, or File > Verify library…), restore a backup, or train "
+            "the metric again.",
+        )
+
     def make(
         self,
         name: str,
@@ -78,8 +97,10 @@ class FeatureSets:
             for known in _records(connection.execute(sa.select(feature_sets)).all()):
                 if known.name == name:
                     return _check_same(known, extractor, version, settings, columns)
-            row = connection.execute(
+            number = self.free_number(connection)
+            connection.execute(
                 feature_sets.insert().values(
+                    id=number,
                     name=name,
                     extractor=extractor,
                     version=version,
@@ -88,13 +109,17 @@ class FeatureSets:
                     created=now(),
                 )
             )
-            made = FeatureSet(
-                int(row.inserted_primary_key[0]), name, extractor, version, dict(settings), tuple(columns)
-            )
+            made = FeatureSet(number, name, extractor, version, dict(settings), tuple(columns))
             store = self.store_of(made)
             shutil.rmtree(store, ignore_errors=True)
             create_store(store, 0, len(columns), dtype)
         return made
+
+    def free_number(self, connection: sa.Connection) -> int:
+        """A number that no set has, nor a deleted one that may come back."""
+        used: list[int] = [0, *connection.execute(sa.select(feature_sets.c.id)).scalars()]
+        deleted = (self._folder.parent / DELETED / self._folder.name).glob("*.zarr")
+        return 1 + max([*used, *(int(store.stem) for store in deleted if store.stem.isdecimal())])
 
     def store_of(self, feature_set: FeatureSet) -> Path:
         """The folder of the store of ``feature_set``."""
@@ -175,12 +200,12 @@ class FeatureSets:
         """(n,) ids of the cases whose current content has features, ascending."""
         return np.sort(self._positions(feature_set)[0])
 
-    def cases_to_extract(self, feature_set: FeatureSet, *, images: bool) -> npt.NDArray[np.int64]:
+    def cases_to_extract(self, feature_set: FeatureSet, *, images: bool | None) -> npt.NDArray[np.int64]:
         """(n,) ids of cases without features and without a recorded failure on their present content.
 
-        ``images``: cases that have an image, else rows of tables.
+        ``images``: cases that have an image, or rows of tables; ``None``: all cases.
         """
-        has = HAS_IMAGE if images else cases.c.numbers.is_not(None)
+        has = sa.true() if images is None else HAS_IMAGE if images else cases.c.numbers.is_not(None)
         everything = self._catalogue.read(
             sa.select(cases.c.id, cases.c.content).where(has).order_by(cases.c.id)
         )
@@ -264,11 +289,11 @@ class FeatureSets:
         block[: len(values)] = values
         array[number * CHUNK : needed] = block
 
-    def forget(self, case_rows: Sequence[int]) -> None:
-        """Remove the features of cases whose image changed, so that every set extracts them again."""
+    def forget(self, case_rows: Sequence[int], sets: Sequence[FeatureSet] | None = None) -> None:
+        """Remove the features of cases that changed, so that every set, or each of ``sets``, extracts them again."""
         if len(case_rows):
             with self._catalogue.transaction() as connection:
-                clear_features(connection, case_rows)
+                clear_features(connection, case_rows, None if sets is None else [one.id for one in sets])
 
     def failures(self, feature_set: FeatureSet) -> list[tuple[str, str]]:
         """(case_id, reason) of the cases the extractor could not read."""

@@ -34,10 +34,9 @@ GroupChange = Mapping[int, GroupMember | None]
 
 def read_groups(catalogue: Catalogue) -> dict[int, GroupMember]:
     """Row id of a case -> the group it is in, for the cases that are in one."""
+    if not catalogue.has_table(lesion_groups):
+        return {}
     with plain_errors(catalogue.file), catalogue.engine.connect() as connection:
-        # A library of an earlier version that cannot be written to has no such table.
-        if not catalogue.writable and not sa.inspect(connection).has_table(lesion_groups.name):
-            return {}
         return _read(connection)
 
 

@@ -39,8 +39,8 @@ from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
 
-#: Keys of stored values: the name of the current metric, and what is known of the library's preparation.
-_CURRENT_METRIC, _PREPARATION, _PREVALENCES = "current metric", "preparation", "prevalences"
+#: Keys of stored values: the name of the current metric, the prevalences, what is known of the library's preparation.
+CURRENT_METRIC, PREVALENCES, _PREPARATION = "current metric", "prevalences", "preparation"
 
 
 class Library:
@@ -262,7 +262,7 @@ class Library:
     @property
     def selected_metric(self) -> str | None:
         """The name that :meth:`set_current_metric` recorded, if the library still has a metric of that name."""
-        name = stored_value(self.catalogue, _CURRENT_METRIC)
+        name = stored_value(self.catalogue, CURRENT_METRIC)
         return name if name in [record.name for record in self.metrics()] else None
 
     def current_metric(self) -> MetricRecord | None:
@@ -277,7 +277,7 @@ class Library:
         Raises:
             BadArguments: no such metric.
         """
-        store_value(self.catalogue, _CURRENT_METRIC, self.metric(name).name)
+        store_value(self.catalogue, CURRENT_METRIC, self.metric(name).name)
 
     @property
     def preparation(self) -> Mapping[str, Any]:
@@ -292,14 +292,14 @@ class Library:
     @property
     def prevalences(self) -> dict[str, float]:
         """Finding -> its share, 0 to 1, of the cases where the library is used; empty where none was set."""
-        found = stored_value(self.catalogue, _PREVALENCES)
+        found = stored_value(self.catalogue, PREVALENCES)
         if not isinstance(found, dict):
             return {}
         return {name: float(share) for name, share in found.items() if isinstance(share, float)}
 
     def set_prevalences(self, shares: Mapping[str, float]) -> None:
         """Record the :attr:`prevalences`."""
-        store_value(self.catalogue, _PREVALENCES, {name: float(share) for name, share in shares.items()})
+        store_value(self.catalogue, PREVALENCES, {name: float(share) for name, share in shares.items()})
 
     # Searches
 

@@ -34,8 +34,7 @@ class ReaderStudyTable:
     def all(self) -> tuple[StoredStudy, ...]:
         """The studies, oldest first."""
         catalogue = self._catalogue
-        # A library of an earlier version that cannot be written to has no such table.
-        if not catalogue.writable and not sa.inspect(catalogue.engine).has_table(reader_studies.name):
+        if not catalogue.has_table(reader_studies):
             return ()
         rows = catalogue.read(sa.select(reader_studies).order_by(reader_studies.c.id))
         return tuple(StoredStudy(r.id, r.name, r.design, r.created) for r in rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import getpass
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,8 +25,21 @@ NO_FINDING = "(none)"
 CATALOGUE = "catalogue.sqlite"
 #: The folder for files that can be computed again.
 DERIVED = "derived"
+#: The folder for the files of deleted feature sets and metrics, until they are forgotten.
+DELETED = "deleted"
+#: The folder for images that were pasted to search with.
+PASTED = "pasted"
 #: Entries of a library that are never links, because files in them are removed, replaced and moved.
-LIBRARY_ENTRIES = (CATALOGUE, "thumbnails.sqlite", "exports.log", "features", "metrics", DERIVED)
+LIBRARY_ENTRIES = (
+    CATALOGUE,
+    "thumbnails.sqlite",
+    "exports.log",
+    "features",
+    "metrics",
+    DERIVED,
+    DELETED,
+    PASTED,
+)
 #: The name of a metric's file in the folder ``metrics``; other names in a catalogue are not used.
 METRIC_FILE = re.compile(r"[0-9a-f]{1,64}\.metric")
 
@@ -109,6 +123,29 @@ class CaseLabels:
     region: Region | None
     path: str
     slices: tuple[Slice, ...] = ()
+
+
+@dataclass(frozen=True)
+class CaseExtent:
+    """The id of the ``source`` of a case, and the size of its image and of its region in pixels, where known."""
+
+    source: int
+    width: int | None
+    height: int | None
+    region_width: int | None
+    region_height: int | None
+
+    @property
+    def image_size(self) -> float:
+        """Pixels of the image; NaN where unknown."""
+        return float(self.width * self.height) if self.width and self.height else math.nan
+
+    @property
+    def crop_scale(self) -> float:
+        """The region's share of the image, 1 without a region; NaN where unknown."""
+        if self.region_width is None or self.region_height is None:
+            return self.image_size / self.image_size
+        return self.region_width * self.region_height / self.image_size
 
 
 @dataclass(frozen=True)

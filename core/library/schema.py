@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 8
+VERSION = 9
 #: The oldest version that can be read as it is; where it can be written to, it is migrated.
 READABLE_FROM = 6
 
@@ -88,6 +88,16 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         '"case" INTEGER NOT NULL PRIMARY KEY REFERENCES cases (id), '
         '"group" INTEGER NOT NULL, '
         "source TEXT NOT NULL)",
+    ),
+    8: (
+        "CREATE TABLE edits ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "kind TEXT NOT NULL, "
+        "summary JSON NOT NULL, "
+        "changes JSON NOT NULL, "
+        "author TEXT NOT NULL, "
+        "time TEXT NOT NULL, "
+        "undone TEXT)",
     ),
 }
 
@@ -311,4 +321,16 @@ reader_answers = sa.Table(
     sa.Column("confidence", sa.Integer, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
+)
+
+edits = sa.Table(
+    "edits",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("summary", JsonOf(dict), nullable=False, doc="what a person is told of it"),
+    sa.Column("changes", JsonOf(list), nullable=False, doc="rows before and after"),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("undone", sa.Text, doc="when it was undone; NULL while in force"),
 )

@@ -33,7 +33,8 @@ class MetricCard:
     unknown. ``constraints`` counts what the learner ate (similar, dissimilar, visual, triplets).
     ``scores`` hold by name what was measured on ``measured_on``. ``steps`` are descriptions in order;
     ``imputed`` counts missing values of the training part, ``dropped_columns`` names constant ones,
-    ``selected_columns`` those a selection kept, the first chosen first. ``notes`` say how training ended.
+    ``selected_columns`` those a selection kept, the first chosen first; ``clinical_columns`` are among the
+    features. ``notes`` say how training ended.
     ``authors``: whose judgements it learnt from; they stay in the library and are part of no report.
     ``created`` is ISO 8601 in UTC. ``content_hash`` covers what decides the distances, not this card.
     """
@@ -54,6 +55,7 @@ class MetricCard:
     imputed: int = 0
     dropped_columns: tuple[str, ...] = ()
     selected_columns: tuple[str, ...] = ()
+    clinical_columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rounds: int | None = None
     authors: tuple[str, ...] = ()
@@ -120,7 +122,9 @@ def _split(values: Mapping[str, Any]) -> Split:
 _TEXTS = dict.fromkeys(
     ("learner", "name", "library", "feature_set", "measured_on", "created", "content_hash"), (str,)
 )
-_LISTS = dict.fromkeys(("steps", "dropped_columns", "selected_columns", "notes", "authors"), (list,))
+_LISTS = dict.fromkeys(
+    ("steps", "dropped_columns", "selected_columns", "clinical_columns", "notes", "authors"), (list,)
+)
 _TABLES = dict.fromkeys(("parameters", "findings", "constraints", "scores", "versions"), (dict,))
 #: Tables whose values are whole numbers.
 _COUNTS = frozenset(("findings", "constraints"))

@@ -128,7 +128,7 @@ def constraints_text(card: MetricCard) -> str:
 
 
 def column_lines(card: MetricCard) -> list[tuple[str, str]]:
-    """(label, text) for missing values, constant columns and selected columns; empty texts where there are none."""
+    """(label, text) for missing values, constant, selected and clinical columns; empty texts where there are none."""
     return [
         (
             tr_lazy("Missing values"),
@@ -136,6 +136,7 @@ def column_lines(card: MetricCard) -> list[tuple[str, str]]:
         ),
         (tr_lazy("Constant columns"), _column_text(card.dropped_columns)),
         (tr_lazy("Selected columns"), _column_text(card.selected_columns)),
+        (tr_lazy("Clinical columns"), _column_text(card.clinical_columns)),
     ]
 
 

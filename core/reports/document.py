@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from semblance.core.imaging.region import Region
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.finding_letters import finding_letters
+from semblance.core.library.finding_styles import PALETTE
 from semblance.core.reports.bidirectional import isolated
 from semblance.core.reports.formatting import digits_for, prevalence_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
@@ -17,7 +18,7 @@ from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 QUERY_IMAGE = tr_lazy("Query image")
 #: Printed on every report.
 SUPPORT = tr_lazy("Support, not a diagnosis.")
-FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
+FINDING_COLOURS = tuple(PALETTE.values())
 #: Cases shown large on the first page: the nearest, then those a person marked, then the next nearest. Without
 #: images as many as vote are listed.
 COMPARED, NEAREST, LISTED_WITHOUT_IMAGES = 6, 3, 10

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import SemblanceError
-from semblance.core.files import write_file
+from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
 from semblance.core.research import tables
@@ -59,13 +59,7 @@ def export_results(
         SPEC: json.dumps(repeatable(state), indent=1, ensure_ascii=False) + "\n",
         SCRIPT: repeat_script(state),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise SemblanceError(
-            tr_lazy("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
-            "Choose another folder.",
-        ) from problem
+    make_folder(folder)
     written = []
     for name, text in texts.items():
         reporter.check_cancelled()

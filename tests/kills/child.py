@@ -14,6 +14,7 @@ import json
 import os
 import shlex
 import sys
+import traceback
 from pathlib import Path
 
 from semblance.core.tasks import Reporter
@@ -153,6 +154,8 @@ def main() -> None:
                 else:
                     work(phase, library, source, log)
                     status = 0
+            except BaseException:  # noqa: BLE001 - the process ends without the interpreter's own message
+                traceback.print_exc()
             finally:
                 sys.stderr.flush()
                 os._exit(status)

@@ -44,7 +44,8 @@ class Child:
     """Lives of :mod:`tests.kills.child`, one after the other."""
 
     def __init__(self, errors: Path) -> None:
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(TOP)}
+        path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(TOP))))
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path}
         with errors.open("w") as stderr:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.kills.child"],

@@ -195,8 +195,7 @@ class DataCheckPage(FullPage):
         for line in (self.progress, self._waiting_progress):
             line.setVisible(job is not None)
             if job is not None:
-                line.set_title(job.progress.what if job.progress is not None else job.title)
-                line.set_progress(job.fraction, job.seconds_left)
+                line.show_job(job)
 
     def _show_result(self, result: DataCheck) -> None:
         if not self.isVisible():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +124,7 @@ class ComparePage(FullPage):
         self.strip.current_changed.connect(self._show_row)
         self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
-            pane.view.saved_presets = saved_presets(self._context.settings)
+            pane.view.own_presets = partial(saved_presets, self._context.settings)
             pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             pane.view.customContextMenuRequested.connect(
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -171,7 +172,7 @@ class FullSizePage(FullPage):
         self._cancel_job()
         self._source, self._loaded = source, None
         for view in (self.view, *self.planes.views.values()):
-            view.saved_presets = saved_presets(self._context.settings)
+            view.own_presets = partial(saved_presets, self._context.settings)
         self.view.editable = False
         self._show_nothing()
         self._loading_timer.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -84,7 +85,7 @@ class QueryPanel(Panel):
 
         self.pane = ImagePane(context.jobs)
         self.view, self.histogram = self.pane.view, self.pane.histogram
-        self.view.saved_presets = saved_presets(context.settings)
+        self.view.own_presets = partial(saved_presets, context.settings)
         self.tools = ToolRow()
         self.notice = QueryNotice()
         self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 from shiboken6 import isValid
 
@@ -15,6 +16,7 @@ from semblance.app.search.saved.searches_dialog import SearchesDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.viewer.query_source import QuerySource
+from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.searches.query import Query
@@ -40,6 +42,7 @@ class SearchCommands(QObject):
             "searches": self.show,
             "rank_again": partial(search_operations.rank, context),
             "ask_file": self.search_with_file,
+            "paste_image": self.search_with_clipboard,
         }
 
     def search_with_file(self) -> None:
@@ -48,6 +51,17 @@ class SearchCommands(QObject):
         chosen, _ = QFileDialog.getOpenFileName(self._parent, title, "", search_operations.FILE_FILTER)
         if chosen:
             search_operations.submit_query(self._context, Query(image=Path(chosen)))
+
+    def search_with_clipboard(self) -> None:
+        """Search with the image, or the one image file, that was copied in another program."""
+        data = QGuiApplication.clipboard().mimeData()
+        path = dropped_file(data)
+        if path is not None:
+            search_operations.submit_query(self._context, Query(image=path))
+        elif data.hasImage():
+            search_operations.submit_pasted_image(self._context, QGuiApplication.clipboard().image())
+        else:
+            self._context.messages.info(tr("There is no image on the clipboard."))
 
     def save(self) -> None:
         """Save the current search under a name."""

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
+from PySide6.QtWidgets import QHBoxLayout, QPushButton
 
 from semblance.app.search.feedback import refine_metric
+from semblance.app.search.similar.ranking_bar import RankingBar
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
-from semblance.app.shell.state import Change
-from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.shell.theme import set_look
 from semblance.core.language import tr, tr_n
 
 
-class MarksBar(QFrame):
+class MarksBar(RankingBar):
     """Visible while the current query has marks."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
-        self._context, self._state = context, context.state
-        set_look(self, message="foot")
-        self._text = ElidedLabel()
+        super().__init__(context)
         self.before = QPushButton(tr("Order before"))
         self.before.setCheckable(True)
         self.before.setToolTip(tr("Show the order without the marks. They are kept."))
@@ -39,17 +35,9 @@ class MarksBar(QFrame):
         for button in (self.before, self.undo, self.start_again):
             set_look(button, quiet=True)
             row.addWidget(button)
-        theme_signals.changed.connect(self._update_height)
-        self._state.on_change(Change.RANKING | Change.SEARCH | Change.LIBRARY, self, self._refresh)
-        self._update_height()
-        self._refresh()
+        self.follow_ranking()
 
-    @property
-    def text(self) -> str:
-        """Its text; empty while it is hidden."""
-        return "" if self.isHidden() else self._text.text()
-
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         marks, search = self._state.marks, self._state.search
         is_before = search is not None and search.strength == 0.0
         if is_before:
@@ -73,6 +61,3 @@ class MarksBar(QFrame):
 
     def _show_order(self, before: bool) -> None:
         refine_metric.set_strength(self._context, 0.0 if before else 1.0)
-
-    def _update_height(self) -> None:
-        self.setFixedHeight(theme().px(30))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QPoint, Signal
@@ -71,8 +72,8 @@ class RankingPanel(Panel):
             box.setToolTip(tip)
             # They must not keep the panel from becoming narrower.
             box.setMinimumWidth(1)
-        self.same_patient.toggled.connect(lambda on: self._set_option(hide_same_patient=on))
-        self.near_duplicates.toggled.connect(lambda on: self._set_option(group_duplicates=on))
+        self.same_patient.toggled.connect(partial(self._set_option, "hide_same_patient"))
+        self.near_duplicates.toggled.connect(partial(self._set_option, "group_duplicates"))
 
         self.header = PanelHeader(tr("Similar cases"))
         self.window_level = header_button("contrast", tr("Use the query's window / level"))
@@ -169,13 +170,8 @@ class RankingPanel(Panel):
         self.view.set_value(name)
         self.grid.set_rows(name == "list")
 
-    def _set_option(
-        self, *, hide_same_patient: bool | None = None, group_duplicates: bool | None = None
-    ) -> None:
-        before = (self._state.hide_same_patient, self._state.group_duplicates)
-        self._state.set_option(hide_same_patient=hide_same_patient, group_duplicates=group_duplicates)
-        if before != (self._state.hide_same_patient, self._state.group_duplicates):
-            search_operations.rank(self._context)
+    def _set_option(self, name: str, on: bool) -> None:
+        search_operations.set_options(self._context, **{name: on})
 
     def _show_options(self) -> None:
         self.same_patient.setChecked(self._state.hide_same_patient)

@@ -59,16 +59,10 @@ class RankingOptions(QObject):
 
     def _set_diverse(self, on: bool) -> None:
         if on != (self._state.diverse > 0.0):
-            self._change(diverse=DIVERSE if on else 0.0)
+            search_operations.set_options(self._context, diverse=DIVERSE if on else 0.0)
 
     def _set_rate(self, rate: float) -> None:
-        self._change(no_match_rate=rate)
-
-    def _change(self, **changes: float) -> None:
-        before = (self._state.diverse, self._state.no_match_rate)
-        self._state.change_search(**changes)
-        if before != (self._state.diverse, self._state.no_match_rate):
-            search_operations.rank(self._context)
+        search_operations.set_options(self._context, no_match_rate=rate)
 
     def _follow(self) -> None:
         self.diverse.setChecked(self._state.diverse > 0.0)

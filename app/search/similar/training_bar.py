@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QPushButton
+from PySide6.QtWidgets import QPushButton
 
+from semblance.app.search.similar.ranking_bar import RankingBar
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.state import Change
-from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.widgets.elided_label import ElidedLabel
+from semblance.app.shell.theme import set_look
 from semblance.app.widgets.estimate_caution import TRAINED_ON_QUERY
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox
@@ -16,14 +15,11 @@ from semblance.core.language import tr, translate
 from semblance.core.workflows.searches.estimate import TRAINED
 
 
-class TrainingBar(QFrame):
+class TrainingBar(RankingBar):
     """Visible while the metric was trained on the query or its patient, and while these are left out."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
-        self._context, self._state = context, context.state
-        set_look(self, message="foot")
-        self._text = ElidedLabel()
+        super().__init__(context)
         self.change = QPushButton()
         self.change.clicked.connect(self._rank)
         set_look(self.change, quiet=True)
@@ -31,15 +27,7 @@ class TrainingBar(QFrame):
         row.addWidget(IconLabel("info"))
         row.addWidget(self._text, 1)
         row.addWidget(self.change)
-        theme_signals.changed.connect(self._update_height)
-        self._state.on_change(Change.RANKING | Change.SEARCH | Change.LIBRARY, self, self._refresh)
-        self._update_height()
-        self._refresh()
-
-    @property
-    def text(self) -> str:
-        """Its text; empty while it is hidden."""
-        return "" if self.isHidden() else self._text.text()
+        self.follow_ranking()
 
     def _rank(self) -> None:
         ranking = self._state.ranking
@@ -47,9 +35,9 @@ class TrainingBar(QFrame):
         job = search_operations.rank_without_patient(self._context, on=without)
         if job is not None:
             self.change.setEnabled(False)
-            job.ended.connect(self._refresh)
+            job.ended.connect(self.refresh)
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         ranking = self._state.ranking
         if ranking is None:
             self.hide()
@@ -84,6 +72,3 @@ class TrainingBar(QFrame):
         columns = self._state.columns
         index = -1 if case is None else columns.index_of_id(case)
         return index >= 0 and columns.patient[index] >= 0
-
-    def _update_height(self) -> None:
-        self.setFixedHeight(theme().px(30))

@@ -12,10 +12,12 @@ CASE_MIME = "application/x-semblance-case"
 
 
 def mime_data(model: CaseModel, place: int) -> QMimeData:
-    """The drag data of the case at ``place``: its catalogue row, and its id as text."""
+    """The drag data of the case at ``place``: its catalogue row, which only this program understands.
+
+    Other programs get the image of the card (:func:`drag`) and no id, which may name the patient.
+    """
     data = QMimeData()
     data.setData(CASE_MIME, QByteArray(str(model.case_row(place)).encode()))
-    data.setText(model.columns.ids[model.index(place)])
     return data
 
 
@@ -26,9 +28,10 @@ def dragged_case(data: QMimeData) -> int | None:
 
 
 def drag(source: QWidget, data: QMimeData, image: QPixmap | None) -> None:
-    """Drag ``data`` with the mouse; returns when it was dropped."""
+    """Drag ``data`` and ``image`` with the mouse; returns when it was dropped."""
     drag_object = QDrag(source)
     drag_object.setMimeData(data)
     if image is not None:
         drag_object.setPixmap(image)
+        data.setImageData(image.toImage())
     drag_object.exec(Qt.DropAction.CopyAction)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 32
 #: Characters of one text value that are kept.
 MAX_TEXT = 1024
+_CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
 @functools.cache
@@ -44,12 +46,30 @@ def value(dataset: Dataset, keyword: str) -> Any:
 
 
 def text(dataset: Dataset, keyword: str) -> str:
-    """The value as one line of text, "" where there is none; several values are separated by a backslash."""
+    """The value as one line of text, "" where there is none; several values are separated by a backslash.
+
+    A value of a wrong length takes in the values after it, a patient's name perhaps: nothing after a zero byte is
+    kept, and no value with control characters.
+    """
     found = value(dataset, keyword)
     if found is None:
         return ""
     parts = [str(part) for part in found] if _is_list(found) else [str(found)]
-    return " ".join("\\".join(parts).replace("\0", " ").split())[:MAX_TEXT]
+    line = " ".join("\\".join(parts).partition("\0")[0].split())
+    return "" if _CONTROL.search(line) else line[:MAX_TEXT]
+
+
+def case_attributes(dataset: Dataset) -> dict[str, str]:
+    """What is known of a case by its header, by name, "" where the header does not say it; never who the patient is."""
+    return {
+        "modality": text(dataset, "Modality"),
+        "body_part": text(dataset, "BodyPartExamined"),
+        "view": text(dataset, "ViewPosition"),
+        "sex": text(dataset, "PatientSex"),
+        "age": text(dataset, "PatientAge"),
+        "manufacturer": text(dataset, "Manufacturer"),
+        "laterality": text(dataset, "ImageLaterality") or text(dataset, "Laterality"),
+    }
 
 
 def numbers(dataset: Dataset, keyword: str) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.attributes import text
+from semblance.core.imaging.dicom.attributes import case_attributes, text
 from semblance.core.imaging.dicom.colour import from_palette, to_rgb
 from semblance.core.imaging.dicom.compressed_frames import check_fragments, decode_frame
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, errors_as_bad_input, open_dicom
@@ -95,7 +95,7 @@ class DicomImages:
 
     def _image(self, stored: npt.NDArray[Any], photometric: str, frame: int) -> Image:
         dataset, spacing = self.dataset, spacing_of(self.dataset, frame)
-        notes = notes_of(dataset)
+        notes, attributes = notes_of(dataset), case_attributes(dataset)
         if photometric == "PALETTE COLOR" or stored.ndim == 3:
             palette = stored.ndim == 2
             colours = (
@@ -105,7 +105,9 @@ class DicomImages:
             )
             bits = 8 * colours.dtype.itemsize
             white = float((1 << (bits if palette else min(self.layout.stored, bits))) - 1)
-            return Image(np.ascontiguousarray(colours), white, self.name, spacing, notes=notes)
+            return Image(
+                np.ascontiguousarray(colours), white, self.name, spacing, notes=notes, attributes=attributes
+            )
         values = values_of(dataset, self.layout, frame)
         mapped = modality_lut_values(stored, dataset)
         if mapped is not None:
@@ -114,7 +116,7 @@ class DicomImages:
         pixels = to_image_type(stored, self.name)
         black, white = grey_range(values, pixels, self.layout, text(dataset, "Modality"))
         part = text(dataset, "BodyPartExamined")[:32]
-        return Image(pixels, white, self.name, spacing, black, values, notes, part)
+        return Image(pixels, white, self.name, spacing, black, values, notes, part, attributes)
 
 
 class DicomStack(Stack):

@@ -10,6 +10,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom import dicomdir
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, foreign_format, has_image_name, sniff
+from semblance.core.imaging.image_address import divide_zip_entry
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.dicom_regions import RegionFinder, marks_regions
 from semblance.core.library.importers.dicom_series import (
@@ -116,7 +117,7 @@ def _read_header(source: Source, entry: Entry, found: _ScannedHeaders) -> None:
         with source.stream(entry.path) as file:
             head = file.read(HEAD_BYTES)
             if sniff(head) != DICOM:
-                found.rejected.append(_reject_other_file(name, entry, head))
+                found.rejected.append(_reject_other_file(source, entry, head))
                 return
             opened = open_dicom(file, name, (*HEADER_TAGS, "DirectoryRecordSequence"))
             if "DirectoryRecordSequence" in opened.dataset:
@@ -140,7 +141,21 @@ def _read_header(source: Source, entry: Entry, found: _ScannedHeaders) -> None:
         found.rejected.append(RejectedFile(entry.path or name, reason, failed=False))
 
 
-def _reject_other_file(name: str, entry: Entry, head: bytes) -> RejectedFile:
+def _reject_other_file(source: Source, entry: Entry, head: bytes) -> RejectedFile:
+    name = source.label(entry.path)
+    if head.startswith(b"PK\x03\x04") or entry.path in source.closed_zips:
+        closed = source.closed_zips.get(entry.path)
+        inside = source.kind == "zip" or divide_zip_entry(entry.path)[1]
+        reason = closed or (
+            tr_lazy("a zip archive within a zip archive; unpack it and import the folder")
+            if inside
+            else tr_lazy("a zip archive without DICOM files")
+        )
+        return RejectedFile(
+            entry.path or name,
+            tr_lazy("Not opened: {reason}.", reason=reason.rstrip(".")),
+            failed=closed is not None,
+        )
     if _has_dicom_name(name):
         what = (
             tr_lazy("it is empty (0 bytes)")

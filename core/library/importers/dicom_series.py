@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from semblance.core.imaging.dicom import burnt_in_text, patient_identity
-from semblance.core.imaging.dicom.attributes import integer, text
+from semblance.core.imaging.dicom.attributes import case_attributes, integer, text
 from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, slice_plane
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
@@ -106,14 +106,7 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     UIDs are replaced, the date is moved and ages above 90 are 90. The other UIDs put files together and go no further.
     """
     patient, date = patient_identity.patient_of(dataset), patient_identity.date_of(dataset)
-    header = {
-        "modality": text(dataset, "Modality"),
-        "body_part": text(dataset, "BodyPartExamined"),
-        "view": text(dataset, "ViewPosition"),
-        "sex": text(dataset, "PatientSex"),
-        "age": text(dataset, "PatientAge"),
-        "manufacturer": text(dataset, "Manufacturer"),
-        "laterality": text(dataset, "ImageLaterality") or text(dataset, "Laterality"),
+    header = case_attributes(dataset) | {
         "study": text(dataset, "StudyInstanceUID"),
         "series": text(dataset, "SeriesInstanceUID"),
         "instance": text(dataset, "SOPInstanceUID"),

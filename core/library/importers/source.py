@@ -7,6 +7,7 @@ import io
 import os
 import re
 import stat
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -14,8 +15,8 @@ from types import TracebackType
 from typing import BinaryIO, Literal, Self
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.formats import HEAD_BYTES
-from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.image_address import IN_ZIP, ImageAddress, address_in_folder, divide_zip_entry
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.zip_archive import ZipArchive, modified_ns, open_regular_file, read_file
 from semblance.core.language import tr_lazy
@@ -23,6 +24,8 @@ from semblance.core.language import tr_lazy
 Kind = Literal["folder", "zip", "file"]
 
 _FILE_MANAGERS = frozenset(("thumbs.db", "desktop.ini", "ehthumbs.db"))
+#: Entries of a zip in a folder that are looked into for DICOM files.
+_SAMPLED_ENTRIES = 8
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Source(abc.ABC):
     Every file is in exactly one of ``entries()``, ``refused`` (path, reason: unsafe names, links, folders
     that cannot be opened, password) and ``ignored`` (path, reason: hidden files, leavings of file managers).
     An importer tells what became of the entries and of ``ignored``; ``refused`` its caller reports as failed.
+    ``closed_zips``: why a zip among the entries cannot be opened (path -> reason).
     ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept.
     """
 
@@ -52,6 +56,7 @@ class Source(abc.ABC):
         self.pseudonyms: Pseudonyms | None = None
         self.refused: list[tuple[str, str]] = []
         self.ignored: list[tuple[str, str]] = []
+        self.closed_zips: dict[str, str] = {}
         self._entries: list[Entry] | None = None
 
     @staticmethod
@@ -139,9 +144,17 @@ class Source(abc.ABC):
 
 
 class FolderSource(Source):
-    """A folder and everything under it. Links are never followed."""
+    """A folder and everything under it. Links are never followed.
+
+    A zip that holds DICOM files is listed like a folder ("ct.zip!/1.dcm"). Zips within zips stay closed.
+    """
 
     kind = "folder"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._lock = threading.Lock()
+        self._open_zip: tuple[str, ZipArchive] | None = None
 
     def _list(self) -> Iterator[Entry]:
         pending = [""]
@@ -170,14 +183,16 @@ class FolderSource(Source):
             for child in children:
                 path = f"{folder}/{child.name}" if folder else child.name
                 if child.is_dir(follow_symlinks=False) and printable(path) == path:
-                    if child.name.endswith(".semblance"):
+                    if divide_zip_entry(f"{path}/.")[1]:
+                        self.refused.append((f"{path}/", tr_lazy("its name ends in '.zip!'; rename it")))
+                    elif child.name.endswith(".semblance"):
                         self.ignored.append((f"{path}/", tr_lazy("a Semblance library")))
                     else:
                         pending.append(path)
                     continue
                 entry = self._entry(child, path)
                 if entry is not None:
-                    yield entry
+                    yield from self._entries_of_zip(entry) or (entry,)
 
     def _entry(self, child: os.DirEntry[str], path: str) -> Entry | None:
         shown = printable(path)
@@ -201,6 +216,31 @@ class FolderSource(Source):
             self.refused.append((path, tr_lazy("not a plain file")))
         return None
 
+    def _entries_of_zip(self, zip_entry: Entry) -> list[Entry]:
+        """The entries of a zip of DICOM files; none for anything else. Why a zip is not opened is kept."""
+        if not zip_entry.path.lower().endswith(".zip"):
+            return []
+        try:
+            archive = ZipArchive(self._file(zip_entry.path), zip_entry.path)
+        except BadInput as error:
+            self.closed_zips[zip_entry.path] = str(error)
+            return []
+        try:
+            names = list(archive.entries)
+            step = max(1, len(names) // _SAMPLED_ENTRIES)
+            if not any(_is_dicom(archive, name) for name in names[::step]):
+                if archive.refused and not names:
+                    self.closed_zips[zip_entry.path] = archive.refused[0][1]
+                return []
+        finally:
+            archive.close()
+        inside = f"{zip_entry.path}{IN_ZIP}"
+        self.refused.extend((inside + printable(name), reason) for name, reason in archive.refused)
+        return [
+            Entry(inside + name, info.file_size, modified_ns(info), info.CRC)
+            for name, info in archive.entries.items()
+        ]
+
     def _link_target(self, child: os.DirEntry[str]) -> str:
         target = os.path.realpath(child.path)
         root = os.path.realpath(self.path)
@@ -210,20 +250,47 @@ class FolderSource(Source):
 
     def read(self, path: str) -> bytes:
         """All bytes of a file; see :meth:`Source.read`."""
+        file, entry = divide_zip_entry(path)
+        if entry:
+            with self._lock:
+                return self._archive(file).read(entry)
         return read_file(self._file(path), path)
 
     def head(self, path: str) -> bytes:
         """The first bytes of a file; see :meth:`Source.head`."""
+        zip_file, entry = divide_zip_entry(path)
+        if entry:
+            with self._lock:
+                return self._archive(zip_file).head(entry, HEAD_BYTES)
         with open_regular_file(self._file(path), path) as file:
             return file.read(HEAD_BYTES)
 
     def stream(self, path: str) -> BinaryIO:
         """A file opened for reading; see :meth:`Source.stream`."""
+        if divide_zip_entry(path)[1]:
+            return io.BytesIO(self.read(path))
         return open_regular_file(self._file(path), path)
 
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where an image lies; see :meth:`Source.address`."""
-        return ImageAddress(self._file(path), member, frame)
+        self._file(divide_zip_entry(path)[0])
+        return address_in_folder(self.path, path, member, frame)
+
+    def close(self) -> None:
+        """Close the zip that was read last."""
+        with self._lock:
+            if self._open_zip is not None:
+                self._open_zip[1].close()
+            self._open_zip = None
+
+    def _archive(self, path: str) -> ZipArchive:
+        """The zip ``path``, which stays open until another is read: files are read in order."""
+        if self._open_zip is None or self._open_zip[0] != path:
+            archive = ZipArchive(self._file(path), path)
+            if self._open_zip is not None:
+                self._open_zip[1].close()
+            self._open_zip = (path, archive)
+        return self._open_zip[1]
 
     def _file(self, path: str) -> Path:
         parts = PurePosixPath(path)
@@ -294,6 +361,13 @@ class FileSource(Source):
     def address(self, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
         """Where an image lies; see :meth:`Source.address`."""
         return ImageAddress(self.path, member, frame)
+
+
+def _is_dicom(archive: ZipArchive, name: str) -> bool:
+    try:
+        return sniff(archive.head(name, HEAD_BYTES)) == DICOM
+    except BadInput:
+        return False
 
 
 def natural_key(path: str) -> list[tuple[bool, int, str]]:

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from semblance.core.language import tr_lazy
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.reader_study.analysis import LOG_SECONDS, Estimated, StudyAnalysis
 from semblance.core.research.reader_study.design import (
@@ -20,15 +21,6 @@ from semblance.core.research.reader_study.design import (
     StudyDesign,
 )
 
-#: Scores in words, for tables and the summary.
-SCORE_TITLES = {
-    "accuracy": "Accuracy",
-    "sensitivity": "Sensitivity",
-    "specificity": "Specificity",
-    "auc": "AUC",
-    LOG_SECONDS: "Time per case, geometric mean [s]",
-    "agreement": "Agreement of the readers, Fleiss' kappa",
-}
 _ANSWER_COLUMNS = (
     ("reader", "Code of the reader"),
     ("number", "Place in the reader's order, from 1, over all sessions"),
@@ -43,6 +35,18 @@ _ANSWER_COLUMNS = (
     ("seconds", "Time the case was shown, pauses left out [s]"),
     ("time", "When the answer was given, ISO 8601, UTC"),
 )
+
+
+def study_score_title(score: str, positive: str) -> str:
+    """A score of :func:`result_rows` in words; ``positive``: the finding that the ROC is of."""
+    return {
+        "accuracy": tr_lazy("Accuracy"),
+        "sensitivity": tr_lazy("Sensitivity"),
+        "specificity": tr_lazy("Specificity"),
+        "auc": tr_lazy("AUC, {finding} against the rest", finding=positive),
+        LOG_SECONDS: tr_lazy("Time per case, geometric mean [s]"),
+        "agreement": tr_lazy("Agreement of the readers, Fleiss' kappa"),
+    }[score]
 
 
 def study_files(
@@ -180,10 +184,9 @@ def _summary(
     for score, compared, mean, low, high, p_value in result_rows(design, analysis):
         p_text = "" if p_value is None else "<0.001" if float(str(p_value)) < 0.001 else f"{p_value:.3f}"
         digits = 1 if score == LOG_SECONDS and "/" not in str(compared) else 3
-        lines.append(
-            f"| {SCORE_TITLES[str(score)]} | {compared} | {mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f}) "
-            f"| {p_text} |"
-        )
+        title = study_score_title(str(score), design.positive)
+        value = f"{mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+        lines.append(f"| {title} | {compared} | {value} | {p_text} |")
     lines += [
         "",
         "## Limitations",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.engine import Engine, default_workers
+from semblance.core.engine.run_parts import run_parts
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.data_sources import case_data
@@ -183,23 +183,11 @@ def _measure(
     parts = [images[start : start + _PART] for start in range(0, len(images), _PART)]
     found: dict[int, npt.NDArray[np.float32]] = {}
     refused: dict[int, str] = {}
-    with Engine(min(default_workers(), len(parts))) as engine:
-        tasks = [engine.submit(measure_cases, extractor.name, extractor.settings, part) for part in parts]
-        waiting = {task.future for task in tasks}
-        try:
-            while waiting:
-                done = len(tasks) - len(waiting)
-                reporter.progress(done, len(tasks), tr_lazy("Measuring with {name}", name=contender.name))
-                reporter.check_cancelled()
-                _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
-            for task in tasks:
-                part = task.result()
-                found |= dict(zip(part.rows.tolist(), part.values, strict=True))
-                refused |= {row: reason for row, _, reason in part.failures}
-        except BaseException:
-            for task in tasks:
-                task.cancel()
-            raise
+    title = tr_lazy("Measuring with {name}", name=contender.name)
+    measure = partial(measure_cases, extractor.name, extractor.settings)
+    for part in run_parts(measure, parts, title=title, reporter=reporter):
+        found |= dict(zip(part.rows.tolist(), part.values, strict=True))
+        refused |= {row: reason for row, _, reason in part.failures}
     return found, refused
 
 

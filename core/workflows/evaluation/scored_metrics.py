@@ -14,9 +14,10 @@ from semblance.core.evaluation.calibration import Calibration, stored_calibratio
 from semblance.core.evaluation.calibrators import PLATT
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricScores
 from semblance.core.evaluation.intervals import wilson
+from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
-from semblance.core.library.data_reviews import CHANGED_FINDINGS
+from semblance.core.library.label_staleness import is_changed_since
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -47,6 +48,7 @@ class ScoredMetric:
     calibration: Calibration | None = None
     #: Whether its vote was tried to be calibrated when it was scored.
     has_calibration: bool = False
+    control: ShuffledControl | None = None
 
     @property
     def ece(self) -> float | None:
@@ -204,6 +206,7 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         "n_queries",
         "measured_on",
         "seed",
+        "shuffled_control_at_10",
     )
     rows = []
     for metric in metrics:
@@ -213,9 +216,9 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
             measured = (scores.mean_auc, metric.ece, scores.n_train, scores.n_test, scores.n_queries)
         measured_on = "" if scores is None else scores.measured_on + (", stale" if metric.stale else "")
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
-        rows.append(
-            (metric.name, metric.learner, metric.features, *numbers, *measured, measured_on, metric.seed)
-        )
+        control = None if metric.control is None else metric.control.accuracy
+        names = (metric.name, metric.learner, metric.features)
+        rows.append((*names, *numbers, *measured, measured_on, metric.seed, control))
     return csv_text(header, rows)
 
 
@@ -270,6 +273,7 @@ def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
         seed if isinstance(seed, int) else None,
         stored_calibration(metric.scores),
         "calibration" in (metric.scores or {}),
+        stored_control(metric.scores),
     )
 
 
@@ -280,9 +284,9 @@ def _at_10(metric: ScoredMetric) -> float:
 
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
-    """Whether findings were given since, the scores are of version 0.1, which measured among the held-out cases alone,
-    or the library now holds more to measure on; the last is reported only where the columns alone can tell."""
-    if scores.gallery is None or (metric.scores or {}).get(CHANGED_FINDINGS):
+    """Whether findings, patients or cases were changed since, the scores are of version 0.1, which measured among the
+    held-out cases alone, or the library now holds more to measure on, as far as the columns alone can tell."""
+    if scores.gallery is None or is_changed_since(metric.scores):
         return True
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)
     if having != len(snapshot.columns) or metric.card.get("findings_map"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.imaging.region import box_overlap
 from semblance.core.imaging.same_image import (
     OUTLINE_CORRELATION,
     ComparedImage,
@@ -23,7 +24,7 @@ from semblance.core.retrieval.close_pairs import close_pairs
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
-    from semblance.core.imaging.region import Region
+    from semblance.core.imaging.region import Box, Region
     from semblance.core.library.catalogue import Catalogue
     from semblance.core.library.library import Library
     from semblance.core.library.records import CaseDetails, FeatureSet
@@ -255,19 +256,11 @@ def _same_region(one: CaseDetails, other: CaseDetails) -> bool:
     a, b = _shares(one.region, one), _shares(other.region, other)
     if a is None or b is None:
         return False
-    wide = max(0.0, min(a[2], b[2]) - max(a[0], b[0]))
-    high = max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
-    return wide * high >= _REGION_OVERLAP * (sum(areas) - wide * high)
+    return box_overlap(a, b) >= _REGION_OVERLAP
 
 
-def _shares(region: Region, case: CaseDetails) -> tuple[float, float, float, float] | None:
+def _shares(region: Region, case: CaseDetails) -> Box | None:
     if not case.width or not case.height:
         return None
-    x, y, w, h = (
-        region.x / case.width,
-        region.y / case.height,
-        region.width / case.width,
-        region.height / case.height,
-    )
-    return x, y, x + w, y + h
+    left, top, right, bottom = region.box
+    return left / case.width, top / case.height, right / case.width, bottom / case.height

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from semblance.core.engine import Engine, Progress, Task, WorkerEnded, default_workers
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.registry import make_extractor
 from semblance.core.imaging.image import Image
@@ -39,6 +40,7 @@ from semblance.core.library.records import CHUNK, FeatureSet, checked_name
 from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.batch import Batch
+from semblance.core.workflows.features.clinical_features import configured_columns, write_clinical
 from semblance.core.workflows.features.detect_lesions import detect_crops
 from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder
 from semblance.core.workflows.features.open_volumes import OpenVolumes, SliceUnavailable
@@ -58,7 +60,9 @@ CRASHED = tr_lazy(
 
 @dataclass
 class ExtractResult:
-    """How many cases have numbers now, how many were done in this run, and which could not be."""
+    """How many cases have numbers now, how many were done in this run, and which could not be.
+
+    ``left_out``: clinical columns that are not used, and why."""
 
     library: str
     features: str
@@ -67,6 +71,7 @@ class ExtractResult:
     extracted: int = 0
     cases: int = 0
     failed: list[dict[str, str]] = field(default_factory=list)
+    left_out: list[dict[str, str]] = field(default_factory=list)
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -104,12 +109,16 @@ def extract_features(
     start = time.monotonic()
     configured = make_extractor(extractor, **(settings or {}))
     with open_library(library, writable=True) as opened:
-        feature_set = _feature_set(
-            opened, configured, extractor if name is None else checked_name(name, tr_lazy("A feature set"))
-        )
+        name = extractor if name is None else checked_name(name, tr_lazy("A feature set"))
+        left_out: tuple[tuple[str, str], ...] = ()
+        if isinstance(configured, Clinical):
+            configured, chosen = configured_columns(opened, configured, name)
+            left_out = chosen.left_out
+        feature_set = _feature_set(opened, configured, name)
         result = ExtractResult(str(opened.path), feature_set.name, configured.name, len(feature_set.columns))
+        result.left_out = [{"column": column, "reason": reason} for column, reason in left_out]
         before = set(opened.features.cases_of(feature_set).tolist())
-        rows = opened.features.cases_to_extract(feature_set, images=configured.needs_image)
+        rows = opened.features.cases_to_extract(feature_set, images=configured.measures_images())
         reporter.progress(0, len(rows), tr_lazy("Extracting {title}", title=configured.title))
         if configured.needs_image:
             workers = workers or default_workers()
@@ -120,6 +129,11 @@ def extract_features(
             if configured.name == OF_IMAGES and result.extracted:
                 measured = opened.features.cases_of(feature_set)
                 detect_crops(opened, feature_set, set(measured.tolist()) - before, reporter)
+        elif isinstance(configured, Clinical):
+            result.extracted, total = (
+                write_clinical(opened, feature_set, configured, rows, reporter),
+                len(rows),
+            )
         else:
             result.extracted, total = _copy_tables(opened, feature_set, rows, reporter), len(rows)
         reporter.progress(total, total, tr_lazy("Extracting {title}", title=configured.title))
@@ -136,9 +150,9 @@ def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSe
             tr_lazy("{library} holds no cases yet.", library=library.path.name),
             "Import some first: semblance import.",
         )
-    if extractor.needs_image:
+    if not extractor.needs_table:
         columns = [(f.name, f.group) for f in extractor.feature_names]
-        if not any(r.has_image for r in found_cases):
+        if extractor.needs_image and not any(r.has_image for r in found_cases):
             raise BadInput(
                 tr_lazy(
                     "{library} holds no images for '{extractor}'.",
@@ -278,7 +292,9 @@ class _Extraction:
         # Asked before looking: what is added in between is found by the last look.
         growing = self._growing()
         self._order.add(
-            self._library.features.cases_to_extract(self._feature_set, images=self._extractor.needs_image)
+            self._library.features.cases_to_extract(
+                self._feature_set, images=self._extractor.measures_images()
+            )
         )
         self._next_check = begin + max(0.2, 10 * (time.monotonic() - begin))
         if not growing:

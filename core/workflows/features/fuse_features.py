@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def can_be_fused(extractor: str) -> bool:
-    """Whether sets of this extractor give each image one row of numbers, as a fused set needs.
+    """Whether sets of this extractor give each case one row of numbers that stands for its image or beside it.
 
     Raises:
         BadArguments: no such extractor.
     """
     made_by = extractor_class(extractor)
-    return made_by.local is None and made_by.needs_image and made_by is not Fusion
+    return made_by.local is None and not made_by.needs_table and made_by is not Fusion
 
 
 def fused_features(library: Path, features: str | None, reporter: Reporter = SILENT) -> str | None:

@@ -31,7 +31,9 @@ def measure_new_cases(
         lacking = [
             one
             for one in sets
-            if len(opened.features.cases_to_extract(one, images=extractor_class(one.extractor).needs_image))
+            if len(
+                opened.features.cases_to_extract(one, images=extractor_class(one.extractor).measures_images())
+            )
         ]
     for one in lacking:
         extract_features(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.fusion import Fusion
 from semblance.core.features.registry import extractors
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
+from semblance.core.workflows.features.clinical_features import has_clinical_columns
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -51,7 +54,8 @@ def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...
     volumes = any(found.depth is not None for found in details.values())
     regions = any(found.region is not None for found in details.values())
     made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}
-    found = [ExtractorSuitability(one.name, _reason(one, kinds, volumes)) for one in extractors()]
+    attributes = [one.attributes for one in details.values()]
+    found = [ExtractorSuitability(one.name, _reason(one, kinds, volumes, attributes)) for one in extractors()]
 
     def precedence(fit: ExtractorSuitability) -> tuple[bool, ...]:
         masses = fit.name == OF_REGIONS
@@ -67,15 +71,17 @@ def suitable_extractors(library: Path) -> list[str]:
         return [fit.name for fit in extractor_suitabilities(opened) if fit.is_suitable]
 
 
-def _reason(extractor: type[Extractor], kinds: set[bool], volumes: bool) -> str:
+def _reason(
+    extractor: type[Extractor], kinds: set[bool], volumes: bool, attributes: Sequence[Mapping[str, str]]
+) -> str:
     if not kinds:
         return tr_lazy("the library has no cases")
-    if extractor.needs_image not in kinds:
-        return (
-            tr_lazy("the cases are rows of a table")
-            if extractor.needs_image
-            else tr_lazy("no case comes from a table")
-        )
+    if extractor.needs_image and True not in kinds:
+        return tr_lazy("the cases are rows of a table")
+    if extractor.needs_table and False not in kinds:
+        return tr_lazy("no case comes from a table")
+    if extractor is Clinical:
+        return "" if has_clinical_columns(attributes) else tr_lazy("no case has columns such as age or sex")
     if extractor is Fusion:
         return tr_lazy("it is made by naming several feature sets where a metric is trained")
     return "" if volumes or not extractor.needs_volume else tr_lazy("no case is a volume")

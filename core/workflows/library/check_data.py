@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.engine import Engine, default_workers
+from semblance.core.engine.run_parts import run_parts
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.neighbour_checks import (
@@ -150,7 +149,7 @@ def settle_issue(
         SemblanceError: it cannot be written to.
     """
     with open_library(library, writable=True) as opened:
-        return add_review(opened.catalogue, issue.check.value, issue.case_ids, finding)
+        return add_review(opened, issue.check.value, issue.case_ids, finding)
 
 
 def undo_settlement(library: Path, *, reporter: Reporter = SILENT) -> DataReview | None:
@@ -160,7 +159,7 @@ def undo_settlement(library: Path, *, reporter: Reporter = SILENT) -> DataReview
         SemblanceError: the library cannot be written to.
     """
     with open_library(library, writable=True) as opened:
-        return undo_review(opened.catalogue)
+        return undo_review(opened)
 
 
 def _checked_cases(library: Library, details: Mapping[int, CaseDetails]) -> list[CheckedCase]:
@@ -234,24 +233,11 @@ def _measure_images(
     parts = [to_measure[start : start + _PART] for start in range(0, len(to_measure), _PART)]
     measures: dict[int, ImageMeasures] = {}
     failed: dict[int, str] = {}
-    if parts:
-        with Engine(min(default_workers(), len(parts))) as engine:
-            tasks = [engine.submit(measure_images, part) for part in parts]
-            waiting = {task.future for task in tasks}
-            try:
-                while waiting:
-                    done = len(tasks) - len(waiting)
-                    reporter.progress(done, len(tasks), tr_lazy("Checking images"))
-                    reporter.check_cancelled()
-                    _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
-                for task in tasks:
-                    seen, refused = task.result()
-                    measures |= seen
-                    failed |= refused
-            except BaseException:
-                for task in tasks:
-                    task.cancel()
-                raise
+    for seen, refused in run_parts(
+        measure_images, parts, title=tr_lazy("Checking images"), reporter=reporter
+    ):
+        measures |= seen
+        failed |= refused
     measured = [
         (case, measures[first[case.image].row])
         for case in cases

@@ -19,7 +19,7 @@ from semblance.core.evaluation.neighbour_checks import (
     doubtful_findings,
     outlier_scores,
 )
-from semblance.core.imaging.region import Region
+from semblance.core.imaging.region import Region, box_overlap
 from semblance.core.language import tr_lazy, tr_lazy_n
 
 #: Findings of fewer patients are listed; of fewer than the second as serious.
@@ -183,19 +183,10 @@ def _contradict_on_image(one: CheckedCase, other: CheckedCase) -> bool:
     if one.finding == other.finding or one.lesion == other.lesion:
         return False
     if one.region is not None and other.region is not None:
-        return _overlap(one.region, other.region) >= _SAME_REGION
+        on_one_slice = one.region.z == other.region.z
+        return on_one_slice and box_overlap(one.region.box, other.region.box) >= _SAME_REGION
     without = [case for case in (one, other) if case.region is None]
     return len(without) == 2 or str(without[0].finding).casefold() == _NORMAL
-
-
-def _overlap(one: Region, other: Region) -> float:
-    """Intersection by union of the rectangles; 0 on different slices."""
-    if one.z != other.z:
-        return 0.0
-    width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
-    height = min(one.y + one.height, other.y + other.height) - max(one.y, other.y)
-    shared = max(0, width) * max(0, height)
-    return shared / (one.width * one.height + other.width * other.height - shared)
 
 
 def few_patients(cases: Sequence[CheckedCase]) -> list[DataIssue]:

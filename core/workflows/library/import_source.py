@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.data_reviews import given_findings
+from semblance.core.library.edit_log import given_labels, removed_case_ids
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.registry import get_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
@@ -21,6 +21,7 @@ from semblance.core.library.lesion_groups import lesion_codes
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.features.clinical_features import forget_changed_columns
 from semblance.core.workflows.features.detect_lesions import count_lesions, detect_lesions
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text
 from semblance.core.workflows.library.import_privacy import ImportPrivacy
@@ -140,13 +141,16 @@ class _ImportRun:
             source.pseudonyms = library.pseudonyms()
         self.known = library.catalogue.files(self.record)
         self.labels = library.catalogue.labels(self.record)
-        self.given_findings = given_findings(library.catalogue)
+        self.given_labels = given_labels(library)
+        self.removed_case_ids = removed_case_ids(library)
         #: Content -> the case that shows it.
         self.contents: dict[str, str] = {r.content: r.case_id for r in library.catalogue.all_cases()}
         self.images = ImageReader()
         self.reader = FileReader(source, self.record.name, self.images)
         self.visited_paths: set[str] = set()
         self.case_ids: set[str] = set()
+        #: Cases that a person removed from the library.
+        self.left_out: set[str] = set()
         self.failed: set[str] = set()
         self.rejected: list[FileRecord] = []
         self.total = len(source.entries())
@@ -185,6 +189,7 @@ class _ImportRun:
         self._check_in_place()
         self._write_rejected()
         self._remove_vanished()
+        forget_changed_columns(self.library, self.reporter)
         # Also where nothing is new: an earlier import may have ended before or during the detection.
         detect_lesions(self.library, reporter=self.reporter)
         self.result.lesions = count_lesions(self.library.catalogue)
@@ -199,6 +204,14 @@ class _ImportRun:
                     "{n} same-lesion groups ({cases} cases) count as one case each.",
                     self.result.lesions["groups"],
                     cases=self.result.lesions["cases"],
+                )
+            )
+        if self.left_out:
+            self.result.notes.append(
+                tr_lazy_n(
+                    "{n} case was left out because it was removed from the library by hand.",
+                    "{n} cases were left out because they were removed from the library by hand.",
+                    len(self.left_out),
                 )
             )
         self._find_label_conflicts()
@@ -292,7 +305,11 @@ class _ImportRun:
         relabelled: list[FoundCase] = []
         returned: list[str] = []
         for path, found in groupby(batch, key=lambda case: case.path):
-            cases = [self._with_given_finding(case) for case in found]
+            cases = [self._with_given_labels(case) for case in found if not self._is_removed(case)]
+            if not cases:
+                reason = tr_lazy("It was removed from the library. Edit > Undo brings it back.")
+                self.result.ignored.append({"path": self.source.label(path), "reason": reason})
+                continue
             self.case_ids.update(self.reader.case_id(case) for case in cases)
             known = self.known.get(path)
             parts = {part for case in cases for part in case.paths}
@@ -312,10 +329,18 @@ class _ImportRun:
         if unread_files:
             self._read(unread_files, unfinished, decoders)
 
-    def _with_given_finding(self, case: FoundCase) -> FoundCase:
-        """With the finding that a person gave the case, which the source does not know."""
-        given = self.given_findings.get(self.reader.case_id(case))
-        return case if given is None else replace(case, finding=given)
+    def _with_given_labels(self, case: FoundCase) -> FoundCase:
+        """With the finding and the patient that a person gave the case, which the source does not know."""
+        given = self.given_labels.get(self.reader.case_id(case))
+        return replace(case, **given) if given else case  # type: ignore[arg-type]
+
+    def _is_removed(self, case: FoundCase) -> bool:
+        """Whether a person removed the case from the library."""
+        case_id = self.reader.case_id(case)
+        if case_id not in self.removed_case_ids:
+            return False
+        self.left_out.add(case_id)
+        return True
 
     def _is_unchanged(self, path: str) -> bool:
         known = self.known.get(path)

@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
+from semblance.core.library.edit_records import Edit
+from semblance.core.library.finding_styles import all_styles, stored_styles
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
@@ -59,6 +61,10 @@ class LibrarySnapshot:
     extractors: tuple[ExtractorSuitability, ...] = ()
     #: The name of the metric that searches use where none is chosen; "" without metrics.
     current_metric: str = ""
+    #: The colour of each of ``columns.findings``: its place in the palette of findings.
+    finding_colours: tuple[int, ...] = ()
+    #: What was changed by hand, oldest first.
+    edits: tuple[Edit, ...] = ()
 
     @property
     def unusable_files(self) -> list[tuple[str, str, str, str]]:
@@ -72,12 +78,17 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
     Raises:
         BadInput: not a library, damaged, half written, or from a newer version.
     """
+    from semblance.core.library.edit_log import read_edits
+
     reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
         features = opened.features
         sets = features.all()
         current = opened.current_metric()
+        styles = all_styles(
+            stored_styles(opened.catalogue), {r.finding for r in cases if r.finding is not None}
+        )
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
         return LibrarySnapshot(
             opened.path,
@@ -90,6 +101,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
                 [r.finding for r in cases],
                 [r.patient for r in cases],
                 [_state(r.state, r.has_image) for r in cases],
+                [style.name for style in styles],
             ),
             tuple(
                 FeatureSetFacts(
@@ -105,6 +117,8 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             len({r.patient for r in cases if r.patient is not None}),
             extractor_suitabilities(opened),
             "" if current is None else current.name,
+            tuple(style.colour for style in styles),
+            tuple(read_edits(opened)),
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.errors import BadInput
+from semblance.core.imaging.image_address import divide_zip_entry
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.source import Source
 from semblance.core.library.open_library import open_library
@@ -94,7 +95,7 @@ def _candidates(source: SourceRecord, files: list[FileRecord], folder: Path) -> 
     if one_file or source.path.suffix.lower() == ".zip":
         yield from sorted(folder.rglob(f"*{glob.escape(source.path.suffix)}"))
         return
-    probe = max(files, key=lambda file: len(file.path)).path
+    probe = max((divide_zip_entry(file.path)[0] for file in files), key=len)
     for hit in sorted(folder.rglob(glob.escape(probe.rpartition("/")[2]))):
         if hit.as_posix().endswith(f"/{probe}"):
             yield hit.parents[probe.count("/")]

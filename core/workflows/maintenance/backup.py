@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from semblance.core.imaging.image_address import divide_zip_entry
 from semblance.core.library.check_library import check_is_library
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
@@ -64,6 +65,10 @@ def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> Restor
         for source in opened.catalogue.sources():
             files = [f for f in opened.catalogue.files(source).values() if f.state in ("ok", "missing")]
             existing = source.path.is_dir()
-            missing += sum(not (source.path / f.path).exists() for f in files) if existing else 0
+            missing += (
+                sum(not (source.path / divide_zip_entry(f.path)[0]).exists() for f in files)
+                if existing
+                else 0
+            )
             missing += 0 if source.path.exists() else len(files)
         return RestoreResult(str(library), len(opened.catalogue.all_cases()), missing)

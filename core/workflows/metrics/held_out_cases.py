@@ -44,9 +44,9 @@ def held_out_cases(library: Library, metric: MetricRecord) -> HeldOutCases:
     """The cases of ``library`` that a stored metric was not trained on, nor on their patients or images.
 
     Raises:
-        BadInput: none of the cases it was trained on is in the library.
+        BadInput: none of the cases it was trained on is in the library, or its feature set is not.
     """
-    feature_set = next(s for s in library.features.all() if s.id == metric.feature_set)
+    feature_set = library.features.of_metric(metric)
     written = metric.card.get("findings_map") or ""
     findings_map = parse_findings_map(written) if written else None
     everything = library_data(library, feature_set)

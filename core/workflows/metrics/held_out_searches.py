@@ -90,8 +90,9 @@ def _representatives(
         cases_by_hand(library.catalogue),
     )
     near = Neighbourhoods.sampled(gallery.index, gallery.query, gallery.patients, gallery.lesions)
+    usual = near.usual_distance
 
     def representatives(rows: Rows, coordinates: Matrix) -> Rows:
-        return np.array(finder.representatives(rows, coordinates, near.usual_distance), dtype=np.int64)
+        return np.array(finder.representatives(rows, coordinates, usual), dtype=np.int64)
 
     return representatives

@@ -17,6 +17,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
+from semblance.core.library.label_staleness import CHANGES_SINCE
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import FeatureSet, checked_name, unique_name
 from semblance.core.library.sealed_cards import HASH, hash_of
@@ -172,11 +173,12 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
 
 
 def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
-    feature_set = next(one for one in library.features.all() if one.id == record.feature_set)
+    feature_set = library.features.of_metric(record)
     trained = set(record.training.tolist())
     contents = {row.content for row in library.catalogue.all_cases() if row.id in trained}
     contents.update(contents_elsewhere(record.card))
-    scores = dict(record.scores or {})
+    # The cases that changed since are named.
+    scores = {key: value for key, value in (record.scores or {}).items() if key not in CHANGES_SINCE}
     if scores.get("calibration"):
         # Rows of this library's catalogue mean nothing elsewhere.
         scores["calibration"] = None

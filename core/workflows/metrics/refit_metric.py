@@ -85,7 +85,7 @@ def _fit(library: Library, record: MetricRecord, training: Ids, reporter: Report
     reporter.progress(0, None, "Reading features")
     request = stored_request(record)
     learner = _learner_of(record, request.seed)
-    feature_set = next(one for one in library.features.all() if one.id == record.feature_set)
+    feature_set = library.features.of_metric(record)
     held_out: HeldOutCases | None = None
     if record.card.get("split") is None:
         everything = library_data(library, feature_set)

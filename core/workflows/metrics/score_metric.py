@@ -13,6 +13,7 @@ from semblance.core.evaluation.evaluate_metric import (
     MOST_RETRIEVED,
     score_rankings,
 )
+from semblance.core.evaluation.shortcuts import ProbedSearches, ShortcutProbe, number_groups, probe_shortcuts
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.evaluation.subgroups import (
     AGE,
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.metrics.metric import Metric
 
+#: Key of stored scores: the control with shuffled findings, which was trained with the metric.
+CONTROL = "shuffled_control"
+#: Attributes of cases that should not matter to a metric.
+BURNT_IN = "burnt_in_text"
+SHORTCUTS = ("manufacturer", "station", "site", "view", "laterality", BURNT_IN)
+_IN_DICOM = "modality"
+
 
 def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Score a stored metric again, on every case of the library that is of no training case's patient.
@@ -51,6 +59,7 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
         stored = {
             **scores,
             "training_curve": (record.scores or {}).get("training_curve", []),
+            CONTROL: (record.scores or {}).get(CONTROL),
             COUNTED: counted_by_patient(opened, record.training),
         }
         opened.set_scores(name, stored)
@@ -82,6 +91,7 @@ def held_out_scores(
         **scores,
         "calibration": None if calibration is None else calibration.to_json(),
         "subgroups": [one.to_json() for one in subgroups],
+        "shortcuts": [one.to_json() for one in _shortcuts(library, searches, seed)],
     }
 
 
@@ -109,3 +119,33 @@ def _subgroups(
         for name in ATTRIBUTES
     }
     return subgroup_scores(queries, attributes | {AGE: age_bands(attributes[AGE])}, seed=seed)
+
+
+def _shortcuts(library: Library, searches: HeldOutSearches, seed: int) -> tuple[ShortcutProbe, ...]:
+    """The probes of what should not matter, as far as it is known of the cases."""
+    data, rankings = searches.data, searches.rankings
+    assert data.case_rows is not None
+    rows = data.case_rows.tolist()
+    of_cases = library.catalogue.attributes((*SHORTCUTS, _IN_DICOM))
+    for values in of_cases.values():
+        if _IN_DICOM in values:
+            # A DICOM file that states nothing of burnt-in text has none.
+            values.setdefault(BURNT_IN, "no")
+    attributes = {
+        name: np.array([of_cases[row].get(name, "").strip() for row in rows], dtype=np.str_)
+        for name in SHORTCUTS
+    }
+    extents = library.catalogue.extents()
+    attributes["source"] = np.array([str(extents[row].source) for row in rows], dtype=np.str_)
+    for name in ("image_size", "crop_scale"):
+        attributes[name] = number_groups(
+            np.array([getattr(extents[row], name) for row in rows], dtype=np.float64)
+        )
+    units = patient_codes(data.units, data.n_cases)
+    probed = ProbedSearches(
+        rankings.queries,
+        rankings.nearest,
+        rankings.gallery.findings,
+        np.arange(data.n_cases) if units is None else units,
+    )
+    return probe_shortcuts(probed, attributes, seed=seed)

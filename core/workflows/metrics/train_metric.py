@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.features.fusion import clinical_columns
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
@@ -19,7 +21,8 @@ from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
-from semblance.core.workflows.metrics.score_metric import held_out_scores
+from semblance.core.workflows.metrics.control_metric import shuffled_control
+from semblance.core.workflows.metrics.score_metric import CONTROL, held_out_scores
 from semblance.core.workflows.metrics.store_metric import store_metric
 from semblance.core.workflows.metrics.supervision import training_supervision
 from semblance.core.workflows.metrics.train_request import TrainRequest
@@ -99,17 +102,24 @@ def fit_and_score(
         BadInput: data the learner cannot use.
         Cancelled: the reporter asked for it.
     """
+    unfitted = deepcopy(learner)
     metric, curve = fit_training_part(library, request, learner, data, reporter)
     held_out = data.held_out
     if held_out is None or curve is None:
         return metric, None
     scores = held_out_scores(library, metric, held_out, seed=request.seed, reporter=reporter)
+
+    def fit(shuffled: TrainingData, quiet: Reporter) -> Metric:
+        return fit_training_part(library, request, unfitted, shuffled, quiet)[0]
+
+    control = shuffled_control(request, metric, data, fit, reporter)
     metric = metric.with_card(
         split=Split(request.seed, request.held_out, data.cases.by_patient),
         scores=_card_scores(scores),
         measured_on=scores["measured_on"],
     )
-    return metric, {**scores, CURVE: curve.to_json()}
+    measured = {**scores, CONTROL: None if control is None else control.to_json()}
+    return metric, {**measured, CURVE: curve.to_json()}
 
 
 def fit_training_part(
@@ -151,7 +161,14 @@ def fit_training_part(
     metric = attach_steps(learner.metric(), fitted, cases.feature_names, cases.feature_groups)
     notes = (*metric.card.notes, *step_sample_note(len(rows), cases.X.shape[1]))
     metric = supervision.noted_on(metric.with_card(notes=notes))
-    return metric.with_card(name=request.name, library=library.name, feature_set=data.feature_set.name), curve
+    feature_set = data.feature_set
+    card = metric.with_card(
+        name=request.name,
+        library=library.name,
+        feature_set=feature_set.name,
+        clinical_columns=clinical_columns(feature_set.extractor, feature_set.settings),
+    )
+    return card, curve
 
 
 def _card_scores(scores: Mapping[str, Any]) -> dict[str, float | None]:

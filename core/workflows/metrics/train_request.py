@@ -27,6 +27,7 @@ class TrainRequest:
 
     ``judgements``: the ledger to learn from beside the findings, "" for none; without ``from_findings`` the
     metric learns from the ledger alone, and findings only score. ``held_out``: share of the cases, 0 to 1.
+    ``control``: also train the control with shuffled findings, on at most 1,000 of the cases.
     """
 
     learner: str
@@ -40,6 +41,7 @@ class TrainRequest:
     held_out: float = HELD_OUT
     judgements: str = ""
     from_findings: bool = True
+    control: bool = True
 
     def card_entries(self) -> dict[str, Any]:
         """What the card of the stored metric says of the request."""

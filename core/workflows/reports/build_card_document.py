@@ -7,6 +7,8 @@ from typing import Any
 
 from semblance.core.evaluation.calibration import Calibration
 from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.evaluation.shortcuts import ShortcutProbe, stored_probes
+from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupScore, stored_subgroups
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.metrics.card import MetricCard
@@ -30,6 +32,18 @@ _ATTRIBUTE_TITLES = {
     AGE: tr_lazy("age"),
     "manufacturer": tr_lazy("manufacturer"),
     "view": tr_lazy("view"),
+}
+#: What a shortcut is called.
+_SHORTCUT_TITLES = {
+    "manufacturer": tr_lazy("scanner manufacturer"),
+    "station": tr_lazy("station"),
+    "site": tr_lazy("site"),
+    "view": tr_lazy("view"),
+    "laterality": tr_lazy("side"),
+    "burnt_in_text": tr_lazy("burnt-in text"),
+    "source": tr_lazy("import source"),
+    "image_size": tr_lazy("image size"),
+    "crop_scale": tr_lazy("region size relative to the image"),
 }
 #: Findings shown as the weakest.
 WEAKEST = 3
@@ -56,9 +70,10 @@ def card_document(
         _section(tr_lazy("Metric"), _about(name, card, learner_title, paper)),
         _section(tr_lazy("Data"), _data(card)),
         _section(tr_lazy("Training"), _training(card)),
-        *_scores(card, measured),
+        *_scores(card, measured, stored_control(scores)),
         *_failures(measured),
         *_subgroups(measured, stored_subgroups(scores), calibration),
+        *_shortcuts(measured, stored_probes(scores)),
         *_calibration(measured, calibration, has_calibration="calibration" in (scores or {})),
         _section(tr_lazy("Origin"), _origin(card)),
     ]
@@ -101,7 +116,7 @@ def _training(card: MetricCard) -> list[tuple[str, str]]:
     ]
 
 
-def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
+def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledControl | None) -> list[Section]:
     if scores is None:
         return [
             Section(
@@ -123,6 +138,7 @@ def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
             ),
         ),
         (tr_lazy("Retrieval accuracy @{k}", k=k), _spread(scores.retrieval_accuracy.at(k))),
+        (tr_lazy("Control, trained on shuffled findings"), "" if control is None else control_text(control)),
         (
             tr_lazy("{voters}-NN accuracy", voters=scores.voters),
             _spread(scores.knn_accuracy.at(scores.voters)),
@@ -141,6 +157,23 @@ def _scores(card: MetricCard, scores: MetricScores | None) -> list[Section]:
     ]
     facts = tuple(Fact(label, value) for label, value in lines if value)
     return [Section(tr_lazy("Scores"), facts, measured_on=scores.measured_on)]
+
+
+def control_text(control: ShuffledControl) -> str:
+    """The control beside the score, and whether it is at chance as it should be."""
+    low, high = control.interval
+    measured = tr_lazy(
+        "{accuracy:.2f} @10, by chance {chance:.2f} ({low:.2f}–{high:.2f} in 99 of 100)",
+        accuracy=control.accuracy,
+        chance=control.chance,
+        low=low,
+        high=high,
+    )
+    if control.is_near_chance:
+        return tr_lazy("{measured}: near chance, as it should be", measured=measured)
+    return tr_lazy(
+        "{measured}: above chance. The measurement is doubtful: do not rely on the scores", measured=measured
+    )
 
 
 def _queries(scores: MetricScores) -> str:
@@ -256,6 +289,60 @@ def _group_name(one: SubgroupScore) -> str:
     return tr_lazy(
         "{attribute} {group}", attribute=_ATTRIBUTE_TITLES.get(one.attribute, one.attribute), group=one.group
     )
+
+
+def _shortcuts(scores: MetricScores | None, probes: Sequence[ShortcutProbe]) -> list[Section]:
+    """How well the metric retrieves what should not matter, and what that says about the findings."""
+    if scores is None or not probes:
+        return []
+    beyond = [_shortcut_name(one) for one in probes if one.is_beyond_chance]
+    header = (
+        tr_lazy("should not matter"),
+        tr_lazy("queries"),
+        tr_lazy("same among the 10 nearest"),
+        tr_lazy("by chance"),
+        tr_lazy("by the findings alone"),
+        tr_lazy("same finding by it alone"),
+        "",
+    )
+    rows = tuple(
+        (
+            _shortcut_name(one),
+            tr_lazy("{n:,}", n=one.n),
+            _share(one.same, None),
+            _share(one.chance, one.chance_interval),
+            _share(one.by_finding, one.by_finding_interval),
+            _by_it_alone(one),
+            _shortcut_mark(one),
+        )
+        for one in probes
+    )
+    note = tr_lazy("adjusted for {n} tests (Holm)", n=2 * sum(one.p is not None for one in probes))
+    named = join_texts(beyond, "; ") if beyond else tr_lazy("none")
+    fact = Fact(
+        tr_lazy("Retrieved more often than chance explains"),
+        tr_lazy("{gaps}, {note}", gaps=named, note=note),
+    )
+    return [Section(tr_lazy("Shortcuts"), (fact,), Table(header, rows), scores.measured_on)]
+
+
+def _shortcut_name(one: ShortcutProbe) -> str:
+    title = _SHORTCUT_TITLES.get(one.attribute, one.attribute)
+    return tr_lazy("{name} ({n} groups)", name=title, n=one.groups)
+
+
+def _by_it_alone(one: ShortcutProbe) -> str:
+    if one.finding_accuracy is None or one.finding_chance is None:
+        return "–"
+    return tr_lazy("{value:.2f} (chance {chance:.2f})", value=one.finding_accuracy, chance=one.finding_chance)
+
+
+def _shortcut_mark(one: ShortcutProbe) -> str:
+    if one.same is None:
+        return tr_lazy("too few cases")
+    if one.is_beyond_findings:
+        return tr_lazy("beyond chance and findings (p {p:.3f})", p=one.by_finding_p)
+    return tr_lazy("beyond chance (p {p:.3f})", p=one.p) if one.is_beyond_chance else ""
 
 
 def _share(value: float | None, interval: tuple[float, float] | None) -> str:

@@ -119,8 +119,7 @@ def _opened(
             ),
             "Train or import it again.",
         )
-    sets = {feature_set.id: feature_set for feature_set in library.features.all()}
-    groups = {digest(group): group for _, group in sets[metric.feature_set].columns}
+    groups = {digest(group): group for _, group in library.features.of_metric(metric).columns}
 
     def query(data: Mapping[str, Any]) -> Query:
         region = None if data["region"] is None else Region.from_json(dict(data["region"]))

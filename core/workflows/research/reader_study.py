@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.files import write_file
+from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
-from semblance.core.library.reader_studies import ReaderStudyTable
+from semblance.core.library.reader_studies import ReaderStudyTable, StoredStudy
 from semblance.core.library.records import now
 from semblance.core.research.reader_study.analysis import StudyAnalysis, analyse
 from semblance.core.research.reader_study.design import (
@@ -261,15 +261,15 @@ def study_status(library: Path, name: str) -> StudyStatus:
     Raises:
         BadArguments: no such study.
     """
-    design, answers, created = _load(library, name)
-    return _status(name, created, design, answers)
-
-
-def _load(library: Path, name: str) -> tuple[StudyDesign, list[Answer], str]:
     with open_library(library) as opened:
-        table = ReaderStudyTable(opened.catalogue)
-        stored = table.get(name)
-        return _design(name, stored.design), _answers(table.answers(stored.id)), stored.created
+        design, answers, stored = _load(opened, name)
+    return _status(name, stored.created, design, answers)
+
+
+def _load(opened: Library, name: str) -> tuple[StudyDesign, list[Answer], StoredStudy]:
+    table = ReaderStudyTable(opened.catalogue)
+    stored = table.get(name)
+    return _design(name, stored.design), _answers(table.answers(stored.id)), stored
 
 
 def _design(name: str, stored: Any) -> StudyDesign:
@@ -316,14 +316,14 @@ def next_case(library: Path, name: str, reader: str, *, reporter: Reporter = SIL
         BadArguments: no such study or reader.
         BadInput: a case of the study was removed from the library.
     """
-    design, answers, _ = _load(library, name)
-    own = [one for one in answers if one.reader == reader]
-    reading = next_reading(design, reader, own)
-    state = NextCase(reader, design.findings, len(own), len(design.cases) * len(design.arms))
-    opens = _opening_time(design, reader, own)
-    if reading is None or opens is not None:
-        return replace(state, opens=opens)
-    rows = _rows(library, reading)
+    with open_library(library) as opened:
+        design, answers, _ = _load(opened, name)
+        own = [one for one in answers if one.reader == reader]
+        state = NextCase(reader, design.findings, len(own), len(design.cases) * len(design.arms))
+        reading, opens = next_reading(design, reader, own), _opening_time(design, reader, own)
+        if reading is None or opens is not None:
+            return replace(state, opens=opens)
+        rows = _rows(opened, reading)
     return replace(
         state,
         number=reading.number,
@@ -334,10 +334,9 @@ def next_case(library: Path, name: str, reader: str, *, reporter: Reporter = SIL
     )
 
 
-def _rows(library: Path, reading: Reading) -> tuple[int, ...]:
+def _rows(opened: Library, reading: Reading) -> tuple[int, ...]:
     """Catalogue rows of the case and its similar cases; similar cases that were removed are left out."""
-    with open_library(library) as opened:
-        row_of = {record.case_id: int(record.id) for record in opened.catalogue.all_cases()}
+    row_of = {record.case_id: int(record.id) for record in opened.catalogue.all_cases()}
     case = reading.case
     if case.case_id not in row_of:
         raise BadInput(
@@ -364,15 +363,14 @@ def record_answer(
     Raises:
         BadArguments: no such study or reader, another reading is due, or no valid answer.
     """
-    design, answers, _ = _load(library, name)
-    due = next_reading(design, reader, answers)
-    if due is None or due.number != number:
-        raise BadArguments("Another case is due for this reader.", "Open the reading again.")
-    answer = Answer(reader, number, finding, confidence, round(seconds, 2), now())
-    answer.check(design)
     with open_library(library) as opened:
-        table = ReaderStudyTable(opened.catalogue)
-        table.add_answer(table.get(name).id, asdict(answer))
+        design, answers, stored = _load(opened, name)
+        due = next_reading(design, reader, answers)
+        if due is None or due.number != number:
+            raise BadArguments("Another case is due for this reader.", "Open the reading again.")
+        answer = Answer(reader, number, finding, confidence, round(seconds, 2), now())
+        answer.check(design)
+        ReaderStudyTable(opened.catalogue).add_answer(stored.id, asdict(answer))
 
 
 def delete_study(library: Path, name: str, *, reporter: Reporter = SILENT) -> None:
@@ -391,7 +389,8 @@ def analyse_study(library: Path, name: str, *, reporter: Reporter = SILENT) -> S
     Raises:
         BadArguments: no such study.
     """
-    design, answers, _ = _load(library, name)
+    with open_library(library) as opened:
+        design, answers, _ = _load(opened, name)
     return analyse(design, answers)
 
 
@@ -404,15 +403,10 @@ def export_study(library: Path, name: str, folder: Path, *, reporter: Reporter =
         BadArguments: no such study.
         SemblanceError: the folder cannot be written to.
     """
-    design, answers, created = _load(library, name)
-    texts = study_files(name, created, design, answers, analyse(design, answers))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise BadInput(
-            tr_lazy("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),
-            "Choose another folder.",
-        ) from problem
+    with open_library(library) as opened:
+        design, answers, stored = _load(opened, name)
+    texts = study_files(name, stored.created, design, answers, analyse(design, answers))
+    make_folder(folder)
     for file, text in texts.items():
         write_file(folder / file, text.encode())
     log_export(library, "reader study", "csv", files=len(texts))

@@ -59,8 +59,7 @@ class LoadedMetric:
     def __init__(self, library: Library, record: MetricRecord, reporter: Reporter = SILENT) -> None:
         self.library, self.record = library, record
         self.metric: Metric = stored_metric(record)
-        sets = {feature_set.id: feature_set for feature_set in library.features.all()}
-        self.feature_set = sets[record.feature_set]
+        self.feature_set = library.features.of_metric(record)
         # Cases last: another program may add some, with numbers, in between.
         embedded = embed_cases(library, record, self.metric, self.feature_set, reporter)
         self.cases = CaseTable(library.catalogue)
@@ -188,15 +187,8 @@ class LoadedMetric:
             reduced = copy.copy(self)
             reduced.metric = exclude_feature_groups(self.metric, excluded)
             reduced.transformed = self.transformed.without(reduced.metric, excluded)
-            rows = reduced.transformed.rows(reporter)
-            distance = reduced.metric.distance
-            reduced.embedding = distance.embed(rows) if distance.embeds else rows
-            reduced.ties = rows if distance.ties else None
-            reduced.index = index_for(distance, reduced.embedding, reduced.ties)
+            reduced._compare_transformed(reporter)
             reduced._whole, reduced._near, reduced.cache = self, None, {}
-            reduced.duplicate_finder = DuplicateFinder(
-                reduced.library, reduced.rows, reduced.findings, cases_by_hand(reduced.library.catalogue)
-            )
         self._reduced[excluded] = reduced
         while len(self._reduced) > MAX_REDUCED or (
             len(self._reduced) > 1 and sum(one.nbytes for one in self._reduced.values()) > SMALL_BYTES
@@ -218,14 +210,18 @@ class LoadedMetric:
             other.metric, other.calibration = refitted.metric, refitted.calibration
             other.record = replace(self.record, training=refitted.training)
             other.transformed = TransformedCases(self.library, self.feature_set, other.metric, self.rows)
-            rows, distance = other.transformed.rows(reporter), other.metric.distance
-            other.embedding = distance.embed(rows) if distance.embeds else rows
-            other.ties = rows if distance.ties else None
-            other.index = index_for(distance, other.embedding, other.ties)
+            other._compare_transformed(reporter)
             other._near, other._refitted, other._reduced, other.cache = None, None, OrderedDict(), {}
             other.without_patient = True
             self._refitted = (key, other)
         return self._refitted[1]
+
+    def _compare_transformed(self, reporter: Reporter) -> None:
+        """Compare the cases by :attr:`metric` as they are after its steps."""
+        rows, distance = self.transformed.rows(reporter), self.metric.distance
+        self.embedding = distance.embed(rows) if distance.embeds else rows
+        self.ties = rows if distance.ties else None
+        self.index = index_for(distance, self.embedding, self.ties)
 
     def details(self, rows: Collection[int]) -> dict[int, CaseDetails]:
         """Row id -> the case in full; read once, as long as the library stays the same."""

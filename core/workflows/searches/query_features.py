@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.features.fusion import clinical_columns
 from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.imaging import Image, ImageAddress, ImageReader
 from semblance.core.language import tr_lazy
@@ -64,6 +65,21 @@ def features_in(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> 
     if query.case is not None and query.region is None:
         return case_features(loaded, query.case, feature_set)
     return _measure(loaded, query, feature_set)[0]
+
+
+def unknown_columns(loaded: LoadedMetric, query: Query) -> list[str]:
+    """The clinical columns of which the query has no value.
+
+    Raises:
+        BadInput: as :func:`query_features`.
+    """
+    feature_set = loaded.feature_set
+    columns = clinical_columns(feature_set.extractor, feature_set.settings)
+    if not columns:
+        return []
+    missing = np.isnan(query_features(loaded, query))
+    unknown = {group for group, lacks in zip(feature_set.groups, missing, strict=True) if lacks}
+    return [name for name in columns if name in unknown]
 
 
 def _region_features(loaded: LoadedMetric, query: Query) -> Matrix:
@@ -147,6 +163,7 @@ def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tup
             ),
             "Extract them again, then train anew.",
         )
+    case = None
     if query.case is not None:
         details = loaded.library.catalogue.details([loaded.cases.row_of(query.case)])
         case = next(iter(details.values()))
@@ -158,7 +175,7 @@ def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tup
         address, shown = case.address, case.region
     else:
         assert query.image is not None
-        if not extractor.needs_image:
+        if extractor.needs_table:
             raise BadInput(
                 tr_lazy(
                     "An image cannot be compared by '{feature_set}': these are a table's own columns.",
@@ -167,18 +184,33 @@ def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tup
                 "Search with --case, or choose a metric on image features.",
             )
         address, shown = ImageAddress(query.image), None
+    region = query.region or shown
     with ImageReader() as reader:
-        region = query.region or shown
         if extractor.volumes and reader.is_stack(address):
             if region is not None and region.z is None and shown is not None:
                 # A region drawn without a slice lies on the one that is shown.
                 region = replace(region, z=shown.middle_slice)
             with reader.stack(address) as stack:
                 prepared = extractor.prepare_stack(stack, region)
-                image = stack.image(stack.middle(region)) if query.case is None else None
-            return extractor.measure([prepared])[0].astype(np.float64), image
-        image = reader.open(address, region)
-    return extractor.extract(image, region).astype(np.float64), image
+                image = stack.image(stack.middle(region)) if case is None else None
+            numbers = extractor.measure([prepared])[0]
+        else:
+            image = reader.open(address, region)
+            numbers = extractor.extract(image, region)
+    if case is not None:
+        return extractor.with_attributes(numbers, case.attributes), image
+    assert image is not None
+    numbers = extractor.with_attributes(numbers, image.attributes)
+    if np.isnan(numbers).all():
+        raise BadInput(
+            tr_lazy(
+                "{image} has none of the columns of '{feature_set}'.",
+                image=image.name,
+                feature_set=feature_set.name,
+            ),
+            "Search with --case, or choose a metric on image features.",
+        )
+    return numbers, image
 
 
 def case_features(loaded: LoadedMetric, case: str, feature_set: FeatureSet) -> Matrix:

@@ -56,7 +56,7 @@ from semblance.core.workflows.searches.order_by_marks import (
     examples_as_marks,
     order_by_marks,
 )
-from semblance.core.workflows.searches.query_features import embed_query
+from semblance.core.workflows.searches.query_features import embed_query, unknown_columns
 from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
 from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
@@ -302,11 +302,20 @@ def _lines(
 
 def _warnings(loaded: LoadedMetric, query: Query) -> tuple[str, ...]:
     """What about ``query`` makes its ranking doubtful."""
-    if other_kind_of_query(loaded, query) != WHOLE_IMAGE_QUERY:
-        return ()
-    return (
-        tr_lazy(
-            "The cases of this library are regions of images, and the query is a whole image. "
-            "Draw the region to compare."
-        ),
-    )
+    warnings = []
+    if other_kind_of_query(loaded, query) == WHOLE_IMAGE_QUERY:
+        warnings.append(
+            tr_lazy(
+                "The cases of this library are regions of images, and the query is a whole image. "
+                "Draw the region to compare."
+            )
+        )
+    unknown = [] if query.case is not None else unknown_columns(loaded, query)
+    if unknown:
+        warnings.append(
+            tr_lazy(
+                "Not known for this image: {columns}. It is compared as if it had the median of the training cases.",
+                columns=", ".join(unknown),
+            )
+        )
+    return tuple(warnings)

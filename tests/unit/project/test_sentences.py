@@ -68,7 +68,7 @@ WHY_NOT = {
     reasons.SAME_LESION: lambda one: {2, 3} <= set(one.voters) and not one.group_duplicates,
     reasons.NO_FINDINGS: lambda one: not set(one.voters) & {0, 1, 2, 3},
 }
-#: Said of the distances, not of the estimate; see the strip.
+#: These concern the distances, not the estimate; see the strip.
 OF_DISTANCES = {reasons.NO_MATCH}
 #: By place: a case of the query's patient, one of its lesion, two of one lesion, one of a finding never scored.
 FINDINGS = ("benign", "benign", "malignant", "malignant", "other")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -180,3 +182,25 @@ def test_a_job_may_be_removed_while_its_signals_are_delivered() -> None:
         [sys.executable, "-c", NEWS_WITHOUT_END], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout) == (0, "alive\n"), ended.stderr[-2000:]
+
+
+def think(marker: Path, *, reporter: Reporter = SILENT) -> None:
+    """Never checks for cancelling."""
+    marker.touch()
+    time.sleep(600)
+
+
+def test_the_end_of_the_program_waits_for_no_job_and_reports_no_failure(
+    jobs: Jobs, qtbot: QtBot, tmp_path: Path
+) -> None:
+    thinking = [jobs.run("Thinking", think, tmp_path / str(n), lane=lane) for n, lane in enumerate(Lane)]
+    failures: list[object] = []
+    for job in thinking:
+        job.failed.connect(failures.append)
+    qtbot.waitUntil(lambda: all((tmp_path / str(n)).exists() for n in range(len(Lane))), timeout=60_000)
+    before = set(multiprocessing.active_children())
+    jobs.shutdown()
+    qtbot.waitUntil(lambda: not jobs.active, timeout=20_000)
+    assert before
+    assert not multiprocessing.active_children()
+    assert not failures

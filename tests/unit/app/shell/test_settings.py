@@ -84,3 +84,12 @@ def test_damaged_settings_are_as_none(file):
     file.write_bytes(b"\x00\xff[[[\n@Invalid(\nrecent=@Variant(\\0)\ngeometry=plain text\n")
     damaged = settings(file)
     assert (damaged.theme, damaged.recent, damaged.bytes("geometry")) == ("dark", [], None)
+
+
+def test_a_damaged_number_is_none(file):
+    made = settings(file)
+    for text in ("", "x", "nan", "inf"):
+        made.set_text("workers", text)
+        assert made.number("workers") is None
+    made.set_text("no_match_rate", "7")
+    assert made.search_options["no_match_rate"] == 1.0

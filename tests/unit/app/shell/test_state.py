@@ -131,7 +131,7 @@ def test_the_shown_ranking_can_be_saved_and_reopened(state):
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
     state.set_metric("old")
     state.set_query(Query(image=Path("outside.png"), region=PART))
-    state.set_option(group_duplicates=False)
+    state.change_search(group_duplicates=False)
     state.change_search(without=("shape",), strength=0.5)
     record, search = state.search_record(), state.search
     state.set_library(snapshot(metric("old", 0.6), metric("good", 0.9)))
@@ -174,6 +174,6 @@ def test_only_differences_are_reported(state, changed_names):
     state.change_search(strength=0.5)
     assert changed_names == ["search"]
     changed_names.clear()
-    state.set_option(hide_same_patient=False)
-    state.set_option(hide_same_patient=False)
+    state.change_search(hide_same_patient=False)
+    state.change_search(hide_same_patient=False)
     assert changed_names == ["search", "options"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from PIL import Image as PILImage
@@ -24,8 +26,9 @@ def settings(private_home):
 
 
 @pytest.fixture
-def view(qtbot):
+def view(qtbot, settings):
     widget = show_widget(qtbot, ImageView(), 200, 200)
+    widget.own_presets = partial(saved_presets, settings)
     pixels = np.arange(-1000, 1000, dtype=np.int16).reshape(40, 50)
     widget.show_image(display_image(Image(pixels, 1.0, values=ValueScale(unit="HU"))))
     return widget
@@ -54,9 +57,8 @@ def test_the_same_name_is_replaced_and_one_can_be_forgotten(view, settings):
         set_window_level(view, low, 100)
         save_preset(view, settings, "Mine")
     assert [p.width for p in saved_presets(settings)] == [150]
-    delete_preset(view, settings, "Mine")
+    delete_preset(settings, "Mine")
     assert saved_presets(settings) == ()
-    assert view.saved_presets == ()
 
 
 def test_no_more_than_can_be_listed_are_stored(view, settings):

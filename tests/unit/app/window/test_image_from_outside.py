@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import shutil
 
+import numpy as np
 import pytest
+from PySide6.QtGui import QGuiApplication, QImage
 
 from semblance.app.shell import search_operations
+from semblance.core.imaging import open_image
 from semblance.core.searches.query import Query
 from tests.helpers.ranked_searches import ids
 from tests.helpers.striped_library import striped_library
@@ -26,3 +29,21 @@ def test_the_window_hides_the_patient_of_a_copied_library_image(tmp_path):
         window.state.change_search(hide_same_patient=False)
         search_operations.rank(window.context)
         wait_for(window, lambda: own <= set(ids(window.state.ranking)))
+
+
+def test_an_image_on_the_clipboard_is_searched_with_and_stays_in_the_library(tmp_path):
+    library = striped_library(tmp_path, n=12)
+    pixels = np.random.default_rng(0).integers(0, 256, (48, 61, 3), dtype=np.uint8)
+    with open_window(library) as window:
+        QGuiApplication.clipboard().setImage(
+            QImage(pixels.tobytes(), 61, 48, 183, QImage.Format.Format_RGB888)
+        )
+        window.context.actions["paste_image"].trigger()
+        wait_for(window, lambda: window.state.ranking is not None)
+        pasted = window.state.query.image
+        assert pasted.is_relative_to(library)
+        np.testing.assert_array_equal(open_image(pasted).pixels, pixels)
+        QGuiApplication.clipboard().setText("no image")
+        window.context.actions["paste_image"].trigger()
+        assert window.state.query.image == pasted
+        assert window.context.messages.history[-1].what == "There is no image on the clipboard."

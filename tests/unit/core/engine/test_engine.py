@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from semblance.core.engine import SLOTS, Engine, Progress, WorkerEnded, pool
+from semblance.core.engine import SLOTS, Engine, Progress, WorkerEnded
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.tasks import Cancelled
 from tests.helpers import engine_work as work
@@ -223,13 +223,12 @@ def test_an_engine_shut_down_twice_can_start_again(tmp_path):
     made.shutdown()
 
 
-def test_a_worker_that_does_not_listen_is_killed_in_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "GRACE_S", 0.2)
+def test_a_worker_that_does_not_listen_is_killed_in_the_end(tmp_path):
     before = set(multiprocessing.active_children())
     engine = Engine(1)
     task = engine.submit(work.thinking, tmp_path / "runs")
     wait_for_file(tmp_path / "runs")
-    engine.shutdown()
+    engine.shutdown(0.2)
     with pytest.raises(WorkerEnded):
         task.result()
     assert set(multiprocessing.active_children()) == before

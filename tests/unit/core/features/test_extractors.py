@@ -50,6 +50,7 @@ def test_the_known_extractors():
         "onnx",
         "fusion",
         "raw",
+        "clinical",
     ]
 
 

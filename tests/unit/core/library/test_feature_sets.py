@@ -12,8 +12,11 @@ from semblance.core.library.feature_stores import chunk_file
 from semblance.core.library.library import Library
 from semblance.core.library.records import CHUNK
 from semblance.core.library.schema import feature_chunks
-from tests.helpers.libraries import case_rows, fill, make_library, numbers_set, values_of
+from semblance.core.workflows.metrics.metric_exchange import export_metric
+from semblance.core.workflows.searches.open_metrics import open_metric
+from tests.helpers.libraries import case_rows, fill, make_library, numbers_set, raw, values_of
 from tests.helpers.program import run_at_once
+from tests.helpers.tables import PLAIN, table_library
 
 TOP = Path(__file__).resolve().parents[4]
 
@@ -305,3 +308,18 @@ def test_a_store_of_another_form_is_not_read(library):
     (store / ".zarray").write_text(json.dumps(description))
     with pytest.raises(BadInput, match=r"lost or damaged"):
         library.features.read(made)
+
+
+def test_a_metric_of_a_feature_set_that_is_not_there_is_named(tmp_path):
+    path = table_library(tmp_path, metrics=[PLAIN])
+    with raw(path) as catalogue:
+        catalogue.execute("UPDATE metrics SET feature_set = 9")
+    for use in (
+        lambda: open_metric(path, "plain"),
+        lambda: export_metric(path, "plain", tmp_path / "out.semblance-metric"),
+    ):
+        with pytest.raises(
+            BadInput, match=r"'plain' belongs to a feature set that .*catalogue\.sqlite"
+        ) as error:
+            use()
+        assert "doctor LIB --repair" in error.value.hint

@@ -203,7 +203,7 @@ def test_switches_rank_again(qtbot, ranked, context, jobs, searches):
     assert searches[-1] == (QUERY, False, False)
     assert not context.state.hide_same_patient
     before = len(searches)
-    context.state.set_option(hide_same_patient=True)
+    context.state.change_search(hide_same_patient=True)
     assert ranked.same_patient.isChecked()
     jobs.run_pending()
     assert len(searches) == before

@@ -298,3 +298,61 @@ def test_a_file_by_itself(tmp_path):
     path.write_bytes(encoded(image(GREY, Modality="DX")))
     assert import_source(path, tmp_path / "lib").added == 1
     assert io.BytesIO(path.read_bytes()).read(132)[128:] == b"DICM"
+
+
+def zip_of_series(path, n=4, **more):
+    """A zip of a CT series; ``more`` are further entries."""
+    files = {f"CT/IM{i}": encoded(ct_slice(GREY + i, i)) for i in range(n)}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {**files, **more}.items():
+            archive.writestr(name, data)
+    return path
+
+
+def test_a_zipped_series_within_a_folder_is_one_case(tmp_path):
+    folder = tmp_path / "medium"
+    folder.mkdir()
+    save(ct_slice(GREY, series=f"{ROOT}.9"), folder / "1.dcm")
+    zip_of_series(folder / "ct.zip", **{"../up.dcm": b"x"})
+    library = tmp_path / "lib.semblance"
+    result = import_source(folder, library)
+    assert result.kind == "dicom"
+    assert result.added == 2
+    assert [(item["path"], "'..'" in item["reason"]) for item in result.failed] == [
+        ("ct.zip!/../up.dcm", True)
+    ]
+    assert not (tmp_path / "up.dcm").exists()
+    (volume,) = [one for one in details(library).values() if one.depth]
+    with ImageReader() as reader, reader.stack(volume.address) as stack:
+        np.testing.assert_array_equal(stack.image(2).pixels, GREY + 2)
+    assert import_source(folder, library).unchanged == 2
+
+
+def test_a_folder_of_zipped_series_only_is_recognised(tmp_path):
+    (tmp_path / "x").mkdir()
+    zip_of_series(tmp_path / "x" / "ct.ZIP")
+    assert len(cases(tmp_path / "x")) == 1
+
+
+def test_zips_that_stay_closed_are_listed(tmp_path):
+    inner = zip_of_series(tmp_path / "inner.zip").read_bytes()
+    folder = tmp_path / "x"
+    folder.mkdir()
+    zip_of_series(folder / "ct.zip", **{"more.zip": inner})
+    (folder / "cut.zip").write_bytes(inner[:2000])
+    with zipfile.ZipFile(folder / "texts.zip", "w") as archive:
+        archive.writestr("notes.txt", "none")
+    listed = {path: (item.reason, item.failed) for path, item in rejected(folder).items()}
+    assert set(listed) == {"ct.zip!/more.zip", "cut.zip", "texts.zip"}
+    assert "within a zip archive" in listed["ct.zip!/more.zip"][0]
+    assert "damaged" in listed["cut.zip"][0]
+    assert listed["cut.zip"][1]
+    assert listed["texts.zip"] == ("Not opened: a zip archive without DICOM files.", False)
+
+
+def test_a_value_of_a_wrong_length_shows_no_name(tmp_path):
+    """The modality takes in all values after it, and no pixels are found."""
+    data = encoded(ct_slice(GREY)).replace(b"CS\x02\x00CT", b"CS\xff\x7fCT")
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "1.dcm").write_bytes(data)
+    assert "Nobody" not in str(scanned(tmp_path / "x"))

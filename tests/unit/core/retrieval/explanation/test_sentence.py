@@ -69,7 +69,7 @@ def test_ranks_are_shares_of_what_is_usual():
 
 
 def test_the_groups_of_every_extractor_can_be_spoken():
-    own = {"raw", "onnx", "fusion"}
+    own = {"raw", "onnx", "fusion", "clinical"}
     for extractor in extractors():
         if extractor.name in own or extractor.local is not None:
             continue

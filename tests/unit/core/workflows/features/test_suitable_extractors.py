@@ -18,6 +18,7 @@ def test_others_are_reported_with_their_reason_and_published(tmp_path):
         "polyp": "no case is a volume",
         "fusion": "it is made by naming several feature sets where a metric is trained",
         "raw": "no case comes from a table",
+        "clinical": "no case has columns such as age or sex",
     }
     assert read_snapshot(library).extractors == fits
 
@@ -28,4 +29,5 @@ def test_a_table_has_no_images(tmp_path):
     with open_library(tmp_path / "lib") as opened:
         reasons = {fit.name: fit.reason for fit in extractor_suitabilities(opened)}
     assert reasons.pop("raw") == ""
+    assert reasons.pop("clinical") == "no case has columns such as age or sex"
     assert set(reasons.values()) == {"the cases are rows of a table"}

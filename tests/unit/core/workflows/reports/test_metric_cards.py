@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.shortcuts import ShortcutProbe
 from semblance.core.evaluation.subgroups import SubgroupScore
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
@@ -32,6 +33,7 @@ from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.metric_cards import compared_cards, metric_card, write_metric_card
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from tests.helpers.libraries import raw
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -70,6 +72,26 @@ def test_the_card_shows_subgroups_and_marks_gaps_beyond_chance(library):
     assert "**Gaps beyond chance:** sex M, adjusted for 2 tests (Holm)" in shown
     row = "| sex M | 40 | 0.61 (0.50–0.70) | 0.40 | 0.60 (0.50–0.70) | beyond chance: accuracy (p 0.004) |"
     assert row in shown
+
+
+def test_the_card_shows_shortcuts_and_the_control_beside_the_score(library):
+    lines = dict(metric_card(library, "bits").lines())
+    assert lines["Control, trained on shuffled findings"].endswith("near chance, as it should be")
+    with Library.open(library, writable=True) as opened:
+        scores = dict(opened.metric("bits").scores)
+        probe = ShortcutProbe("station", 40, 3, 0.6, 0.4, (0.3, 0.5), 0.01, 0.55, (0.5, 0.6), 0.3, 0.8, 0.5)
+        control = {**scores["shuffled_control"], "accuracy": 0.9}
+        changed = scores | {"shortcuts": [probe.to_json()], "shuffled_control": control}
+        opened.set_scores("bits", changed)
+    shown = card_markdown(metric_card(library, "bits"))
+    row = "| station (3 groups) | 40 | 0.60 | 0.40 (0.30–0.50) | 0.55 (0.50–0.60) | 0.80 (chance 0.50) |"
+    assert f"{row} beyond chance (p 0.010) |" in shown
+    assert "**Retrieved more often than chance explains:** station (3 groups), adjusted for 2 tests" in shown
+    assert "above chance. The measurement is doubtful: do not rely on the scores" in shown
+    with raw(library) as connection:
+        connection.execute("UPDATE metrics SET scores = ? WHERE name = 'bits'", (json.dumps(scores),))
+    with pytest.raises(BadInput, match="were changed after they were written"):
+        metric_card(library, "bits")
 
 
 def test_the_weakest_findings_and_the_confusion_are_those_of_the_held_out_cases(library):

@@ -1,0 +1,303 @@
+"""The commands that correct a library: labels, findings, feature sets and metrics; undo, redo and history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semblance.app.cli.options import Json, LibraryPath, case_ids, names_in
+from semblance.app.cli.output import echo, print_document
+from semblance.core.errors import BadArguments
+
+if TYPE_CHECKING:
+    from semblance.core.library.edit_records import Reversal
+    from semblance.core.workflows.library.edit_cases import EditResult
+
+commands = typer.Typer()
+findings = typer.Typer(no_args_is_help=True, help="Add, rename, merge, recolour, order and delete findings.")
+metric = typer.Typer(no_args_is_help=True, help="Rename, duplicate and delete metrics.")
+feature_set = typer.Typer(no_args_is_help=True, help="Rename, duplicate and delete feature sets.")
+
+_Cases = Annotated[str, typer.Option("--cases", metavar="ID,...", help="The cases.")]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, only show what would change.")]
+_Finding = Annotated[str, typer.Argument(metavar="FINDING", help="The finding.")]
+_Old = Annotated[str, typer.Argument(metavar="OLD", help="The present name.")]
+_New = Annotated[str, typer.Argument(metavar="NEW", help="The new name.")]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="The name.")]
+
+
+def _print(results: list[EditResult], as_json: bool) -> None:
+    print_document({"edits": [result.to_json() for result in results]}, as_json, _show_edits)
+
+
+def _show_edits(document: Mapping[str, Any]) -> None:
+    from semblance.core.workflows.library.edit_staleness import outdated_text
+
+    for edit in document["edits"]:
+        echo(f"{'Would do: ' if edit['dry_run'] else ''}{edit['description']}")
+        if outdated := edit["outdated_metrics"]:
+            echo(f"{outdated_text(len(outdated))} ({', '.join(outdated)})")
+
+
+@commands.command()
+def label(
+    library: LibraryPath,
+    cases: _Cases,
+    finding: Annotated[str | None, typer.Option(help="The finding to set.")] = None,
+    no_finding: Annotated[bool, typer.Option("--no-finding", help="Remove the finding.")] = False,
+    patient: Annotated[str | None, typer.Option(help="The patient to set.")] = None,
+    no_patient: Annotated[bool, typer.Option("--no-patient", help="Remove the patient.")] = False,
+    dry_run: _DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Set the finding or the patient of cases. `semblance undo LIB` undoes it."""
+    from semblance.core.workflows.library.edit_cases import set_finding, set_patient
+
+    if (finding is not None and no_finding) or (patient is not None and no_patient):
+        raise BadArguments("Either set a label or remove it.")
+    if finding is None and patient is None and not no_finding and not no_patient:
+        raise BadArguments("No label is given.", "Give --finding or --patient.")
+    ids, results = case_ids(cases), []
+    if finding is not None or no_finding:
+        results.append(set_finding(library, ids, finding, dry_run=dry_run))
+    if patient is not None or no_patient:
+        results.append(set_patient(library, ids, patient, dry_run=dry_run))
+    _print(results, as_json)
+
+
+@commands.command()
+def remove(library: LibraryPath, cases: _Cases, dry_run: _DryRun = False, as_json: Json = False) -> None:
+    """Remove cases from a library. Their image files stay. `semblance undo LIB` brings the cases back."""
+    from semblance.core.workflows.library.edit_cases import remove_cases
+
+    _print([remove_cases(library, case_ids(cases), dry_run=dry_run)], as_json)
+
+
+@commands.command()
+def undo(
+    library: LibraryPath,
+    edit: Annotated[
+        int | None, typer.Option(help="The number of the edit in `semblance history`. [default: the newest]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Undo the newest edit of a library, or one of its history."""
+    from semblance.core.workflows.library import undo_edits
+
+    _print_reversal("undone", undo_edits.undo(library, edit), as_json)
+
+
+@commands.command()
+def redo(library: LibraryPath, as_json: Json = False) -> None:
+    """Redo the edit of a library that was undone last."""
+    from semblance.core.workflows.library import undo_edits
+
+    _print_reversal("redone", undo_edits.redo(library), as_json)
+
+
+def _print_reversal(what: str, reversal: Reversal | None, as_json: bool) -> None:
+    from semblance.core.workflows.library.undo_edits import edit_json, skipped_text
+
+    def show(document: Mapping[str, Any]) -> None:
+        edit = document[what]
+        echo(f"{what}: {edit['description']}" if edit else f"nothing to be {what}")
+        if skipped := document["skipped"]:
+            echo(skipped_text(skipped))
+
+    document = {
+        what: None if reversal is None else edit_json(reversal.edit),
+        "skipped": 0 if reversal is None else reversal.skipped,
+    }
+    print_document(document, as_json, show)
+
+
+@commands.command()
+def history(
+    library: LibraryPath,
+    forget_deleted: Annotated[
+        bool,
+        typer.Option(
+            "--forget-deleted", help="Remove the files of deleted feature sets and metrics for good first."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List the edits of a library, oldest first."""
+    from semblance.core.workflows.library import undo_edits
+
+    if forget_deleted:
+        undo_edits.forget_deleted(library)
+    print_document(undo_edits.read_history(library).to_json(), as_json, _show_history)
+
+
+def _show_history(document: Mapping[str, Any]) -> None:
+    from semblance.core.limits import size_text
+
+    for edit in document["edits"]:
+        undone = " (undone)" if edit["undone"] else ""
+        echo(f"{edit['id']}  {edit['time']}  {edit['author']}  {edit['description']}{undone}")
+    if not document["edits"]:
+        echo("no edits")
+    if document["deleted_bytes"]:
+        echo(
+            f"deleted feature sets and metrics take {size_text(document['deleted_bytes'])}; --forget-deleted frees them"
+        )
+
+
+# Findings
+
+
+@findings.command("list")
+def list_findings(library: LibraryPath, as_json: Json = False) -> None:
+    """List the findings in their order."""
+    from semblance.core.workflows.library.edit_findings import list_findings as read
+
+    listed = [finding.to_json() for finding in read(library)]
+    print_document({"findings": listed}, as_json, _show_findings)
+
+
+def _show_findings(document: Mapping[str, Any]) -> None:
+    for finding in document["findings"]:
+        echo(f"{finding['letter']}  {finding['name']}: {finding['cases']} cases ({finding['colour']})")
+    if not document["findings"]:
+        echo("no findings")
+
+
+@findings.command("add")
+def add_finding(
+    library: LibraryPath, finding: _Finding, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
+    """Add a finding that no case has yet."""
+    from semblance.core.workflows.library.edit_findings import add_finding as add
+
+    _print([add(library, finding, dry_run=dry_run)], as_json)
+
+
+@findings.command("rename")
+def rename_finding(
+    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
+    """Rename a finding."""
+    from semblance.core.workflows.library.edit_findings import rename_finding as rename
+
+    _print([rename(library, old, new, dry_run=dry_run)], as_json)
+
+
+@findings.command("merge")
+def merge_findings(
+    library: LibraryPath,
+    merged: Annotated[str, typer.Argument(metavar="FINDING,...", help="The findings to merge.")],
+    into: Annotated[str, typer.Option(metavar="FINDING", help="The finding they become.")],
+    dry_run: _DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Merge findings into one."""
+    from semblance.core.workflows.library.edit_findings import merge_findings as merge
+
+    _print([merge(library, names_in(merged), into, dry_run=dry_run)], as_json)
+
+
+@findings.command("recolour")
+def recolour_finding(
+    library: LibraryPath,
+    finding: _Finding,
+    colour: Annotated[
+        str,
+        typer.Argument(
+            metavar="COLOUR",
+            help="vermillion, sky blue, bluish green, orange, reddish purple, blue or yellow.",
+        ),
+    ],
+    dry_run: _DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Show a finding in another colour."""
+    from semblance.core.workflows.library.edit_findings import recolour_finding as recolour
+
+    _print([recolour(library, finding, colour, dry_run=dry_run)], as_json)
+
+
+@findings.command("order")
+def order_findings(
+    library: LibraryPath,
+    order: Annotated[str, typer.Argument(metavar="FINDING,...", help="The findings that come first.")],
+    dry_run: _DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Set the order of the findings."""
+    from semblance.core.workflows.library.edit_findings import order_findings as set_order
+
+    _print([set_order(library, names_in(order), dry_run=dry_run)], as_json)
+
+
+@findings.command("delete")
+def delete_finding(
+    library: LibraryPath, finding: _Finding, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
+    """Delete a finding. Its cases have none then."""
+    from semblance.core.workflows.library.edit_findings import delete_finding as delete
+
+    _print([delete(library, finding, dry_run=dry_run)], as_json)
+
+
+# Metrics and feature sets
+
+
+@metric.command("rename")
+def rename_metric(
+    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
+    """Rename a metric."""
+    from semblance.core.workflows.library import edit_metrics
+
+    _print([edit_metrics.rename_metric(library, old, new, dry_run=dry_run)], as_json)
+
+
+@metric.command("duplicate")
+def duplicate_metric(
+    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
+    """Copy a metric with its card and scores."""
+    from semblance.core.workflows.library import edit_metrics
+
+    _print([edit_metrics.duplicate_metric(library, old, new, dry_run=dry_run)], as_json)
+
+
+@metric.command("delete")
+def delete_metric(library: LibraryPath, name: _Name, dry_run: _DryRun = False, as_json: Json = False) -> None:
+    """Delete a metric."""
+    from semblance.core.workflows.library import edit_metrics
+
+    _print([edit_metrics.delete_metric(library, name, dry_run=dry_run)], as_json)
+
+
+@feature_set.command("rename")
+def rename_features(
+    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
+    """Rename a feature set."""
+    from semblance.core.workflows.library import edit_metrics
+
+    _print([edit_metrics.rename_features(library, old, new, dry_run=dry_run)], as_json)
+
+
+@feature_set.command("duplicate")
+def duplicate_features(
+    library: LibraryPath, old: _Old, new: _New, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
+    """Copy a feature set with all its values."""
+    from semblance.core.workflows.library import edit_metrics
+
+    _print([edit_metrics.duplicate_features(library, old, new, dry_run=dry_run)], as_json)
+
+
+@feature_set.command("delete")
+def delete_features(
+    library: LibraryPath, name: _Name, dry_run: _DryRun = False, as_json: Json = False
+) -> None:
+    """Delete a feature set and the metrics on it."""
+    from semblance.core.workflows.library import edit_metrics
+
+    _print([edit_metrics.delete_features(library, name, dry_run=dry_run)], as_json)

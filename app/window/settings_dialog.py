@@ -1,0 +1,201 @@
+"""The dialog of the program's settings. A change is saved and takes effect at once, unless its label says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLineEdit, QPushButton, QWidget
+
+from semblance.app.search.feedback.refine_metric import AUTHOR
+from semblance.app.search.similar.panel import GLIDE
+from semblance.app.search.similar.ranking_options import RATES, rate_text
+from semblance.app.shell import search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.settings import TEXT_SCALES
+from semblance.app.viewer.window_presets import delete_preset, saved_presets
+from semblance.app.widgets.dialog import closing_row, dialog_layout, form, resize_dialog
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.number_field import NumberField
+from semblance.app.widgets.scroll_area import PanelScrollArea
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.engine import MAX_WORKERS, default_workers
+from semblance.core.language import LANGUAGES, tr
+from semblance.core.library.records import account
+from semblance.core.limits import DEFAULT_MEMORY_MB
+from semblance.core.parameters import Parameter
+
+#: The key of the setting is the name.
+_NUMBERS = (
+    (
+        Parameter("workers", default_workers(), "Worker processes.", minimum=1, maximum=MAX_WORKERS),
+        tr("Processes for heavy work"),
+    ),
+    (
+        Parameter("memory_mb", DEFAULT_MEMORY_MB, "Memory for one file.", minimum=100, maximum=1_000_000),
+        tr("Memory to read one file, MB"),
+    ),
+)
+
+
+class SettingsDialog(Dialog):
+    """``appearance_changed``: the theme or text size is another one."""
+
+    appearance_changed = Signal()
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._settings = context, context.settings
+        self.setWindowTitle(tr("Settings"))
+        inner = QWidget()
+        column = vbox(inner, margins=(0, 0, 12, 0))
+        self._fields = form()
+        column.addLayout(self._fields)
+        column.addStretch(1)
+        self._add_appearance()
+        self._add_searching()
+        self._add_images()
+        self._add_resources()
+        layout = dialog_layout(self)
+        layout.addWidget(PanelScrollArea(inner), 1)
+        layout.addLayout(closing_row(self))
+        resize_dialog(self, 520, 680)
+
+    def _add_section(self, title: str) -> QFormLayout:
+        header = SectionHeader(title)
+        header.setContentsMargins(0, 12 if self._fields.rowCount() else 0, 0, 0)
+        self._fields.addRow(header)
+        return self._fields
+
+    def _add_appearance(self) -> None:
+        settings, fields = self._settings, self._add_section(tr("Appearance"))
+        self.theme = _choice(((tr("Dark"), "dark"), (tr("Light"), "light")), settings.theme)
+        self.theme.currentIndexChanged.connect(self._set_appearance)
+        fields.addRow(tr("Theme"), self.theme)
+        self.text_size = _choice(((f"{scale:.0%}", scale) for scale in TEXT_SCALES), settings.text_scale)
+        self.text_size.currentIndexChanged.connect(self._set_appearance)
+        fields.addRow(tr("Text size"), self.text_size)
+        self.language = _choice(((name, code) for code, name in LANGUAGES.items()), settings.language)
+        self.language.currentIndexChanged.connect(self._set_language)
+        fields.addRow(tr("Language, from the next start on"), self.language)
+        action = self._context.actions["glide"]
+        self.glide = QCheckBox(action.text())
+        self.glide.setChecked(settings.flag(GLIDE, default=True))
+        self.glide.toggled.connect(action.setChecked)
+        fields.addRow("", self.glide)
+
+    def _add_searching(self) -> None:
+        options, fields = (
+            self._settings.search_options,
+            self._add_section(tr("Similar cases, at every start")),
+        )
+        self.same_patient = QCheckBox(tr("Hide other cases of the query's patient"))
+        self.same_patient.setChecked(options["hide_same_patient"])
+        self.near_duplicates = QCheckBox(tr("Group near-duplicates"))
+        self.near_duplicates.setChecked(options["group_duplicates"])
+        self.match_rate = _choice(((rate_text(rate), rate) for rate in RATES), options["no_match_rate"])
+        for box in (self.same_patient, self.near_duplicates):
+            box.toggled.connect(self._set_options)
+            fields.addRow("", box)
+        self.match_rate.currentIndexChanged.connect(self._set_options)
+        fields.addRow(tr("Show that there is no close match"), self.match_rate)
+        self.author = QLineEdit(self._settings.text(AUTHOR))
+        self.author.setPlaceholderText(account())
+        self.author.editingFinished.connect(self._set_author)
+        fields.addRow(tr("Your name in judgements"), self.author)
+
+    def _add_images(self) -> None:
+        fields = self._add_section(tr("Images"))
+        self.presets = NoWheelComboBox()
+        self.remove_preset = QPushButton(tr("Delete"))
+        self.remove_preset.clicked.connect(self._delete_preset)
+        row = hbox(spacing=8)
+        row.addWidget(self.presets, 1)
+        row.addWidget(self.remove_preset)
+        fields.addRow(tr("Own window presets"), row)
+        note = tr(
+            "The menu of an image saves its window as a preset. The keys 8, 9 and 2 use the first three."
+        )
+        fields.addRow(WrappedLabel(note, role="third"))
+        self._show_presets()
+
+    def _add_resources(self) -> None:
+        fields = self._add_section(tr("Computer, from the next start on"))
+        self.numbers: dict[str, NumberField] = {}
+        for parameter, title in _NUMBERS:
+            field = NumberField(parameter)
+            stored = self._settings.number(parameter.name)
+            if stored is not None:
+                field.set_value(stored)
+            field.edited.connect(partial(self._set_number, parameter.name, field))
+            fields.addRow(title, field)
+            self.numbers[parameter.name] = field
+        self._problem = WrappedLabel(role="second")
+        fields.addRow(self._problem)
+        self._problem.hide()
+        self.detailed_log = QCheckBox(tr("Detailed log"))
+        self.detailed_log.setToolTip(tr("The log contains no patient data."))
+        self.detailed_log.setChecked(self._settings.flag("detailed_log", default=False))
+        self.detailed_log.toggled.connect(partial(self._settings.set_flag, "detailed_log"))
+        folder = QPushButton(tr("Open log folder"))
+        folder.clicked.connect(self._context.actions["log_folder"].trigger)
+        row = hbox()
+        row.addWidget(self.detailed_log)
+        row.addStretch(1)
+        row.addWidget(folder)
+        fields.addRow(row)
+
+    def _set_appearance(self) -> None:
+        self._settings.theme = str(self.theme.currentData())
+        self._settings.text_scale = float(self.text_size.currentData())
+        self.appearance_changed.emit()
+
+    def _set_language(self) -> None:
+        self._settings.language = str(self.language.currentData())
+
+    def _set_options(self) -> None:
+        """Save the options and use them for the present search too."""
+        self._settings.search_options = {
+            "hide_same_patient": self.same_patient.isChecked(),
+            "group_duplicates": self.near_duplicates.isChecked(),
+            "no_match_rate": float(self.match_rate.currentData()),
+        }
+        search_operations.set_options(self._context, **self._settings.search_options)
+
+    def _set_author(self) -> None:
+        name = self.author.text().strip()
+        self._settings.set_text(AUTHOR, "" if name == account() else name)
+
+    def _set_number(self, key: str, field: NumberField) -> None:
+        problem = field.problem()
+        if not problem:
+            self._settings.set_text(key, str(field.value()))
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+
+    def _show_presets(self) -> None:
+        self.presets.clear()
+        self.presets.addItems([preset.name for preset in saved_presets(self._settings)])
+        known = self.presets.count() > 0
+        if not known:
+            self.presets.addItem(tr("none"))
+        self.presets.setEnabled(known)
+        self.remove_preset.setEnabled(known)
+        self.remove_preset.setToolTip("" if known else tr("There are no presets of your own."))
+
+    def _delete_preset(self) -> None:
+        delete_preset(self._settings, self.presets.currentText())
+        self._show_presets()
+
+
+def _choice(entries: Iterable[tuple[str, Any]], current: object) -> QComboBox:
+    box = NoWheelComboBox()
+    for text, data in entries:
+        box.addItem(text, data)
+    box.setCurrentIndex(max(0, box.findData(current)))
+    return box

@@ -1,0 +1,253 @@
+"""Change the findings and patients of cases, and remove cases; each is an edit that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.library.open_library import open_library
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.library.edit_kinds import EditKind, describe_edit
+from semblance.core.workflows.library.edit_staleness import newly_outdated
+from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
+
+if TYPE_CHECKING:
+    from semblance.core.library.edit_log import EditRecorder
+    from semblance.core.library.library import Library
+
+#: Longest name of a finding or a patient.
+LONGEST_LABEL = 120
+
+
+@dataclass(frozen=True)
+class EditResult:
+    """An edit that was made, or that would be made (``dry_run``).
+
+    ``changed`` cases, ``outdated``: names of the metrics whose scores are out of date by it.
+    """
+
+    kind: EditKind
+    summary: Mapping[str, Any]
+    changed: int
+    outdated: tuple[str, ...]
+    dry_run: bool = False
+
+    @property
+    def text(self) -> str:
+        """One line on what the edit does."""
+        return describe_edit(self.kind.value, self.summary)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as the commands print it with ``--json``."""
+        return {
+            "edit": self.kind.value,
+            "description": str(self.text),
+            "changed": self.changed,
+            "outdated_metrics": list(self.outdated),
+            "dry_run": self.dry_run,
+        }
+
+
+@dataclass
+class EditInProgress:
+    """An edit within its transaction. ``changed`` and ``summary`` are set by who makes it."""
+
+    library: Library
+    recorder: EditRecorder
+    summary: dict[str, Any]
+    changed: int = 0
+
+
+class _DryRunError(Exception):
+    """Ends the transaction of an edit that is not to be made."""
+
+
+class EditTransaction:
+    """Opens ``library`` and makes one edit in it; afterwards ``result`` tells what it did."""
+
+    def __init__(
+        self, library: Path, kind: EditKind, summary: Mapping[str, Any], *, dry_run: bool = False
+    ) -> None:
+        self._path, self._kind, self._summary, self._dry_run = library, kind, dict(summary), dry_run
+        self.result = EditResult(kind, self._summary, 0, (), dry_run)
+
+    @contextmanager
+    def edit(self, *, outdates: bool = True) -> Iterator[EditInProgress]:
+        """``outdates``: scores are out of date by a change.
+
+        Raises:
+            SemblanceError: the library cannot be written to.
+        """
+        from semblance.core.library.edit_log import recorded_edit
+
+        with open_library(self._path, writable=True) as opened:
+            names = newly_outdated(opened.metrics()) if outdates else ()
+            try:
+                with recorded_edit(opened, self._kind.value, self._summary) as recorder:
+                    running = EditInProgress(opened, recorder, self._summary)
+                    yield running
+                    self.result = EditResult(
+                        self._kind,
+                        self._summary,
+                        running.changed,
+                        tuple(names) if running.changed else (),
+                        self._dry_run,
+                    )
+                    if self._dry_run:
+                        raise _DryRunError
+            except _DryRunError:
+                pass
+
+
+def set_finding(
+    library: Path,
+    case_ids: Sequence[str],
+    finding: str | None,
+    *,
+    dry_run: bool = False,
+    reporter: Reporter = SILENT,
+) -> EditResult:
+    """Give the cases ``case_ids`` the ``finding``, or none (``None``).
+
+    ``dry_run`` changes nothing and tells what would change.
+
+    Raises:
+        BadArguments: no case, or a finding that cannot be called so.
+        BadInput: no such case.
+        SemblanceError: the library cannot be written to.
+    """
+    name = None if finding is None else checked_label(finding, tr_lazy("A finding"))
+    summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1]), "finding": name}
+    return _set_label(library, EditKind.FINDING, case_ids, {"finding": name}, summary, dry_run=dry_run)
+
+
+def set_patient(
+    library: Path,
+    case_ids: Sequence[str],
+    patient: str | None,
+    *,
+    dry_run: bool = False,
+    reporter: Reporter = SILENT,
+) -> EditResult:
+    """Say that the cases ``case_ids`` are of ``patient``, or that their patient is not known (``None``).
+
+    ``dry_run`` changes nothing and tells what would change.
+
+    Raises:
+        BadArguments: no case, or a patient that cannot be called so.
+        BadInput: no such case.
+        SemblanceError: the library cannot be written to.
+    """
+    name = None if patient is None else checked_label(patient, tr_lazy("A patient"))
+    summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1]), "patient": name}
+    return _set_label(library, EditKind.PATIENT, case_ids, {"patient": name}, summary, dry_run=dry_run)
+
+
+def _set_label(
+    library: Path,
+    kind: EditKind,
+    case_ids: Sequence[str],
+    label: Mapping[str, str | None],
+    summary: Mapping[str, Any],
+    *,
+    dry_run: bool,
+) -> EditResult:
+    from semblance.core.library.schema import cases
+
+    transaction = EditTransaction(library, kind, summary, dry_run=dry_run)
+    with transaction.edit() as running:
+        find_cases(running.library, case_ids)
+        running.changed = running.recorder.update(cases, {case_id: dict(label) for case_id in case_ids})
+        # Cases that had the label already are not counted.
+        running.summary["n"] = running.changed
+    return transaction.result
+
+
+def remove_cases(
+    library: Path, case_ids: Sequence[str], *, dry_run: bool = False, reporter: Reporter = SILENT
+) -> EditResult:
+    """Remove the cases ``case_ids`` from the library; the files of their images stay where they are.
+
+    Importing their source again leaves them out. Metrics that were trained on them remember the content of their
+    images, so that these are never taken for unseen ones.
+
+    Raises:
+        BadArguments: no case.
+        BadInput: no such case.
+        SemblanceError: the library cannot be written to.
+    """
+    summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1])}
+    transaction = EditTransaction(library, EditKind.REMOVE_CASES, summary, dry_run=dry_run)
+    with transaction.edit() as running:
+        rows = find_cases(running.library, case_ids)
+        removed = running.recorder.delete_cases(list(rows.values()))
+        running.changed = len(removed)
+        _remember_training(running, {row["id"]: row["content"] for row in removed})
+    return transaction.result
+
+
+def _remember_training(running: EditInProgress, contents: Mapping[int, str]) -> None:
+    """Note on the cards of metrics the contents of the removed cases that they were trained on."""
+    from semblance.core.library.schema import metrics
+    from semblance.core.library.sealed_cards import sealed_card
+
+    for record in running.library.metrics():
+        trained = [contents[row] for row in record.training.tolist() if row in contents]
+        if trained:
+            known = sorted({*contents_elsewhere(record.card), *trained})
+            card = sealed_card({**record.card, ELSEWHERE: known}, record.scores)
+            statement = metrics.update().where(metrics.c.id == record.id).values(card=card)
+            running.recorder.connection.execute(statement)
+
+
+def find_cases(library: Library, case_ids: Sequence[str]) -> dict[str, int]:
+    """Case id -> row.
+
+    Raises:
+        BadArguments: no case.
+        BadInput: no such case.
+    """
+    import sqlalchemy as sa
+
+    from semblance.core.library.database import in_batches
+    from semblance.core.library.schema import cases
+
+    if not case_ids:
+        raise BadArguments("No case is named.", "Name at least one.")
+    found: dict[str, int] = {}
+    for part in in_batches(list(case_ids)):
+        query = sa.select(cases.c.case_id, cases.c.id).where(cases.c.case_id.in_(part))
+        found |= {r.case_id: r.id for r in library.catalogue.read(query)}
+    missing = [case_id for case_id in case_ids if case_id not in found]
+    if missing:
+        raise BadInput(
+            tr_lazy(
+                "There is no case '{case_id}' in {parent}.", case_id=missing[0], parent=library.path.name
+            ),
+            "`semblance info LIB --json` lists the case ids.",
+        )
+    return found
+
+
+def checked_label(text: str, what: str) -> str:
+    """``text`` without spaces around it, as the name of ``what`` ("A finding").
+
+    Raises:
+        BadArguments: nothing is left, it is too long, or it holds a line break or a control character.
+    """
+    text = text.strip()
+    if not text:
+        raise BadArguments(tr_lazy("{what} needs a name.", what=what))
+    if len(text) > LONGEST_LABEL or not text.isprintable():
+        raise BadArguments(
+            tr_lazy("{what} cannot be called {name}.", what=what, name=ascii(text[:40])),
+            tr_lazy(
+                "Use at most {longest_name} characters, without line breaks.", longest_name=LONGEST_LABEL
+            ),
+        )
+    return text

@@ -1,0 +1,191 @@
+"""Rename, duplicate and delete feature sets and metrics; each is an edit that can be undone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from semblance.core.errors import BadArguments
+from semblance.core.language import tr_lazy
+from semblance.core.library.records import checked_name, now
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.library.edit_cases import EditInProgress, EditResult, EditTransaction
+from semblance.core.workflows.library.edit_kinds import EditKind
+
+
+def rename_metric(
+    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+) -> EditResult:
+    """Give the metric ``old`` the name ``new``; saved searches with it find it by its new name.
+
+    Raises:
+        BadArguments: no metric ``old``, there is one called ``new``, or it cannot be called so.
+        SemblanceError: the library cannot be written to.
+    """
+    from semblance.core.library.library import CURRENT_METRIC
+    from semblance.core.library.schema import metrics
+
+    new = checked_name(new, tr_lazy("A metric"))
+    transaction = EditTransaction(library, EditKind.RENAME_METRIC, {"old": old, "new": new}, dry_run=dry_run)
+    with transaction.edit(outdates=False) as running:
+        record = running.library.metric(old)
+        _refuse_known([one.name for one in running.library.metrics()], new)
+        running.recorder.update(metrics, {record.id: {"name": new}})
+        if running.library.selected_metric == old:
+            running.recorder.set_value(CURRENT_METRIC, new)
+        _rename_in_searches(running, old, new)
+    return transaction.result
+
+
+def duplicate_metric(
+    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+) -> EditResult:
+    """Make a copy of the metric ``old``, with its card and scores, called ``new``.
+
+    Raises:
+        BadArguments: no metric ``old``, there is one called ``new``, or it cannot be called so.
+        SemblanceError: the library cannot be written to, or the metric's file is lost.
+    """
+    from semblance.core.library.database import plain_errors
+    from semblance.core.library.schema import metrics
+
+    new = checked_name(new, tr_lazy("A metric"))
+    transaction = EditTransaction(
+        library, EditKind.DUPLICATE_METRIC, {"old": old, "new": new}, dry_run=dry_run
+    )
+    with transaction.edit(outdates=False) as running:
+        record = running.library.metric(old)
+        _refuse_known([one.name for one in running.library.metrics()], new)
+        row = _row(running, metrics, record.id)
+        file = running.library.new_metric_file()
+        if not dry_run:
+            with plain_errors(running.library.catalogue.file):
+                shutil.copyfile(record.file, file)
+        number = 1 + max(one.id for one in running.library.metrics())
+        running.recorder.insert(
+            metrics, [row | {"id": number, "name": new, "file": file.name, "created": now()}]
+        )
+    return transaction.result
+
+
+def delete_metric(
+    library: Path, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+) -> EditResult:
+    """Delete a metric; its file is kept, so that this can be undone, until deleted files are forgotten.
+
+    Raises:
+        BadArguments: no such metric.
+        SemblanceError: the library cannot be written to.
+    """
+    from semblance.core.library.schema import metrics
+
+    transaction = EditTransaction(library, EditKind.DELETE_METRIC, {"name": name}, dry_run=dry_run)
+    with transaction.edit(outdates=False) as running:
+        record = running.library.metric(name)
+        running.recorder.delete(metrics, metrics.c.id == record.id)
+    return transaction.result
+
+
+def rename_features(
+    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+) -> EditResult:
+    """Give the feature set ``old`` the name ``new``; its metrics stay on it.
+
+    Raises:
+        BadArguments: no set ``old``, there is one called ``new``, or it cannot be called so.
+        SemblanceError: the library cannot be written to.
+    """
+    from semblance.core.library.schema import feature_sets
+
+    new = checked_name(new, tr_lazy("A feature set"))
+    transaction = EditTransaction(
+        library, EditKind.RENAME_FEATURES, {"old": old, "new": new}, dry_run=dry_run
+    )
+    with transaction.edit(outdates=False) as running:
+        features = running.library.features
+        feature_set = features.get(old)
+        _refuse_known([one.name for one in features.all()], new)
+        running.recorder.update(feature_sets, {feature_set.id: {"name": new}})
+    return transaction.result
+
+
+def duplicate_features(
+    library: Path, old: str, new: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+) -> EditResult:
+    """Make a copy of the feature set ``old`` with all its values, called ``new``, without its metrics.
+
+    Raises:
+        BadArguments: no set ``old``, there is one called ``new``, or it cannot be called so.
+        SemblanceError: the library cannot be written to, or its disk is full.
+    """
+    from semblance.core.library.database import plain_errors
+    from semblance.core.library.schema import feature_chunks, feature_failures, feature_sets
+
+    new = checked_name(new, tr_lazy("A feature set"))
+    transaction = EditTransaction(
+        library, EditKind.DUPLICATE_FEATURES, {"old": old, "new": new}, dry_run=dry_run
+    )
+    with transaction.edit(outdates=False) as running:
+        features, recorder = running.library.features, running.recorder
+        feature_set = features.get(old)
+        _refuse_known([one.name for one in features.all()], new)
+        number = features.free_number(recorder.connection)
+        row = _row(running, feature_sets, feature_set.id)
+        recorder.insert(feature_sets, [row | {"id": number, "name": new, "created": now()}])
+        for table in (feature_chunks, feature_failures):
+            found = recorder.connection.execute(table.select().where(table.c.feature_set == feature_set.id))
+            recorder.insert(table, [dict(r._mapping) | {"feature_set": number} for r in found.all()])
+        if not dry_run:
+            store = features.store_of(feature_set)
+            copy = store.with_name(f"{number}.zarr")
+            with plain_errors(running.library.catalogue.file):
+                shutil.rmtree(copy, ignore_errors=True)
+                shutil.copytree(store, copy)
+    return transaction.result
+
+
+def delete_features(
+    library: Path, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
+) -> EditResult:
+    """Delete a feature set and the metrics on it; ``changed`` counts these metrics.
+
+    The files are kept, so that this can be undone, until deleted files are forgotten.
+
+    Raises:
+        BadArguments: no such feature set.
+        SemblanceError: the library cannot be written to.
+    """
+    from semblance.core.library.schema import metrics
+
+    transaction = EditTransaction(library, EditKind.DELETE_FEATURES, {"name": name}, dry_run=dry_run)
+    with transaction.edit(outdates=False) as running:
+        feature_set = running.library.features.get(name)
+        deleted = running.recorder.delete(metrics, metrics.c.feature_set == feature_set.id)
+        running.changed = len(deleted)
+        running.recorder.delete_feature_set(feature_set.id)
+    return transaction.result
+
+
+def _row(running: EditInProgress, table: Any, number: int) -> dict[str, Any]:
+    return dict(
+        running.recorder.connection.execute(table.select().where(table.c.id == number)).one()._mapping
+    )
+
+
+def _refuse_known(names: list[str], name: str) -> None:
+    if name in names:
+        raise BadArguments(tr_lazy("The name '{name}' is taken.", name=name), "Choose another name.")
+
+
+def _rename_in_searches(running: EditInProgress, old: str, new: str) -> None:
+    from semblance.core.library.schema import searches
+
+    rows = running.recorder.connection.execute(searches.select()).all()
+    renamed = {
+        # The searches of the program are written all the time.
+        r.id: {"state": {**r.state, "metric": new}}
+        for r in rows
+        if r.state.get("metric") == old and not r.name.startswith("(")
+    }
+    running.recorder.update(searches, renamed)
