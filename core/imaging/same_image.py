@@ -28,13 +28,14 @@ Box = tuple[float, float, float, float]
 
 #: Pixels of the longer side at which images are compared.
 SIDE = 96
-#: The significance of the correlation of details from which they are of one image. Between changed copies of Corel,
-#: BUSI and MIAS at 64 pixels and more it is 17 to 200, between others of them at most 16.5 (3 of 5,000 pairs of
+#: The correlation of details from which they are of one image, and its significance. Changed copies of Corel, BUSI and
+#: MIAS at 64 pixels and more have a significance of 17 to 200, others of them at most 16.5 (3 of 5,000 pairs of
 #: mammograms more).
-SAME_SIGNIFICANCE = 17.0
-#: The correlation ratio of the greys from which small images are the same, whose details correlate this much: at 28
-#: pixels .992 or more for copies of mammograms, at most .984 for others. Number of greys that are told apart.
-_SAME_GREYS, _LEAST_CORRELATION, _GREYS = 0.99, 0.5, 24
+SAME_CORRELATION, SAME_SIGNIFICANCE = 0.5, 17.0
+#: The correlation ratio of the greys from which images are the same whose details correlate, though with less
+#: significance: at 28 pixels .992 or more for copies of mammograms, at most .984 for others. How many greys are told
+#: apart.
+_SAME_GREYS, _GREYS = 0.99, 24
 #: Width of what is taken for shading, in pixels; and the contrast below which it is noise.
 _SHADING, _NOISE = 1.0, 2.0
 #: Images whose logarithms of width by height differ by at most this may be the same whole image; and by so many
@@ -153,10 +154,10 @@ def _is_same_whole(a: ComparedImage, b: ComparedImage) -> bool:
     one, other = (_fine(image, side, width, height) for image in (a, b))
     ways = ((slice(None, None, down), slice(None, None, across)) for down in (1, -1) for across in (1, -1))
     way = max(ways, key=lambda way: correlation(one, other[way]))
-    if significance(one, other[way]) >= SAME_SIGNIFICANCE:
-        return True
-    if correlation(one, other[way]) < _LEAST_CORRELATION:
+    if correlation(one, other[way]) < SAME_CORRELATION:
         return False
+    if _is_same_detail(one, other[way]):
+        return True
     first, second = a.greys(width, height), b.greys(width, height)[way]
     return max(correlation_ratio(first, second), correlation_ratio(second, first)) >= _SAME_GREYS
 
@@ -171,6 +172,10 @@ def _fine(image: ComparedImage, side: int, width: int, height: int) -> Pixels:
 def correlation(a: Pixels, b: Pixels) -> float:
     """The correlation of two details (h, w); 0 where one of them has none."""
     return float(np.vdot(a, b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-9))
+
+
+def _is_same_detail(a: Pixels, b: Pixels) -> bool:
+    return correlation(a, b) >= SAME_CORRELATION and significance(a, b) >= SAME_SIGNIFICANCE
 
 
 def significance(a: Pixels, b: Pixels) -> float:
@@ -200,10 +205,10 @@ def _is_part(whole: ComparedImage, part: ComparedImage) -> bool:
     other = _fine(part, side, width, height)
     for _ in range(_REFINEMENTS):
         shown = whole.detail(width, height, box)
-        if significance(shown, other) >= SAME_SIGNIFICANCE:
+        if _is_same_detail(shown, other):
             return True
         box = _refined(box, shown, other)
-    return significance(whole.detail(width, height, box), other) >= SAME_SIGNIFICANCE
+    return _is_same_detail(whole.detail(width, height, box), other)
 
 
 def _place(whole: ComparedImage, part: ComparedImage) -> Box | None:

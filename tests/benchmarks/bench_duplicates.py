@@ -3,8 +3,8 @@
 Images of each source are cropped, mirrored, saved anew, windowed and annotated. Recall: the share of the changed
 copies that are in the group of their original. Precision: the share of the pairs inside the groups that are of one
 original; originals that are grouped without any copy (neighbouring slices, say) count as one. The thresholds were
-chosen on Corel, BUSI and, at 64 and 28 pixels, MIAS; MIAS is measured here at its own size. ``python -m tests.benchmarks.bench_duplicates`` prints the table
-of this alone.
+chosen on Corel, BUSI and, at 64 and 28 pixels, MIAS; MIAS is measured here at its own size.
+``python -m tests.benchmarks.bench_duplicates`` prints the table of this alone.
 """
 
 from __future__ import annotations
