@@ -28,10 +28,12 @@ Box = tuple[float, float, float, float]
 
 #: Pixels of the longer side at which images are compared.
 SIDE = 96
-#: The correlation of details from which they are of one image, and its significance. Changed copies of Corel, BUSI and
-#: MIAS at 64 pixels and more have a significance of 17 to 200, others of them at most 16.5 (3 of 5,000 pairs of
-#: mammograms more).
-SAME_CORRELATION, SAME_SIGNIFICANCE = 0.5, 17.0
+#: The correlation of details from which two images may be one, and a part and its place in the whole, which was looked
+#: for and so fits better by chance; and the significance that it must have. Changed copies of Corel, BUSI and MIAS at
+#: 64 pixels and more have one of 17 to 200, others of them at most 16.5 (3 of 5,000 pairs of mammograms more).
+_LEAST_CORRELATION, _LEAST_CORRELATION_OF_PART, SAME_SIGNIFICANCE = 0.5, 0.6, 17.0
+#: A correlation that is enough at sizes from so many pixels, where less of the image has detail: others reach .67.
+_ENOUGH_CORRELATION, _ENOUGH_SIDE = 0.7, 40
 #: The correlation ratio of the greys from which images are the same whose details correlate, though with less
 #: significance: at 28 pixels .992 or more for copies of mammograms, at most .984 for others. How many greys are told
 #: apart.
@@ -154,9 +156,9 @@ def _is_same_whole(a: ComparedImage, b: ComparedImage) -> bool:
     one, other = (_fine(image, side, width, height) for image in (a, b))
     ways = ((slice(None, None, down), slice(None, None, across)) for down in (1, -1) for across in (1, -1))
     way = max(ways, key=lambda way: correlation(one, other[way]))
-    if correlation(one, other[way]) < SAME_CORRELATION:
+    if correlation(one, other[way]) < _LEAST_CORRELATION:
         return False
-    if _is_same_detail(one, other[way]):
+    if _is_same_detail(one, other[way], _LEAST_CORRELATION):
         return True
     first, second = a.greys(width, height), b.greys(width, height)[way]
     return max(correlation_ratio(first, second), correlation_ratio(second, first)) >= _SAME_GREYS
@@ -174,8 +176,11 @@ def correlation(a: Pixels, b: Pixels) -> float:
     return float(np.vdot(a, b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-9))
 
 
-def _is_same_detail(a: Pixels, b: Pixels) -> bool:
-    return correlation(a, b) >= SAME_CORRELATION and significance(a, b) >= SAME_SIGNIFICANCE
+def _is_same_detail(a: Pixels, b: Pixels, least: float) -> bool:
+    found = correlation(a, b)
+    if found >= _ENOUGH_CORRELATION and max(a.shape) >= _ENOUGH_SIDE:
+        return True
+    return found >= least and significance(a, b) >= SAME_SIGNIFICANCE
 
 
 def significance(a: Pixels, b: Pixels) -> float:
@@ -205,10 +210,10 @@ def _is_part(whole: ComparedImage, part: ComparedImage) -> bool:
     other = _fine(part, side, width, height)
     for _ in range(_REFINEMENTS):
         shown = whole.detail(width, height, box)
-        if _is_same_detail(shown, other):
+        if _is_same_detail(shown, other, _LEAST_CORRELATION_OF_PART):
             return True
         box = _refined(box, shown, other)
-    return _is_same_detail(whole.detail(width, height, box), other)
+    return _is_same_detail(whole.detail(width, height, box), other, _LEAST_CORRELATION_OF_PART)
 
 
 def _place(whole: ComparedImage, part: ComparedImage) -> Box | None:

@@ -53,11 +53,6 @@ def lesion_codes(catalogue: Catalogue, cases: Sequence[sa.Row[Any]]) -> dict[int
     return codes
 
 
-def cases_by_hand(catalogue: Catalogue) -> frozenset[int]:
-    """Row ids of the cases whose group a person joined or split."""
-    return frozenset(row for row, member in read_groups(catalogue).items() if member.source == BY_HAND)
-
-
 def joined(groups: Mapping[int, GroupMember], rows: Collection[int]) -> dict[int, GroupMember]:
     """What makes the cases ``rows``, with all cases of their ``groups``, one group by hand."""
     numbers = {groups[row].group for row in rows if row in groups}
