@@ -27,6 +27,7 @@ from semblance.app.cli import (
     registry_lists,
     reports,
     search,
+    vault,
 )
 from semblance.app.cli.missing_package import missing_package
 from semblance.app.cli.output import echo, print_error
@@ -48,6 +49,7 @@ cli.add_typer(edits.metric, name="metric")
 cli.add_typer(edits.feature_set, name="feature-set")
 cli.add_typer(experiments.commands, name="experiment")
 cli.add_typer(reader_study.commands, name="reader-study")
+cli.add_typer(vault.commands, name="vault")
 _debug = False
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from semblance.app.cli.output import clean, echo, show_fields, stdout
+from semblance.app.cli.output import echo, show_fields, stdout
 from semblance.core.language import visible
 from semblance.core.reports.formatting import prevalence_text
 
@@ -31,6 +31,14 @@ def show_lesions(document: Mapping[str, Any]) -> None:
         echo(f"{document['library']}: no same-lesion groups")
 
 
+def show_found_cases(document: Mapping[str, Any]) -> None:
+    """Print a line for each case, then their number."""
+    for case in document["cases"]:
+        parts = (case["case_id"], case["name"], case["patient"], case["finding"])
+        echo("  ".join(part for part in parts if part))
+    echo(f"{len(document['cases'])} of {document['total']} cases")
+
+
 def show_import(document: Mapping[str, Any]) -> None:
     """Print counts, then every file without a case and the reason."""
     echo(
@@ -47,7 +55,7 @@ def show_import(document: Mapping[str, Any]) -> None:
         echo(f"  missing: {path}")
     for label in ("failed", "ignored"):
         for item in document[label]:
-            echo(f"  {label}: {visible(item['path'])}: {item['reason']}")
+            echo(f"  {label}: {item['path']}: {item['reason']}")
     if "prepared" in document:
         _show_preparation(document["prepared"])
 
@@ -74,7 +82,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for line in document["results"]:
         cells = (str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
-        table.add_row(*map(clean, cells))
+        table.add_row(*map(visible, cells))
     stdout.print(table)
     marks = sum(map(len, document["feedback"].values()))
     if marks:

@@ -1,4 +1,4 @@
-"""The Library panel: all cases, filtered by finding, split and text."""
+"""The Library panel: all cases, as cards, as a list or by patient, filtered by finding, split and text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QStackedWidget,
     QWidget,
 )
 
+from semblance.app.library.patient_view import PatientView
 from semblance.app.library.prepare_operations import measure_visible
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.cards.case_grid import CaseGrid
@@ -32,20 +35,27 @@ from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.view_switch import ViewSwitch
-from semblance.core.language import format_number, tr, tr_n
-from semblance.core.library.case_columns import NO_FINDING
+from semblance.app.widgets.view_switch import GRID_OR_LIST, ViewSwitch
+from semblance.core.language import format_number, tr, tr_n, visible
+from semblance.core.library.case_columns import NO_FINDING, words
+from semblance.core.library.patient_tree import PatientTree
 from semblance.core.searches.query import Query
+from semblance.core.workflows.library import find_cases
 
 #: Findings shown before the list scrolls.
 LISTED = 8
 GAP = 4
 #: Delay after scrolling before the visible cases are measured first.
 MEASURE_DELAY_MS = 300
+_GRID, _LIST, PATIENTS = "grid", "list", "patients"
+VIEWS = (*GRID_OR_LIST, (PATIENTS, "users", tr("By patient, study and series")))
 
 
 class LibraryPanel(Panel):
-    """A grid or list of the cases. Enter or a double click on a case searches with it."""
+    """A grid or list of the cases, or their patients, studies and series. Enter or a double click searches with a case.
+
+    The grid's current case is the panel's in every view.
+    """
 
     menu_requested = Signal(int, QPoint)
 
@@ -54,9 +64,11 @@ class LibraryPanel(Panel):
         self._context, self._state = context, context.state
         self._shown_order: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
-        self.search = SearchField()
-        self.search.setAccessibleName(tr("Filter cases by id, patient or finding"))
-        self.search.searched.connect(lambda _text: self._apply_filters())
+        self.search = SearchField(tr("Search any header text"))
+        self.search.setAccessibleName(tr("Filter cases by header text, id, patient or finding"))
+        #: Word of the filter -> catalogue rows of the cases with it in their header, as far as it was searched.
+        self._in_headers: dict[str, npt.NDArray[np.int64]] = {}
+        self.search.searched.connect(lambda _text: self._search())
 
         self._findings = _FilterList(tr("Finding"))
         self._split = _FilterList(tr("Split"))
@@ -64,7 +76,7 @@ class LibraryPanel(Panel):
             filter_list.changed.connect(self._apply_filters)
 
         self.grid = CaseGrid()
-        self.grid.set_rows(context.settings.text("library_view", "list") != "grid")
+        self.grid.set_multiple(True)
         #: The library whose cases are listed. With another library the list starts at the top.
         self._listed_library: Path | None = None
         self.grid.set_source(thumbnails)
@@ -76,11 +88,20 @@ class LibraryPanel(Panel):
 
         self.search.down_pressed.connect(self._focus_cases)
         self.search.returnPressed.connect(self._focus_cases)
-        self.view = ViewSwitch()
+        self.patients = PatientView(thumbnails)
+        self.patients.activated.connect(self._search_with)
+        self.patients.menu_requested.connect(self.menu_requested)
+        self.patients.current_changed.connect(self.grid.set_current)
+        self.grid.current_changed.connect(self._follow_current)
+        self._tree: PatientTree | None = None
+        self._views = QStackedWidget()
+        self._views.addWidget(self.grid)
+        self._views.addWidget(self.patients)
+        self.view = ViewSwitch(VIEWS)
         self.view.changed.connect(self._set_view)
         #: Visible in a narrow window only, where the panel can be collapsed to the icon bar.
         self.collapse_button = header_button(
-            "chevron-left", tr("Collapse the library (Ctrl+1 from its cases)")
+            "chevron-left", tr("Collapse the library (Alt+1 from its cases)")
         )
 
         top = QWidget()
@@ -104,7 +125,7 @@ class LibraryPanel(Panel):
         top_layout.addLayout(count_row)
         column = vbox(self)
         column.addWidget(top)
-        column.addWidget(self.grid, 1)
+        column.addWidget(self._views, 1)
 
         self._state.changed.connect(self._follow_state)
         theme_signals.changed.connect(self._refresh)
@@ -126,7 +147,17 @@ class LibraryPanel(Panel):
     def _focus_cases(self) -> None:
         """From the filter to the cases it leaves, of which one is current."""
         self._apply_filters()
-        self.grid.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.focus_cases()
+
+    def focus_cases(self) -> None:
+        """Move the keyboard to the cases, however they are shown."""
+        cases = self.patients if self.view.value() == PATIENTS else self.grid
+        cases.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _follow_current(self, case_row: int) -> None:
+        """The row of the grid's current case is current by patient too, if that is shown."""
+        if case_row >= 0 and self.view.value() == PATIENTS:
+            self.patients.set_current(case_row)
 
     def _follow_state(self, change: Change) -> None:
         if change & Change.LIBRARY:
@@ -135,7 +166,10 @@ class LibraryPanel(Panel):
             # All cases selected on a plot are shown, so the text filter is cleared.
             self.search.clear()
         if change & Change.CASES:
+            self._in_headers = {}
             self._refresh()
+            if self.search.text():
+                self._search()
         elif change & Change.METRIC:
             self._refresh_split()
         elif change & Change.SELECTION:
@@ -177,9 +211,26 @@ class LibraryPanel(Panel):
             self.search_current()
 
     def _set_view(self, name: str) -> None:
+        name = name if name in (_GRID, PATIENTS) else _LIST
         self._context.settings.set_text("library_view", name)
-        self.view.set_value("grid" if name == "grid" else "list")
-        self.grid.set_rows(name != "grid")
+        self.view.set_value(name)
+        self.grid.set_rows(name != _GRID)
+        self._views.setCurrentWidget(self.patients if name == PATIENTS else self.grid)
+        if self._state.library is not None:
+            self._apply_filters()
+
+    def _show_patients(self) -> None:
+        """Show the filtered cases by patient, if that is the view."""
+        library = self._state.library
+        if self.view.value() != PATIENTS:
+            return
+        tree = library.tree if library is not None else None
+        filtered = bool(self.search.text()) or len(self._shown_order) < len(self._state.columns)
+        if tree is not self._tree:
+            self._tree = tree
+            self.patients.set_tree(tree, self._shown_order)
+        self.patients.choose(self._shown_order, filtered=filtered)
+        self._follow_current(self.grid.current())
 
     def _refresh(self) -> None:
         columns = self._state.columns
@@ -201,24 +252,33 @@ class LibraryPanel(Panel):
         if metric is None or not len(columns):
             self._split.set_entries([])
         else:
-            trained = int(np.isin(columns.case_row, metric.training).sum())
-            self._split.set_entries(
-                [(1, tr("training"), trained, None), (0, tr("held-out"), len(columns) - trained, None)]
-            )
+            counts = np.bincount(self._split_codes(columns.case_row), minlength=3).tolist()
+            entries = [(1, tr("training"), counts[1], None), (0, tr("held-out"), counts[0], None)]
+            self._split.set_entries(entries + ([(2, tr("sealed"), counts[2], None)] if counts[2] else []))
         self._apply_filters()
+
+    def _split_codes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """(n,) 1 for a training case of the metric, 2 for a case of the sealed test vault, else 0."""
+        assert self._state.metric is not None
+        codes = np.isin(rows, self._state.metric.training).astype(np.intp)
+        if self._state.library is not None:
+            codes[np.isin(rows, self._state.library.sealed)] = 2
+        return codes
 
     def _apply_filters(self) -> None:
         columns = self._state.columns
         findings = self._findings.ticked_keys()
-        order = columns.filtered(findings, self.search.text())
+        order = columns.filtered(findings, self.search.text(), self._in_headers)
         split = self._split.ticked_keys()
         if split is not None and self._state.metric is not None:
-            trained = np.isin(columns.case_row[order], self._state.metric.training)
-            order = order[[bool(int(t) in split) for t in trained]] if len(split) < 2 else order
+            order = order[np.isin(self._split_codes(columns.case_row[order]), sorted(split))]
         selected_rows = self._state.selected_rows
         if selected_rows is not None:
             order = order[np.isin(columns.case_row[order], selected_rows)]
         self._shown_order = columns.sorted_by("id", order)
+        if self.view.value() == PATIENTS and self._state.library is not None:
+            by_patient = self._state.library.tree.order
+            self._shown_order = by_patient[np.isin(by_patient, order)]
         same_library = self._state.path == self._listed_library
         self._listed_library = self._state.path
         if not same_library:
@@ -231,6 +291,7 @@ class LibraryPanel(Panel):
         )
         if is_shorter:
             self.show_current()
+        self._show_patients()
         self.show_all_button.setVisible(selected_rows is not None)
         total = len(columns)
         shown = len(self._shown_order)
@@ -239,6 +300,30 @@ class LibraryPanel(Panel):
         else:
             self._count_label.setText(tr("{k:,} of {n:,} cases", k=shown, n=total))
         self._select_query_case()
+
+    def _search(self) -> None:
+        """Apply the filter at once, and again when the headers have been searched for its words."""
+        self._apply_filters()
+        path = self._state.path
+        new = [word for word in words(self.search.text()) if word not in self._in_headers]
+        if path is None or not new:
+            return
+        job = self._context.jobs.run(
+            tr("Searching headers"),
+            find_cases.header_rows,
+            path,
+            new,
+            lane=Lane.READ,
+            channel="filter",
+            quiet=True,
+        )
+
+        def show(found: dict[str, npt.NDArray[np.int64]]) -> None:
+            if self._state.path == path:
+                self._in_headers |= found
+                self._apply_filters()
+
+        self._context.follow(job, show)
 
     def _select_query_case(self) -> None:
         query = self._state.query
@@ -267,7 +352,7 @@ class _FilterList(QWidget):
         self.setAccessibleName(title)
         self._content = QWidget()
         self._rows_layout = vbox(self._content, spacing=GAP, margins=(0, 0, 4, 0))
-        self._scroll = PanelScrollArea(self._content)
+        self._scroll = PanelScrollArea(self._content, title)
         column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)
@@ -288,6 +373,7 @@ class _FilterList(QWidget):
             row_widget = QWidget()
             row = QHBoxLayout(row_widget)
             row.setContentsMargins(0, 0, 0, 0)
+            text = visible(text)
             box = QCheckBox(text.replace("&", "&&"))
             box.setChecked(ticked.get(key, True))
             box.setAccessibleName(f"{text}, {format_number(count, ',')}")

@@ -1,4 +1,5 @@
-"""The commands that open experiments, the comparison of encoders and reader studies, one window of each."""
+"""The commands that open experiments, the comparison of encoders, reader studies and the test vault, one window of
+each."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from semblance.app.research.encoders_dialog import EncodersDialog
     from semblance.app.research.experiments_dialog import ExperimentsDialog
     from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
+    from semblance.app.research.vault_dialog import VaultDialog
 
 
 class ExperimentCommands(QObject):
@@ -33,6 +35,7 @@ class ExperimentCommands(QObject):
             "experiments": self.show_window,
             "compare_encoders": self.show_encoders,
             "reader_studies": self.show_reader_studies,
+            "vault": self.show_vault,
         }
 
     def show_window(self) -> ExperimentsDialog:
@@ -72,6 +75,19 @@ class ExperimentCommands(QObject):
         if dialog is None:
             dialog = ReaderStudiesDialog(self._context, self._thumbnails, self._parent)
             dialog.help_requested.connect(partial(self.help_requested.emit, "reader_study"))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
+    def show_vault(self) -> VaultDialog:
+        """Open the sealed test vault or bring it to the front."""
+        from semblance.app.research.vault_dialog import VaultDialog
+
+        dialog = self._parent.findChild(VaultDialog)
+        if dialog is None:
+            dialog = VaultDialog(self._context, self._parent)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "vault"))
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,6 +14,7 @@ from semblance.core.language import tr
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
+from semblance.core.workflows.library.recent_libraries import preview_images
 from semblance.core.workflows.searches import saved_searches
 
 #: Callbacks for when the library has been read again, each with its path.
@@ -88,9 +89,20 @@ def close_library(context: Context) -> None:
     _leave_library(context)
     context.settings.last_library = None
     before = context.state.path
+    context.state.opening = None
     context.state.set_library(None)
     if before is not None:
         context.jobs.close_library(before)
+
+
+def load_previews(
+    context: Context, libraries: Sequence[Path], count: int, longest: int, then: Callable[[Any], None]
+) -> Job:
+    """Read small images of libraries that are not open; ``then`` gets them by library."""
+    job = context.jobs.run(
+        "", preview_images, libraries, count, 2 * longest, lane=Lane.READ, channel="recent", quiet=True
+    )
+    return context.follow(job, then)
 
 
 def recognise(context: Context, source: Path, then: Callable[[Any], None]) -> Job:

@@ -1,4 +1,4 @@
-"""The switch between grid and list."""
+"""The switch between the ways to show the same things."""
 
 from __future__ import annotations
 

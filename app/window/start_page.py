@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QRectF, Qt, Signal
+from PySide6.QtCore import QMimeData, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
     QDragMoveEvent,
     QDropEvent,
+    QImage,
     QKeySequence,
     QPainter,
     QPaintEvent,
     QPen,
+    QPixmap,
     QResizeEvent,
     QShowEvent,
 )
@@ -30,14 +33,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import colour, set_look, theme, theme_signals
+from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.core.language import tr
+from semblance.core.language import tr, visible
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 MAX_WIDTH = 896
 MAX_RECENT = 6
+#: Number of images beside a recent library, and the longest side of one in px at text scale 1.
+PREVIEWS, PREVIEW_PX = 3, 32
 KINDS = tr("DICOM · mammograms · ultrasound · folders as findings · zips of them · table (CSV) · MedMNIST")
 
 
@@ -99,6 +108,7 @@ class StartPage(QScrollArea):
             card.button.clicked.connect(signal)
         self.drop_zone = _DropZone()
         self._recent = vbox(spacing=2)
+        self._previews: dict[Path, QLabel] = {}
         self._column = QWidget()
         self._column.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._cards = QGridLayout()
@@ -118,10 +128,18 @@ class StartPage(QScrollArea):
             if widget is not None:
                 widget.setParent(None)
                 widget.deleteLater()
+        self._previews = {}
         if not paths:
             self._recent.addWidget(_label(tr("Libraries you open appear here."), "third"))
         for path in paths[:MAX_RECENT]:
             self._recent.addWidget(self._recent_line(Path(path)))
+
+    def show_previews(self, previews: Mapping[Path, Sequence[npt.NDArray[np.uint8]]]) -> None:
+        """Show images of recent libraries: (h, w, 3) RGB."""
+        for path, label in self._previews.items():
+            images = previews.get(path, ())
+            if images:
+                label.setPixmap(_strip(images, label.size(), self.devicePixelRatioF()))
 
     def set_dragging(self, dragging: bool) -> None:
         """Whether something that can be opened is dragged over the window."""
@@ -213,9 +231,13 @@ class StartPage(QScrollArea):
         line = QWidget()
         row = hbox(line, spacing=10)
         exists = path.is_dir()
-        button = QPushButton(path.stem)
+        preview = QLabel()
+        preview.setFixedSize(theme().px(PREVIEWS * PREVIEW_PX), theme().px(PREVIEW_PX))
+        self._previews[path] = preview
+        row.addWidget(preview)
+        button = QPushButton(visible(path.stem).replace("&", "&&"))
         button.setEnabled(exists)
-        button.setToolTip(str(path))
+        button.setToolTip(plain_tip(str(path)))
         button.clicked.connect(lambda: self.recent_requested.emit(str(path)))
         set_look(button, quiet=True)
         where = str(path.parent) if exists else tr("{folder} (not found)", folder=path.parent)
@@ -303,6 +325,25 @@ class _DropZone(QWidget):
 def _spaced(text: str) -> str:
     """Text with more space between its lines."""
     return f'<p style="line-height: 135%; margin: 0">{text}</p>'
+
+
+def _strip(images: Sequence[npt.NDArray[np.uint8]], size: QSize, ratio: float) -> QPixmap:
+    """``images`` side by side, each in a square."""
+    side = size.height() * ratio
+    strip = QPixmap(size * ratio)
+    strip.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(strip)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    for place, pixels in enumerate(images):
+        height, width = pixels.shape[:2]
+        image = QImage(pixels.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
+        scale = (side - 2) / max(width, height)
+        drawn = QRectF(0, 0, width * scale, height * scale)
+        drawn.moveCenter(QPointF((place + 0.5) * side, side / 2))
+        painter.drawImage(drawn, image)
+    painter.end()
+    strip.setDevicePixelRatio(ratio)
+    return strip
 
 
 def _local_path(data: QMimeData) -> str:

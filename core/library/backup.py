@@ -275,13 +275,16 @@ def _unpack(
 
 
 def _check_catalogue(catalogue: Path, file: Path) -> None:
-    """Refuse a catalogue that is damaged, or that has triggers or views, which would run when it is written to."""
+    """Refuse a catalogue that is damaged, or that has other triggers or views than ours: they would run when it is
+    written to."""
     wrong = integrity_errors(catalogue)
     if not wrong:
         with contextlib.closing(sqlite3.connect(catalogue)) as connection:
-            query = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+            query = "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')"
             wrong = [
-                tr_lazy("it contains '{r}', which no library has", r=r[0]) for r in connection.execute(query)
+                tr_lazy("it contains '{r}', which no library has", r=name)
+                for name, sql in connection.execute(query)
+                if sql not in schema.HEADER_INDEX
             ]
             row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
         version = str(row[0]) if row else ""

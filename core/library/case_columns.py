@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from pathlib import PurePosixPath
 
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.library.case_headers import CaseHeaders, no_headers
 from semblance.core.library.finding_letters import finding_letters
 from semblance.core.library.finding_styles import by_severity, natural_key
 
@@ -37,7 +37,7 @@ class CaseColumns:
     ``case_row`` (n,) int64 catalogue rows; ``ids`` n texts; ``finding`` (n,) int16 positions in
     ``findings`` or -1; ``patient`` (n,) int32 positions in ``patients`` or -1; ``state`` (n,) uint8 of
     :class:`ImageState`; ``by_id`` (n,) int32 the order of ids read as people do (2 before 10).
-    ``haystack`` is the searchable text of all cases as UTF-8 bytes, case ``i`` from ``starts[i]`` on.
+    ``search_bytes`` is the searchable text of all cases as UTF-8 bytes, case ``i`` from ``starts[i]`` on.
     """
 
     case_row: npt.NDArray[np.int64]
@@ -50,14 +50,19 @@ class CaseColumns:
     by_id: npt.NDArray[np.int32]
     search_bytes: npt.NDArray[np.uint8]
     starts: npt.NDArray[np.int64]
+    headers: CaseHeaders
 
     def __len__(self) -> int:
         return len(self.ids)
 
+    def name(self, index: int) -> str:
+        """What the case at ``index`` is called wherever it is shown: by its header, else by its file."""
+        return self.headers.name(index) if self.headers.is_named(index) else self._file_names[index]
+
     @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """A short label of each case: the name of its file, if those are all different."""
-        names = tuple(PurePosixPath(name).stem for name in self.ids)
+    def _file_names(self) -> tuple[str, ...]:
+        """The name of each case's file, if those are all different."""
+        names = tuple(map(_stem, self.ids))
         if len(set(names)) == len(names):
             return names
         return tuple(name.partition("/")[2] or name for name in self.ids)
@@ -119,18 +124,32 @@ class CaseColumns:
         known[None] = NO_FINDING
         return {known[name] for name in findings if name in known}
 
-    def filtered(self, findings: Collection[int] | None = None, text: str = "") -> Indices:
+    def filtered(
+        self,
+        findings: Collection[int] | None = None,
+        text: str = "",
+        in_headers: Mapping[str, npt.NDArray[np.int64]] | None = None,
+    ) -> Indices:
         """Ascending positions of the cases that have one of ``findings`` and contain every word of ``text``.
 
-        ``findings`` are codes (-1: no finding); ``None`` selects all. Words are searched in the id, the patient
-        and the finding, without regard to case.
+        ``findings`` are codes (-1: no finding); ``None`` selects all. Words are searched in the id, the patient, the
+        finding and the names of modality and body part, without regard to case. ``in_headers``: word of
+        :func:`words` -> catalogue rows of cases that have it elsewhere in their header.
         """
         selected = np.ones(len(self), dtype=bool)
         if findings is not None:
             selected &= self._with_findings(findings)
-        for word in text.casefold().split():
+        for word in words(text):
             named = {code for code, name in enumerate(self.findings) if word in name.casefold()}
-            selected &= self._containing_word(word.encode()) | self._with_findings(named)
+            found = (
+                self._containing_word(word.encode())
+                | self._with_findings(named)
+                | self.headers.with_word(word)
+            )
+            if in_headers is not None and word in in_headers:
+                indices = self.indices_of_rows(in_headers[word])
+                found[indices[indices >= 0]] = True
+            selected &= found
         return np.flatnonzero(selected)
 
     def sorted_by(self, key: str, rows: Indices | None = None, *, descending: bool = False) -> Indices:
@@ -190,8 +209,9 @@ def case_columns(
     patients: Sequence[str | None],
     states: Sequence[int],
     known_findings: Sequence[str] = (),
+    headers: CaseHeaders | None = None,
 ) -> CaseColumns:
-    """The snapshot of n cases, given in ascending order of their catalogue rows.
+    """The snapshot of n cases, given in ascending order of their catalogue rows; ``headers``: ``None`` for none.
 
     ``known_findings`` come first, in this order, also those that no case has; then the others, most severe first.
 
@@ -219,14 +239,27 @@ def case_columns(
         by_id=np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int32),
         search_bytes=np.frombuffer(b"".join(texts), dtype=np.uint8),
         starts=np.cumsum(lengths) - lengths,
+        headers=no_headers(len(ids)) if headers is None else headers,
     )
-    _ = columns._ranks, columns._case_of_byte, columns.labels
+    _ = columns._ranks, columns._case_of_byte, columns._file_names
     return columns
 
 
 def no_cases() -> CaseColumns:
     """The snapshot of an empty library."""
     return case_columns([], [], [], [], [])
+
+
+def _stem(case_id: str) -> str:
+    """The name of a case's file without its ending."""
+    name = case_id.rpartition("/")[2]
+    dot = name.rfind(".")
+    return name[:dot] if 0 < dot < len(name) - 1 else name
+
+
+def words(text: str) -> list[str]:
+    """The words of a filter text, in lower case."""
+    return text.casefold().split()
 
 
 def _sorted_naturally(names: Iterable[str]) -> list[str]:

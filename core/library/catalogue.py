@@ -14,6 +14,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_details import case_details
+from semblance.core.library.case_headers import DATE, GROUPS, TEXTS
 from semblance.core.library.clear_features import clear_failures, clear_features
 from semblance.core.library.database import check_version, connect, in_batches, plain_errors, transaction
 from semblance.core.library.lesion_groups import DETECTED, remove_from_groups
@@ -308,6 +309,25 @@ class Catalogue:
         if names is None:
             return {r.id: r.attributes for r in rows}
         return {r.id: {name: r.attributes[name] for name in names if name in r.attributes} for r in rows}
+
+    def headers(self) -> Sequence[sa.Row[Any]]:
+        """id, depth, the attributes ``TEXTS`` as a JSON list, and study, series and date as texts, of the cases that
+        have a modality (see :mod:`semblance.core.library.case_headers`); ``NULL`` where an attribute is not given.
+        """
+        attributes = sa.case(
+            (sa.func.json_valid(cases.c.attributes), cases.c.attributes), else_=sa.literal("{}", sa.Text)
+        )
+
+        def values(*names: str) -> sa.Function[Any]:
+            return sa.func.json_extract(attributes, *(f"$.{name}" for name in names))
+
+        query = sa.select(
+            cases.c.id,
+            cases.c.depth,
+            values(*TEXTS).label("texts"),
+            *(sa.cast(values(name), sa.Text).label(name) for name in (*GROUPS, DATE)),
+        )
+        return self.read(query.where(values("modality").is_not(None)).order_by(cases.c.id))
 
     def extents(self) -> dict[int, CaseExtent]:
         """Row id -> where the case came from, and the size of its image and region."""

@@ -192,7 +192,8 @@ def _copy_readable_rows(file: Path, target: Path) -> dict[str, int]:
     ):
         # Read a truncated file up to its end.
         source.execute("PRAGMA writable_schema=ON")
-        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        # The index of header texts may be damaged; it is made again.
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND coalesce(sql, '') NOT LIKE 'CREATE VIRTUAL%'"
         names = {r[0] for r in source.execute(query).fetchall()}.union(schema.tables.tables)
         existing = {name: columns for name in sorted(names) if (columns := columns_of(source, name))}
         source.text_factory = _TextBytes

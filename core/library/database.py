@@ -156,6 +156,8 @@ def create_tables(file: Path) -> None:
     try:
         with transaction(engine, file) as connection:
             schema.tables.create_all(connection)
+            for statement in schema.HEADER_INDEX:
+                connection.exec_driver_sql(statement)
             connection.execute(schema.meta.insert().values(key="schema", value=str(schema.VERSION)))
     finally:
         engine.dispose()

@@ -19,6 +19,26 @@ _DROPPED_FROM = (
     "judgements", "meta", "metrics", "searches", "slices", "sources",
 )  # fmt: skip
 
+#: The index of what the headers of cases say, and the SQL of that text for the row ``{case}`` of the table cases.
+#: Keys of patients, studies and files are left out: nobody reads them.
+HEADER_TEXTS = "header_texts"
+HEADER_TEXT = (
+    "coalesce(CASE WHEN json_valid({case}.attributes) THEN (SELECT group_concat(value, ' ') "
+    "FROM json_each({case}.attributes) WHERE key NOT IN ('study', 'series', 'instance', 'issuer', 'of')) END, '')"
+)
+_ADD_HEADER_TEXT = f"INSERT INTO {HEADER_TEXTS} (rowid, text) "
+_DROP_HEADER_TEXT = f"DELETE FROM {HEADER_TEXTS} WHERE rowid = old.id;"
+#: Triggers keep the index in step with the cases, whoever changes them.
+HEADER_INDEX = (
+    f"CREATE VIRTUAL TABLE {HEADER_TEXTS} USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')",
+    "CREATE TRIGGER header_text_added AFTER INSERT ON cases BEGIN "
+    f"{_ADD_HEADER_TEXT} SELECT new.id, {HEADER_TEXT.format(case='new')}; END",
+    "CREATE TRIGGER header_text_changed AFTER UPDATE OF attributes ON cases "
+    f"WHEN old.attributes IS NOT new.attributes BEGIN {_DROP_HEADER_TEXT} "
+    f"{_ADD_HEADER_TEXT} SELECT new.id, {HEADER_TEXT.format(case='new')}; END",
+    f"CREATE TRIGGER header_text_removed AFTER DELETE ON cases BEGIN {_DROP_HEADER_TEXT} END",
+)
+
 #: From version -> statements that lead to the next one; run inside one transaction.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     1: (
@@ -98,6 +118,8 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "author TEXT NOT NULL, "
         "time TEXT NOT NULL, "
         "undone TEXT)",
+        *HEADER_INDEX,
+        f"{_ADD_HEADER_TEXT} SELECT id, {HEADER_TEXT.format(case='cases')} FROM cases",
     ),
 }
 

@@ -56,6 +56,18 @@ class ThumbnailStore:
                 self._replace()
         return out
 
+    def spread(self, count: int) -> list[bytes]:
+        """At most ``count`` thumbnails, spread evenly over those that are stored."""
+        if self._connection is None:
+            return []
+        try:
+            (stored,) = self._connection.execute("SELECT count(*) FROM thumbnails").fetchone()
+            query = "SELECT image FROM thumbnails LIMIT 1 OFFSET ?"
+            places = sorted({place * stored // count for place in range(count)}) if stored else []
+            return [self._connection.execute(query, (place,)).fetchone()[0] for place in places]
+        except sqlite3.DatabaseError:
+            return []
+
     def contents_of(self, encoded: bytes) -> list[str]:
         """The content hashes whose thumbnail is exactly ``encoded``: equal images have equal thumbnails."""
         if self._connection is None:

@@ -13,7 +13,7 @@ from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.language import tr_lazy
 
 #: Attributes with which an archive finds a case: shown only in identified reports.
-_ARCHIVE_ATTRIBUTES = frozenset(("date", "study", "series", "instance", "issuer", "order", "of"))
+_ARCHIVE_ATTRIBUTES = frozenset(("date", "study", "series", "instance", "issuer", "order", "of", "station"))
 #: All ages from this one on are one group, because few people are as old (PS3.15, HIPAA's limit of 89 years).
 _OLDEST = 90
 
@@ -103,6 +103,10 @@ _TITLES = {
     "geometry": tr_lazy("Geometry"),
     "burnt_in_text": tr_lazy("Burnt-in text"),
     "body_part": tr_lazy("Body part"),
+    "series_description": tr_lazy("Series description"),
+    "study_description": tr_lazy("Study description"),
+    "series_number": tr_lazy("Series number"),
+    "slice_thickness": tr_lazy("Slice thickness in mm"),
     "age": tr_lazy("Age"),
     "sex": tr_lazy("Sex"),
 }

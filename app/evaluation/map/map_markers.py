@@ -105,7 +105,7 @@ class MapMarkers:
         if index < 0:
             return
         code = int(columns.finding[index])
-        name, finding = columns.labels[index], columns.finding_name(index) or tr("finding not given")
+        name, finding = columns.name(index), columns.finding_name(index) or tr("finding not given")
         line_height, padding = tokens.px(18), 6
         side = max(32, min(tokens.px(_THUMBNAIL_SIZE), view.height() - 2 * line_height - 3 * padding - 8))
         width = (

@@ -112,7 +112,7 @@ class IssueModel(QAbstractTableModel):
 
     def _cases(self, issue: DataIssue) -> str:
         place = self._columns.index_of_row(issue.rows[0])
-        first = self._columns.labels[place] if place >= 0 else issue.case_ids[0]
+        first = self._columns.name(place) if place >= 0 else issue.case_ids[0]
         others = len(issue.rows) - 1
         if not others:
             return first

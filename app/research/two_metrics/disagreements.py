@@ -169,7 +169,7 @@ class DisagreementModel(QAbstractTableModel):
             "–" if value is None else tr("{k} of {n}", k=value, n=VOTERS)
             for value in (disagreement.left_same, disagreement.right_same)
         ]
-        name = self._columns.labels[index] if index >= 0 else disagreement.case_id
+        name = self._columns.name(index) if index >= 0 else disagreement.case_id
         return [name, str(disagreement.shared), tau, self._trained_metric(disagreement), *same_findings]
 
     def _trained_metric(self, disagreement: Disagreement) -> str:

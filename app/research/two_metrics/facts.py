@@ -192,7 +192,7 @@ def _move_text(
     columns: CaseColumns, case: ComparedCase, rank_before: int | None, rank_after: int | None
 ) -> str:
     index = columns.index_of_row(case.row)
-    name = columns.labels[index] if index >= 0 else case.case_id
+    name = columns.name(index) if index >= 0 else case.case_id
     return tr("{case}, {before:,} to {after:,}", case=name, before=rank_before, after=rank_after)
 
 

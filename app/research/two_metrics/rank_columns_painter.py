@@ -218,7 +218,7 @@ class RankColumnsPainter:
         text_cache(BASE).draw(
             painter, top_rect.adjusted(chip_size + 5, 0, 0, 0), case.finding or tr("not given"), tokens.text
         )
-        name = self._columns.labels[index] if index >= 0 else case.case_id
+        name = self._columns.name(index) if index >= 0 else case.case_id
         bottom_rect = QRect(at.x(), at.y() + half_height, at.width(), half_height - 1)
         text_cache(SMALL).draw(painter, bottom_rect, name, tokens.second, LEFT, middle=True)
 

@@ -224,7 +224,7 @@ class ComparePage(FullPage):
         index = columns.index_of_row(case.row)
         self.headers[1].show_case(
             tr("Rank {rank}", rank=case.rank),
-            columns.labels[index],
+            columns.name(index),
             columns.finding_name(index),
             int(columns.finding[index]),
             columns.letters.get(columns.finding_name(index) or "", "?"),
@@ -237,7 +237,7 @@ class ComparePage(FullPage):
             return
         index = columns.index_of_id(query.case) if query.case else -1
         finding = columns.finding_name(index) if index >= 0 else None
-        name = columns.labels[index] if index >= 0 else (query.image.name if query.image else "")
+        name = columns.name(index) if index >= 0 else (query.image.name if query.image else "")
         code = int(columns.finding[index]) if index >= 0 else -1
         self.headers[0].show_case(
             tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), ""

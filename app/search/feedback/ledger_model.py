@@ -128,7 +128,7 @@ class _LedgerSequence(Sequence[LedgerRow]):
 
     def _name(self, case: str | None) -> str:
         index = self._columns.index_of_id(case) if case is not None else NONE
-        return self._columns.labels[index] if index >= 0 else _short_name(case or "")
+        return self._columns.name(index) if index >= 0 else _short_name(case or "")
 
 
 class LedgerModel(QAbstractListModel):
@@ -220,7 +220,7 @@ def _influence(one: Influence, columns: CaseColumns, k: int) -> str:
     if not one.moved:
         return tr("moves none of the first {k}", k=k)
     index = columns.index_of_row(one.most_moved)
-    case = columns.labels[index] if index >= 0 else tr("a deleted case")
+    case = columns.name(index) if index >= 0 else tr("a deleted case")
     shift = f"{one.shift:+d}".replace("-", "\N{MINUS SIGN}")
     return tr("moves {n} of {k}, most {shift} ({case})", n=one.moved, k=k, shift=shift, case=case)
 

@@ -147,4 +147,4 @@ class QuestionSection(QWidget):
                 continue
             row = int(columns.case_row[index])
             image = self._thumbnails.get(row)
-            button.show_image(image, self._thumbnails.problem(row) or columns.labels[index])
+            button.show_image(image, self._thumbnails.problem(row) or columns.name(index))

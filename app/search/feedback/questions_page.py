@@ -203,7 +203,7 @@ class QuestionsPage(FullPage):
     def _label(self, case: str) -> str:
         columns = self._state.columns
         index = columns.index_of_id(case)
-        return columns.labels[index] if index >= 0 else case
+        return columns.name(index) if index >= 0 else case
 
     def _open_images(self) -> None:
         """Open the images of this and the next question, and release all others."""

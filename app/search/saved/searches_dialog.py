@@ -265,7 +265,7 @@ class SearchesDialog(Dialog):
     def _facts(self, search: SavedSearch) -> str:
         columns = self._context.state.columns
         index = columns.index_of_row(search.case_row)
-        name = columns.labels[index] if index >= 0 else search.query
+        name = columns.name(index) if index >= 0 else search.query
         judged = (
             tr_n("{n} judgement", "{n} judgements", search.judged) if search.judged else tr("no judgements")
         )

@@ -180,7 +180,7 @@ class CardFeedback(QObject):
 
     def _show_comparing(self, row: int) -> None:
         columns = self._state.columns
-        self.bar.show_case(columns.labels[columns.index_of_row(row)] if row != NONE else "")
+        self.bar.show_case(columns.name(columns.index_of_row(row)) if row != NONE else "")
 
     def _id(self, row: int) -> str:
         columns = self._state.columns

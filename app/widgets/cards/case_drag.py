@@ -7,18 +7,24 @@ from PySide6.QtGui import QDrag, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.core.library.case_columns import CaseColumns
 
 CASE_MIME = "application/x-semblance-case"
 
 
-def mime_data(model: CaseModel, place: int) -> QMimeData:
-    """The drag data of the case at ``place``: its catalogue row, which only this program understands.
+def case_data(columns: CaseColumns, index: int) -> QMimeData:
+    """The drag data of the case at ``index``: its catalogue row, which only this program understands.
 
     Other programs get the image of the card (:func:`drag`) and no id, which may name the patient.
     """
     data = QMimeData()
-    data.setData(CASE_MIME, QByteArray(str(model.case_row(place)).encode()))
+    data.setData(CASE_MIME, QByteArray(str(int(columns.case_row[index])).encode()))
     return data
+
+
+def mime_data(model: CaseModel, place: int) -> QMimeData:
+    """The drag data of the case at ``place`` of a model."""
+    return case_data(model.columns, model.index(place))
 
 
 def dragged_case(data: QMimeData) -> int | None:

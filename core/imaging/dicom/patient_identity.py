@@ -24,7 +24,8 @@ TAGS = (
     "SeriesDate",
 )
 
-_NAMING = ("PatientName", "PatientID", "OtherPatientNames", "OtherPatientIDs", "PatientBirthName")
+#: The tags :func:`names_patient` reads.
+NAMING = ("PatientName", "PatientID", "OtherPatientNames", "OtherPatientIDs", "PatientBirthName")
 #: Shorter parts of names occur in too many words.
 _SHORTEST = 3
 
@@ -81,7 +82,7 @@ def date_of(dataset: Dataset) -> datetime.date | None:
 def names_patient(typed: str, dataset: Dataset) -> bool:
     """Whether typed text contains a name or an id of the header."""
     folded = typed.casefold()
-    for keyword in _NAMING:
+    for keyword in NAMING:
         for part in re.split(r"[\\^=,\s]+", text(dataset, keyword).casefold()):
             if len(part) >= _SHORTEST and part in folded:
                 return True

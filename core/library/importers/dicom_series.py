@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from semblance.core.imaging.dicom import burnt_in_text, patient_identity
-from semblance.core.imaging.dicom.attributes import case_attributes, integer, text
+from semblance.core.imaging.dicom.attributes import case_attributes, integer, numbers, text
+from semblance.core.imaging.dicom.descriptions import clean_description
 from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, slice_plane
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
@@ -21,17 +22,25 @@ if TYPE_CHECKING:
 #: Modalities whose slices of one series are a volume.
 VOLUME_MODALITIES = frozenset(("CT", "MR", "PT", "NM", "OT", "US", ""))
 
+#: Attributes with text that people typed.
+_TYPED = ("series_description", "study_description", "protocol", "kernel")
 #: Older patients are given this age unless identified: few people are as old (PS3.15).
 _OLDEST_AGE = 90
 #: All that is read of a file to place it.
 HEADER_TAGS = (
     *patient_identity.TAGS,
+    *patient_identity.NAMING,
     *burnt_in_text.TAGS,
     "SpecificCharacterSet",
     "SOPClassUID",
     "SOPInstanceUID",
     "SeriesInstanceUID",
     "SeriesDescription",
+    "StudyDescription",
+    "ProtocolName",
+    "StationName",
+    "ConvolutionKernel",
+    "SliceThickness",
     "SeriesNumber",
     "InstanceNumber",
     "AcquisitionNumber",
@@ -103,19 +112,30 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     """What is kept of a header; never a patient's name.
 
     ``patient`` and ``attributes`` are what the catalogue gets: with ``pseudonyms`` the patient's id and all
-    UIDs are replaced, the date is moved and ages above 90 are 90. The other UIDs put files together and go no further.
+    UIDs are replaced, the date is moved, ages above 90 are 90, the station is left out, and of descriptions only words
+    that cannot identify anybody stay. The other UIDs put files together and go no further.
     """
     patient, date = patient_identity.patient_of(dataset), patient_identity.date_of(dataset)
     header = case_attributes(dataset) | {
         "study": text(dataset, "StudyInstanceUID"),
         "series": text(dataset, "SeriesInstanceUID"),
         "instance": text(dataset, "SOPInstanceUID"),
+        "series_number": text(dataset, "SeriesNumber"),
+        "slice_thickness": _thickness(dataset),
+        "series_description": text(dataset, "SeriesDescription"),
+        "study_description": text(dataset, "StudyDescription"),
+        "protocol": text(dataset, "ProtocolName"),
+        "kernel": text(dataset, "ConvolutionKernel"),
+        "station": text(dataset, "StationName"),
     }
     keys = patient_identity.patient_keys(dataset)
     attributes = header | {"burnt_in_text": burnt_in_text.burnt_in_text(dataset)}
     if pseudonyms is not None:
         for name in ("study", "series", "instance"):
             attributes[name] = header[name] and pseudonyms.uid(header[name])
+        for name in _TYPED:
+            attributes[name] = clean_description(header[name], dataset)
+        del attributes["station"]
         if header["age"].rstrip("Yy").isdigit() and int(header["age"].rstrip("Yy")) > _OLDEST_AGE:
             attributes["age"] = f"{_OLDEST_AGE:03d}Y"
         date = pseudonyms.date(date, patient) if date is not None and patient is not None else None
@@ -146,6 +166,12 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
         {name: value for name, value in attributes.items() if value},
         pixels,
     )
+
+
+def _thickness(dataset: Dataset) -> str:
+    """The thickness of a slice in mm; "" where the header lacks it."""
+    thickness = numbers(dataset, "SliceThickness")
+    return f"{thickness[0]:g}" if thickness and thickness[0] > 0 else ""
 
 
 def group_instances(instances: Iterable[Instance]) -> list[InstanceGroup]:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
+from semblance.core.library.case_headers import DATE, GROUPS, CaseHeaders, case_headers
+from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.edit_records import Edit
 from semblance.core.library.finding_styles import all_styles, stored_styles
 from semblance.core.library.open_library import open_library
+from semblance.core.library.patient_tree import PatientTree, patient_tree
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
     ExtractorSuitability,
@@ -65,6 +70,13 @@ class LibrarySnapshot:
     finding_colours: tuple[int, ...] = ()
     #: What was changed by hand, oldest first.
     edits: tuple[Edit, ...] = ()
+    #: Row ids of the cases in the sealed test vault.
+    sealed: tuple[int, ...] = ()
+
+    @cached_property
+    def tree(self) -> PatientTree:
+        """The cases by patient, study and series. :func:`read_snapshot` has it ready."""
+        return patient_tree(self.columns)
 
     @property
     def unusable_files(self) -> list[tuple[str, str, str, str]]:
@@ -83,6 +95,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
     reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
         cases = opened.catalogue.all_cases()
+        case_rows = [r.id for r in cases]
         features = opened.features
         sets = features.all()
         current = opened.current_metric()
@@ -90,18 +103,19 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             stored_styles(opened.catalogue), {r.finding for r in cases if r.finding is not None}
         )
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
-        return LibrarySnapshot(
+        snapshot = LibrarySnapshot(
             opened.path,
             opened.name,
             opened.writable,
             tuple(sorted({source.kind for source in opened.catalogue.sources()})),
             case_columns(
-                [r.id for r in cases],
+                case_rows,
                 [r.case_id for r in cases],
                 [r.finding for r in cases],
                 [r.patient for r in cases],
                 [_state(r.state, r.has_image) for r in cases],
                 [style.name for style in styles],
+                _headers(opened.catalogue, case_rows),
             ),
             tuple(
                 FeatureSetFacts(
@@ -119,7 +133,23 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             "" if current is None else current.name,
             tuple(style.colour for style in styles),
             tuple(read_edits(opened)),
+            tuple(sealed_rows(opened).tolist()),
         )
+    _ = snapshot.tree
+    return snapshot
+
+
+def _headers(catalogue: Catalogue, case_rows: list[int]) -> CaseHeaders:
+    index_of = {row: index for index, row in enumerate(case_rows)}
+    # Cases that an import has added since are not among ``case_rows``.
+    found = [r for r in catalogue.headers() if r.id in index_of]
+    return case_headers(
+        np.array([index_of[r.id] for r in found], dtype=np.intp),
+        [r.depth for r in found],
+        [r.texts for r in found],
+        {name: [r[place] for r in found] for place, name in enumerate((*GROUPS, DATE), start=3)},
+        len(case_rows),
+    )
 
 
 def _state(state: str, has_image: bool) -> ImageState:

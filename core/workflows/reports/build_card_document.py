@@ -11,6 +11,7 @@ from semblance.core.evaluation.shortcuts import ShortcutProbe, stored_probes
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupScore, stored_subgroups
 from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.metrics.card import MetricCard
 from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
 from semblance.core.reports.card_facts import (
@@ -45,6 +46,8 @@ _SHORTCUT_TITLES = {
     "image_size": tr_lazy("image size"),
     "crop_scale": tr_lazy("region size relative to the image"),
 }
+#: What a second opening of the test vault says.
+LATER_OPENING = tr_lazy("not the first opening: earlier results were known, so this one may be too high")
 #: Findings shown as the weakest.
 WEAKEST = 3
 
@@ -71,6 +74,7 @@ def card_document(
         _section(tr_lazy("Data"), _data(card)),
         _section(tr_lazy("Training"), _training(card)),
         *_scores(card, measured, stored_control(scores)),
+        *_vault(stored_openings(scores)),
         *_failures(measured),
         *_subgroups(measured, stored_subgroups(scores), calibration),
         *_shortcuts(measured, stored_probes(scores)),
@@ -174,6 +178,36 @@ def control_text(control: ShuffledControl) -> str:
     return tr_lazy(
         "{measured}: above chance. The measurement is doubtful: do not rely on the scores", measured=measured
     )
+
+
+def _vault(openings: Sequence[VaultOpening]) -> list[Section]:
+    """The tests on the sealed patients, each counted and dated."""
+    facts = [
+        Fact(
+            tr_lazy("Opening {number}, {time}", number=one.number, time=time_text(one.time)),
+            opening_text(one),
+        )
+        for one in openings
+    ]
+    return [Section(tr_lazy("Sealed test vault"), tuple(facts))] if facts else []
+
+
+def opening_text(opening: VaultOpening) -> str:
+    """The result of an opening; a second one is marked."""
+    result = opening.result
+    accuracy, auc = result.get("accuracy") or (None, None, None), result.get("mean_auc")
+    parts = [
+        tr_lazy("retrieval accuracy @10 {value}", value=_spread((*accuracy,)) or "–"),
+        *([] if auc is None else [tr_lazy("mean AUC {auc:.2f}", auc=auc)]),
+        tr_lazy(
+            "{cases:,} sealed cases of {patients:,} patients or lesions",
+            cases=int(result.get("cases") or 0),
+            patients=int(result.get("patients") or 0),
+        ),
+    ]
+    if opening.number > 1:
+        parts.append(LATER_OPENING)
+    return join_texts(parts)
 
 
 def _queries(scores: MetricScores) -> str:

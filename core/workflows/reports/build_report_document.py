@@ -29,6 +29,7 @@ from semblance.core.reports.document import (
     VoteFacts,
     compared_rows,
 )
+from semblance.core.reports.formatting import time_text
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
@@ -45,6 +46,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     scored_metrics,
 )
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
+from semblance.core.workflows.reports.build_card_document import opening_text
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
 from semblance.core.workflows.searches.explain_distance import MOVED, nearest_mark, short_explanations
@@ -369,9 +371,20 @@ def _tested(scored: _Scored | None) -> str:
         measured_on=as_lazy(scored.scores.measured_on),
         results=join_texts(results, "; "),
     )
-    if not scored.current.stale:
-        return text
-    return join_texts([text, tr_lazy("The library has changed since.")], " ")
+    texts = [text]
+    if scored.current.openings:
+        last = scored.current.openings[-1]
+        texts.append(
+            tr_lazy(
+                "Sealed test vault, opening {number} ({time}): {result}.",
+                number=last.number,
+                time=time_text(last.time),
+                result=opening_text(last),
+            )
+        )
+    if scored.current.stale:
+        texts.append(tr_lazy("The library has changed since."))
+    return join_texts(texts, " ")
 
 
 def _value(name: str, value: float, low: float | None, high: float | None) -> str:

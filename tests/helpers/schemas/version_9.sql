@@ -178,6 +178,10 @@ CREATE TABLE slices (
 	FOREIGN KEY(file) REFERENCES files (id)
 );
 CREATE INDEX ix_slices_file ON slices (file);
+CREATE VIRTUAL TABLE header_texts USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
+CREATE TRIGGER header_text_added AFTER INSERT ON cases BEGIN INSERT INTO header_texts (rowid, text)  SELECT new.id, coalesce(CASE WHEN json_valid(new.attributes) THEN (SELECT group_concat(value, ' ') FROM json_each(new.attributes) WHERE key NOT IN ('study', 'series', 'instance', 'issuer', 'of')) END, ''); END;
+CREATE TRIGGER header_text_changed AFTER UPDATE OF attributes ON cases WHEN old.attributes IS NOT new.attributes BEGIN DELETE FROM header_texts WHERE rowid = old.id; INSERT INTO header_texts (rowid, text)  SELECT new.id, coalesce(CASE WHEN json_valid(new.attributes) THEN (SELECT group_concat(value, ' ') FROM json_each(new.attributes) WHERE key NOT IN ('study', 'series', 'instance', 'issuer', 'of')) END, ''); END;
+CREATE TRIGGER header_text_removed AFTER DELETE ON cases BEGIN DELETE FROM header_texts WHERE rowid = old.id; END;
 INSERT INTO meta VALUES ('schema', '9');
 INSERT INTO sources VALUES (1, 'folder', 's', '/pictures/s', '[]', '2026-01-05T10:00:00+00:00', 1);
 INSERT INTO files VALUES (1, 1, '0.png', 100, 0, 'hash0', 'ok', '');

@@ -92,6 +92,16 @@ def test_ticks_filter_by_split(qtbot, panel):
     assert len(shown_cases(panel)) == TRAINED
 
 
+def test_sealed_cases_are_a_part_of_the_split(qtbot, panel, context):
+    sealed = tuple(range(TRAINED, TRAINED + 5))
+    context.state.set_library(replace(LIBRARY, sealed=sealed))
+    assert shows(panel, "5")
+    assert shows(panel, str(CASES - TRAINED - 5))
+    tick(qtbot, panel, "training")
+    tick(qtbot, panel, "held-out")
+    assert shown_cases(panel) == [f"c{n:03d}" for n in sealed]
+
+
 def test_there_is_no_split_without_a_metric(panel, context):
     assert panel._split.isVisible()
     context.state.set_library(snapshot())
@@ -267,3 +277,36 @@ def test_leaving_the_filter_selects_its_first_case(qtbot, panel, key):
     qtbot.keyClick(panel.search, key)
     assert panel.grid.hasFocus()
     assert panel.grid.current_place() == 0
+
+
+def test_cases_are_shown_by_patient_and_one_of_them_is_searched_with(qtbot, panel, context):
+    qtbot.mouseClick(panel.view.findChildren(QToolButton)[2], LEFT)
+    assert panel.patients.isVisible()
+    assert not panel.grid.isVisible()
+    panel.focus_cases()
+    panel.patients.set_current(int(LIBRARY.columns.case_row[7]))
+    qtbot.keyClick(panel.patients, Qt.Key.Key_Return)
+    assert context.state.query == Query(case=LIBRARY.columns.ids[7])
+    assert panel.current_case() == LIBRARY.columns.ids[7]
+    tick(qtbot, panel, "benign")
+    assert len(shown_cases(panel)) == CASES // 2
+    assert shown_cases(panel) == [LIBRARY.columns.ids[i] for i in LIBRARY.tree.order if i % 2]
+
+
+def test_the_filter_adds_what_the_headers_say(qtbot, panel, context, monkeypatch):
+    rows = LIBRARY.columns.case_row[[3, 5]]
+    searched = []
+
+    def header_rows(_path, searched_words, *, reporter=None):
+        searched.append(searched_words)
+        return {word: rows if word == "spiculated" else rows[:0] for word in searched_words}
+
+    monkeypatch.setattr("semblance.core.workflows.library.find_cases.header_rows", header_rows)
+    panel.search.setText("spiculated")
+    qtbot.waitUntil(lambda: shown_cases(panel) == [])
+    context.jobs.run_pending()
+    assert shown_cases(panel) == ["c003", "c005"]
+    panel.search.setText("spiculated c003")
+    qtbot.waitUntil(lambda: shown_cases(panel) == ["c003"])
+    context.jobs.run_pending()
+    assert searched == [["spiculated"], ["c003"]]

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from semblance.app.library import library_commands
 from semblance.app.library.import_dialog import ImportDialog
 from semblance.app.screenshot import settle
+from semblance.app.shell.library_operations import close_library
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
 from semblance.core.searches.query import Query
@@ -275,3 +276,9 @@ def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(librar
         window.context.actions["import_file"].trigger()
     assert given == [(tmp_path / "more.zip", library)] * 2
     assert folders == ["", str(tmp_path)]
+
+
+def test_recent_libraries_have_images_when_no_library_is_open(library):
+    with open_window(library) as window:
+        close_library(window.context)
+        wait_for(window, lambda: any(not p.pixmap().isNull() for p in window.start_page._previews.values()))

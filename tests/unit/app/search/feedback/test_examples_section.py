@@ -105,7 +105,7 @@ def test_keys_make_examples_of_library_cases(qtbot, window):
     count(window, 1)
     assert names(window, like=True) == [ids(window)[9]]
     assert [tile.accessibleName() for tile in window.panels.query.examples.tiles] == [
-        f"Positive example {window.state.columns.labels[9]}"
+        f"Positive example {window.state.columns.name(9)}"
     ]
 
 

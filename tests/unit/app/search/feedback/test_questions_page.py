@@ -198,7 +198,7 @@ def test_findings_and_case_names_are_hidden(page, context) -> None:
     from PySide6.QtWidgets import QLabel
 
     question = page.session.question
-    label = context.state.columns.labels[context.state.columns.index_of_id(question.first)]
+    label = context.state.columns.name(context.state.columns.index_of_id(question.first))
     for head in page.headers[1:]:
         assert not any(one.text() == label for one in head.findChildren(QLabel))
 

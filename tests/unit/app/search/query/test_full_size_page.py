@@ -70,7 +70,7 @@ def draw(panel, region):
 def test_a_case_is_shown_with_its_facts(show, context):
     panel = show(2)
     assert panel.view.image.width == 48
-    assert panel.header._subtitle.text() == context.state.columns.labels[2]
+    assert panel.header._subtitle.text() == context.state.columns.name(2)
     assert panel.view.hasFocus() or panel.focusWidget() is panel.view
     assert not panel.three_planes.isVisible()
     assert not panel.strip.isVisible()

@@ -79,7 +79,7 @@ def test_facts_of_a_library_case(panel, context, jobs, library):
     jobs.run_pending()
     assert shows_image(panel)
     assert not panel._outside.isVisible()
-    assert panel.header._subtitle.text() == library.columns.labels[library.columns.index_of_id(name)]
+    assert panel.header._subtitle.text() == library.columns.name(library.columns.index_of_id(name))
     assert panel.facts.text("Patient") == "P001"
     assert panel.facts._values["Finding"].accessibleName() == "upright"
     assert panel.facts.text("Size") == "48 × 48 px"

@@ -131,7 +131,7 @@ def test_comparison_by_keys(qtbot, panel, context, jobs):
     closer = row(panel, 0)
     panel.card_feedback.compare_current()
     ids = context.state.columns
-    assert ids.labels[ids.index_of_row(closer)] in panel.card_feedback.bar.text
+    assert ids.name(ids.index_of_row(closer)) in panel.card_feedback.bar.text
     qtbot.keyClick(panel.grid, Qt.Key.Key_Right)
     farther = panel.grid.current()
     panel.card_feedback.compare_current()

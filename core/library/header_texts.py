@@ -1,0 +1,41 @@
+"""Full-text search over the attributes of cases: what their headers and ``labels.csv`` say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from semblance.core.library.schema import HEADER_TEXT, HEADER_TEXTS
+
+RunQuery = Callable[[sa.Select[Any]], Sequence[sa.Row[Any]]]
+
+
+def rows_with_word(read: RunQuery, word: str) -> npt.NDArray[np.int64]:
+    """(m,) ascending catalogue rows of the cases with an attribute in which a word begins with ``word``.
+
+    Letter case and accents do not matter. Punctuation inside ``word`` separates words that follow each other: "2.0"
+    is found in "2.0 lung". Nothing is found by punctuation alone.
+    """
+    parts = re.findall(r"\w+", word)
+    if not parts:
+        return np.empty(0, dtype=np.int64)
+    is_there: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(
+        sa.table("sqlite_master", sa.column("name"))
+    )
+    if read(is_there.where(sa.column("name") == HEADER_TEXTS)):
+        texts = sa.table(HEADER_TEXTS, sa.column("rowid"))
+        match = f'"{" ".join(parts)}"*'
+        found = read(
+            sa.select(texts.c.rowid).where(sa.text(f"{HEADER_TEXTS} MATCH :match").bindparams(match=match))
+        )
+    else:
+        # A library of an earlier version that cannot be written to has no index.
+        text: sa.ColumnClause[str] = sa.literal_column("' ' || " + HEADER_TEXT.format(case="cases"))
+        pattern = f"% {'%'.join(parts)}%"
+        found = read(sa.select(sa.column("id")).select_from(sa.table("cases")).where(text.like(pattern)))
+    return np.sort(np.array([r[0] for r in found], dtype=np.int64))

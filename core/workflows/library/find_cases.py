@@ -1,0 +1,74 @@
+"""Find cases by what their headers, ids, patients and findings say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.library.case_columns import words
+from semblance.core.library.header_texts import rows_with_word
+from semblance.core.library.open_library import open_library
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+
+
+@dataclass(frozen=True)
+class FoundCases:
+    """The cases of a library that contain every word of ``find``, in the order of their ids; of ``total`` cases."""
+
+    library: str
+    find: str
+    total: int
+    cases: list[dict[str, Any]]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return dict(vars(self))
+
+
+def header_rows(
+    library: Path, searched: Sequence[str], *, reporter: Reporter = SILENT
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Word -> ascending catalogue rows of the cases whose header or ``labels.csv`` has a word beginning with it.
+
+    Raises:
+        BadInput: not a library, or damaged.
+    """
+    with open_library(library) as opened:
+        return {word: rows_with_word(opened.catalogue.read, word) for word in searched}
+
+
+def find_cases(library: Path, text: str = "") -> FoundCases:
+    """The cases that contain every word of ``text``, all without one; the window's filter finds the same.
+
+    Raises:
+        BadInput: not a library, or damaged.
+    """
+    columns = read_snapshot(library).columns
+    found = columns.sorted_by("id", columns.filtered(None, text, header_rows(library, words(text))))
+    headers = columns.headers
+    return FoundCases(
+        str(library),
+        text,
+        len(columns),
+        [
+            {
+                "case_id": columns.ids[index],
+                "name": columns.name(index),
+                "patient": columns.patient_name(index),
+                "finding": columns.finding_name(index),
+                "modality": headers.text("modality", index) or None,
+                "body_part": headers.text("body_part", index) or None,
+                "study_description": headers.text("study_description", index) or None,
+                "series_description": headers.text("series_description", index) or None,
+                "date": headers.text("date", index) or None,
+                "images": int(headers.images[index]),
+            }
+            for index in map(int, found)
+        ],
+    )
