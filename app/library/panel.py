@@ -76,6 +76,7 @@ class LibraryPanel(Panel):
             filter_list.changed.connect(self._apply_filters)
 
         self.grid = CaseGrid()
+        self.grid.set_multiple(True)
         #: The library whose cases are listed. With another library the list starts at the top.
         self._listed_library: Path | None = None
         self.grid.set_source(thumbnails)
@@ -351,7 +352,7 @@ class _FilterList(QWidget):
         self.setAccessibleName(title)
         self._content = QWidget()
         self._rows_layout = vbox(self._content, spacing=GAP, margins=(0, 0, 4, 0))
-        self._scroll = PanelScrollArea(self._content)
+        self._scroll = PanelScrollArea(self._content, title)
         column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox
 
 from semblance.app.evaluation import score_metric
+from semblance.app.library.edit_commands import EditCommands
 from semblance.app.library.library_commands import LibraryCommands
 from semblance.app.library.maintenance_commands import MaintenanceCommands
 from semblance.app.metrics.metric_commands import MetricCommands
@@ -69,6 +70,7 @@ class Commands(QObject):
         self.focus = PanelFocus(context, panels, layout, full, top)
         self.library = LibraryCommands(context, window)
         self.maintenance = MaintenanceCommands(context, window)
+        self.edits = EditCommands(context, window, self.selected_cases)
         self.metrics = MetricCommands(context, window)
         self.searches = SearchCommands(context, window, panels.thumbnails, record_view)
         self.examples = ExampleCommands(context, window, panels.concepts, self.selected_cases)
@@ -82,6 +84,7 @@ class Commands(QObject):
             **self.focus.commands,
             **self.library.commands,
             **self.maintenance.commands,
+            **self.edits.commands,
             **self.metrics.commands,
             **self.searches.commands,
             **self.examples.commands,
@@ -162,8 +165,11 @@ class Commands(QObject):
             return [int(columns.case_row[index])] if index >= 0 else []
         focus, library = QApplication.focusWidget(), self._panels.library
         in_library = focus is not None and library.isAncestorOf(focus)
-        grid = library.grid if in_library else self._panels.ranking.grid
-        return [row for row in grid.selected() if columns.index_of_row(row) >= 0]
+        grids = [self._panels.ranking.grid, library.grid]
+        for grid in reversed(grids) if in_library else grids:
+            if rows := [row for row in grid.selected() if columns.index_of_row(row) >= 0]:
+                return rows
+        return []
 
     def find_case(self) -> None:
         """Focus the filter of the library."""
@@ -268,7 +274,7 @@ class Commands(QObject):
 
     def start_training(self) -> None:
         """Train the learners chosen in the Train panel."""
-        self._faces.choose_with_tab("train")
+        self._layout.show_side("train")
         self._panels.side.train.train()
 
     def stop_training(self) -> None:

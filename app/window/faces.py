@@ -71,7 +71,7 @@ class Arrangement:
 class Face:
     """``docks`` and ``tabs`` of the side panel that it shows, ``pickers`` and ``slider`` in the top bar.
 
-    ``cards``: of the similar cases. ``plain_query``: image and facts only, see :meth:`QueryPanel.set_plain`.
+    ``cards``: of the similar cases. ``plain``: no histogram, no judgements, nothing on how metrics were trained.
 
     ``arrangements``: the first that fits the window is used; the last fits every window.
     """
@@ -83,7 +83,7 @@ class Face:
     pickers: tuple[str, ...]
     slider: bool
     cards: CardStyle
-    plain_query: bool
+    plain: bool
     arrangements: tuple[Arrangement, ...]
 
     def arrangement(self, width: int, height: int) -> Arrangement:
@@ -104,7 +104,7 @@ READ = Face(
     ("library", "ranked_by"),
     slider=False,
     cards=LARGE_CARDS,
-    plain_query=True,
+    plain=True,
     arrangements=(
         # Why has a column of its own only where the query and the similar cases keep 80 % of the window.
         Arrangement(
@@ -147,7 +147,7 @@ RESEARCH = Face(
     ("library", "features", "metric"),
     slider=True,
     cards=SMALL_CARDS,
-    plain_query=False,
+    plain=False,
     arrangements=(
         Arrangement(
             "standard",

@@ -52,6 +52,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "map",
             "experiments",
             "vault",
+            "outcomes",
             "reader_study",
             "benchmarks",
             "benchmarks_clicks",

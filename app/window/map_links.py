@@ -34,7 +34,6 @@ class MapLinks(QObject):
         #: Heights of the dock before and after it grew for the map; ``None`` if it did not.
         self._grown_heights: tuple[int, int] | None = None
         self._panels.evaluation.header.changed.connect(lambda _tab: self.restore_dock())
-        self._panels.library.grid.set_multiple(True)
         for grid in (self._panels.library.grid, self._panels.ranking.grid):
             grid.current_changed.connect(self._follow)
         self._panels.library.grid.selection_changed.connect(self._mark_selection)

@@ -74,9 +74,10 @@ class Panels(QObject):
         if ranking is not None:
             ranking.grid.set_style(face.cards)
         if query is not None:
-            query.set_plain(face.plain_query)
+            query.set_plain(face.plain)
         if side is not None:
             side.set_tabs(face.tabs)
+            side.set_plain(face.plain)
 
     def forget_thumbnails(self) -> None:
         """Drop the thumbnails of the library that was open."""
@@ -188,7 +189,7 @@ class Panels(QObject):
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, thumbnails=self.thumbnails)
         made.add_footer(self.judgements)
-        made.set_plain(self._faces.current.plain_query)
+        made.set_plain(self._faces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
@@ -204,6 +205,7 @@ class Panels(QObject):
     def side(self) -> SidePanel:
         made = SidePanel(self._context, self.thumbnails, self.concepts)
         made.set_tabs(self._faces.current.tabs)
+        made.set_plain(self._faces.current.plain)
         made.help_requested.connect(self.help_requested)
         made.save_requested.connect(self._context.actions["save_refined"].trigger)
         made.case_requested.connect(self._go_to)

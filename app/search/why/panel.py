@@ -87,10 +87,16 @@ class WhyPanel(Panel):
         body.addWidget(self.header)
         body.addWidget(self.kind)
         body.addWidget(self.waterfall)
-        body.addWidget(HLine())
+        self._last_line = HLine()
+        body.addWidget(self._last_line)
         body.addWidget(self.card)
         body.addStretch(1)
-        return PanelScrollArea(inner)
+        return PanelScrollArea(inner, tr("Why these cases"))
+
+    def set_plain(self, plain: bool) -> None:
+        """Explain the case only, without how the metric was trained."""
+        self.card.setVisible(not plain)
+        self._last_line.setVisible(not plain)
 
     @property
     def shown(self) -> Explanation | None:
