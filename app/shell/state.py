@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from semblance.app.shell.kept_views import KeptViews
 from semblance.core.errors import SemblanceError
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -106,6 +107,8 @@ class State(QObject):
         self.refusal: SemblanceError | None = None
         #: Name of the saved search that is open; empty for none.
         self.search_name = ""
+        #: Slice and window of the images that were looked at.
+        self.kept_views = KeptViews()
         #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NO_QUERY, new_ledger())
@@ -198,6 +201,7 @@ class State(QObject):
         self.metric = self.ranked_search = self.training = self.selected_rows = None
         self._search = Search("", _NO_QUERY, new_ledger(), **self.options)
         self.features, self.search_name, self.view = "", "", {}
+        self.kept_views.clear()
         if library is not None:
             self._choose_defaults()
         self._notify(

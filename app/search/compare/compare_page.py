@@ -85,7 +85,11 @@ class ComparePage(FullPage):
         for widget in (self.search_region, self.feedback, self.previous, self.next, *tools):
             self.header.add_action(widget)
 
-        self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
+        views = context.state.kept_views
+        self.panes = (
+            ImagePane(context.jobs, share=0.5, kept_views=views),
+            ImagePane(context.jobs, share=0.5, kept_views=views),
+        )
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.facts = CompareFacts()
         self.strip = CaseGrid()
