@@ -12,7 +12,7 @@ MOST = 500
 
 @dataclass(frozen=True)
 class KeptView:
-    """``place``: the slice, 0 for an image. ``window``: its low and high ends in the image's unit, ``None`` for colour."""
+    """``place``: the slice, 0 for an image. ``window``: its ends in the image's unit, ``None`` for colour."""
 
     place: int = 0
     window: tuple[float, float] | None = None

@@ -73,6 +73,8 @@ class Change(Flag):
     WINDOW_LEVEL = auto()
     #: The cases selected on the map.
     SELECTION = auto()
+    #: The notes and the cases chosen for the report.
+    REPORT = auto()
     TRAINING = auto()
     EXTRACTION = auto()
 
@@ -265,7 +267,7 @@ class State(QObject):
         before, target = self._search.query, query or _NO_QUERY
         changes: dict[str, Any] = {"query": target}
         if (before.case, before.image) != (target.case, target.image):
-            changes |= {"like": (), "unlike": (), "without_patient": False}
+            changes |= {"like": (), "unlike": (), "without_patient": False, "notes": (), "in_report": ()}
         self._search = replace(self._search, **changes)
         self._notify(Change.QUERY | Change.SEARCH)
 
@@ -280,6 +282,27 @@ class State(QObject):
         if changed != self._search:
             self._search = changed
             self._notify(Change.SEARCH | (Change(0) if OPTIONS.isdisjoint(changes) else Change.OPTIONS))
+
+    def note(self, case: str) -> str:
+        """What was noted on a case for the report of the present search."""
+        return dict(self._search.notes).get(case, "")
+
+    def set_note(self, case: str, text: str) -> None:
+        """Note ``text`` on a case; "" removes the note."""
+        notes = dict(self._search.notes) | {case: text}
+        kept = tuple((case, text) for case, text in notes.items() if text.strip())
+        self._search = replace(self._search, notes=kept)
+        self._notify(Change.REPORT)
+
+    def is_in_report(self, case: str) -> bool:
+        """Whether a case was chosen for the report of the present search."""
+        return case in self._search.in_report
+
+    def set_in_report(self, case: str, chosen: bool) -> None:
+        """Choose a case for the first page of the report, or do so no longer."""
+        others = tuple(one for one in self._search.in_report if one != case)
+        self._search = replace(self._search, in_report=(*others, case) if chosen else others)
+        self._notify(Change.REPORT)
 
     def restore_search(self, search: Search) -> None:
         """Set a saved search without its name and ranking. The metric changes only if the library has it."""

@@ -40,8 +40,8 @@ class ImagePane(QWidget):
         share: float = 1.0,
         kept_views: KeptViews | None = None,
     ) -> None:
-        """``share``: the part of the memory for slices that this pane may use. ``kept_views``: slice and window stay for
-        other panes with the same views; ``None``: every image is shown as if for the first time."""
+        """``share``: the part of the memory for slices that this pane may use. ``kept_views``: slice and window stay
+        for other panes with the same views; ``None``: every image is shown as if for the first time."""
         super().__init__(parent)
         self._kept_views, self._is_showing = kept_views, False
         #: Whether the image is shown as it was last looked at.
