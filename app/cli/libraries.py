@@ -54,6 +54,12 @@ def import_(
             "--prepare", help="Then extract the default features and make the best metric on them current."
         ),
     ] = False,
+    seal: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Then seal this share of the patients, such as 0.2, for one final test."
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,21 +74,32 @@ def import_(
     """Import the cases of SOURCE into a library. Importing again adds only new ones."""
     from semblance.core.workflows.library.import_and_prepare import PreparedImport, import_and_prepare
     from semblance.core.workflows.library.import_source import import_source
+    from semblance.core.workflows.metrics.vault import seal_share, vault_status
 
     with ConsoleReporter() as reporter:
         if prepare:
             done = import_and_prepare(
-                source, library, kind=kind, settings=settings or (), identified=identified, reporter=reporter
+                source,
+                library,
+                kind=kind,
+                settings=settings or (),
+                identified=identified,
+                seal=seal,
+                reporter=reporter,
             )
         else:
             imported = import_source(
                 source, library, kind=kind, settings=settings or (), identified=identified, reporter=reporter
             )
             done = PreparedImport(imported)
+            if seal is not None:
+                seal_share(library, seal, reporter=reporter)
     result = done.imported
     document = result.to_json()
     if done.prepared is not None:
         document["prepared"] = done.prepared.to_json()
+    if seal is not None:
+        document["vault"] = vault_status(library).to_json()
     print_document(document, as_json, show_import)
     if done.error is not None:
         raise done.error

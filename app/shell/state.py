@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from semblance.app.shell.kept_views import KeptViews
+from semblance.app.shell.theme import set_finding_colours
 from semblance.core.errors import SemblanceError
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
+    from semblance.core.library.edit_records import Edit
     from semblance.core.searches.marks import QueryMarks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -204,6 +206,7 @@ class State(QObject):
         self._search = Search("", _NO_QUERY, new_ledger(), **self.options)
         self.features, self.search_name, self.view = "", "", {}
         self.kept_views.clear()
+        set_finding_colours(library.finding_colours if library is not None else ())
         if library is not None:
             self._choose_defaults()
         self._notify(
@@ -221,6 +224,7 @@ class State(QObject):
     def renew_library(self, library: LibrarySnapshot) -> None:
         """Set a newer snapshot of the open library. Query and ranking stay."""
         self.library = library
+        set_finding_colours(library.finding_colours)
         name = self.metric.name if self.metric else None
         self.metric = next((m for m in library.metrics if m.name == name), None)
         self._choose_defaults()
@@ -419,10 +423,39 @@ class State(QObject):
                 out.add("can save search")
         if self.ranking is not None:
             out.add("ranking")
-        out |= self._judgement_conditions()
+        out |= self._judgement_conditions() | self._edit_conditions()
         out |= self._example_conditions()
         if self.training is not None and self.training.running:
             out.add("training")
+        return out
+
+    @property
+    def last_edit(self) -> Edit | None:
+        """The newest edit of the open library that is in force."""
+        edits = self.library.edits if self.library is not None else ()
+        return next((edit for edit in reversed(edits) if not edit.undone), None)
+
+    @property
+    def last_undone_edit(self) -> Edit | None:
+        """The edit that is redone next."""
+        edits = self.library.edits if self.library is not None else ()
+        return next((edit for edit in edits if edit.undone), None)
+
+    @property
+    def edit_is_newest(self) -> bool:
+        """Whether the newest edit in force was made after the newest judgement in force."""
+        entries = self.ranked_search.entries if self.ranked_search is not None else ()
+        judged = max((entry.judgement.time for entry in entries if entry.undone is None), default="")
+        return self.last_edit is not None and self.last_edit.time >= judged
+
+    def _edit_conditions(self) -> set[str]:
+        out: set[str] = set()
+        if self.library is None or not self.library.writable:
+            return out
+        if self.last_edit is not None:
+            out.add("edits")
+        if self.last_undone_edit is not None:
+            out.add("undone edits")
         return out
 
     def _example_conditions(self) -> set[str]:

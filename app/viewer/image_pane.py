@@ -53,6 +53,7 @@ class ImagePane(QWidget):
         self._case_region: Region | None = None
         #: What is shown: a case's row in its library, or an address.
         self.source: tuple[Path | None, int | ImageAddress] = (None, 0)
+        self._has_histogram = True
         self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(8)
@@ -92,7 +93,7 @@ class ImagePane(QWidget):
         self.histogram.show_image(image)
         self.view.show_image(image, region)
         self.histogram.show_window(self.view.window_level)
-        self.histogram.setVisible(not image.is_colour)
+        self._fit_histogram()
         self._case_region = viewed.region
         stack = viewed.stack
         self.view.edges = None if stack is None else cut_planes(stack.directions)[0].edges
@@ -143,6 +144,15 @@ class ImagePane(QWidget):
         self.view.show_image(None)
         self.histogram.show_image(None)
         self._is_showing = False
+
+    def set_histogram_shown(self, shown: bool) -> None:
+        """Whether grey images have their histogram below them."""
+        self._has_histogram = shown
+        self._fit_histogram()
+
+    def _fit_histogram(self) -> None:
+        image = self.view.image
+        self.histogram.setVisible(self._has_histogram and not (image is not None and image.is_colour))
 
     def _fit_bar(self) -> None:
         self.bar.begin()

@@ -144,6 +144,12 @@ class FullPages:
             target = self._panels.ranking.grid
         target.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def leave_all(self) -> None:
+        """Go back to the ranking from all pages; the docks get new places."""
+        while self.open:
+            self.leave()
+        self._sizes = {}
+
     def _view(self, source: QuerySource) -> None:
         large = self._panels.large
         self._enter(large)

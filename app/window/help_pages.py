@@ -46,7 +46,17 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         tr("Train and evaluate"),
-        ("train", "evaluation", "map", "experiments", "reader_study", "benchmarks", "benchmarks_clicks"),
+        (
+            "train",
+            "evaluation",
+            "map",
+            "experiments",
+            "vault",
+            "outcomes",
+            "reader_study",
+            "benchmarks",
+            "benchmarks_clicks",
+        ),
     ),
     (tr("Report and maintain"), ("reports", "data_check", "maintenance", "settings")),
     (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),

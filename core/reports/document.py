@@ -11,7 +11,7 @@ from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, t
 from semblance.core.library.finding_letters import finding_letters
 from semblance.core.library.finding_styles import PALETTE
 from semblance.core.reports.bidirectional import isolated
-from semblance.core.reports.formatting import digits_for, prevalence_text
+from semblance.core.reports.formatting import digits_for, prevalence_text, spread_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
 #: The name of an image that is not in the library, whose file name often contains the patient's name.
@@ -251,16 +251,14 @@ class ReportDocument:
         if not vote.calibrated or vote.probability is None or vote.finding is None:
             why = as_lazy(vote.why_not) if vote.why_not else tr_lazy("Not calibrated on held-out cases.")
             return tr_lazy("Counts only. {why}", why=why)
-        interval = "" if vote.interval is None else _interval_text(*vote.interval)
         source = (
             tr_lazy(", from {measured_on}", measured_on=as_lazy(vote.measured_on)) if vote.measured_on else ""
         )
         caution = tr_lazy("; {caution}", caution=as_lazy(vote.caution)) if vote.caution else ""
         return tr_lazy(
-            "Estimate for {finding}: {probability:.2f}{interval}{shift}{source}{caution}.",
+            "Estimate for {finding}: {probability}{shift}{source}{caution}.",
             finding=vote.finding,
-            probability=vote.probability,
-            interval=interval,
+            probability=spread_text(vote.probability, *(vote.interval or (None, None))),
             shift=""
             if vote.prevalence is None
             else tr_lazy(" {shift}", shift=prevalence_text(vote.prevalence)),
@@ -304,10 +302,6 @@ def compared_rows(
         key=lambda place: (place not in chosen, place >= NEAREST and not judgements[place], place),
     )
     return tuple(ranking[place] for place in sorted(places[:COMPARED]))
-
-
-def _interval_text(low: float, high: float) -> str:
-    return tr_lazy(" ({low:.2f}–{high:.2f})", low=low, high=high)
 
 
 UNKNOWN_MARK = FindingMark(_GREY, "?", _LIGHT_INK)

@@ -113,7 +113,16 @@ class QueryPanel(Panel):
         body = QWidget()
         self._body = vbox(body, spacing=8)
         self._body.setContentsMargins(8, 5, 8, 8)
-        for widget in (self.tools, self._pages, self._search_with_row, self.facts, self.examples):
+        self._footer_area = QWidget()
+        self._footer = vbox(self._footer_area)
+        for widget in (
+            self.tools,
+            self._pages,
+            self._search_with_row,
+            self.facts,
+            self.examples,
+            self._footer_area,
+        ):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
         column = vbox(self)
         column.addWidget(self.header)
@@ -139,7 +148,13 @@ class QueryPanel(Panel):
 
     def add_footer(self, widget: QWidget) -> None:
         """Put ``widget`` below the facts."""
-        self._body.addWidget(widget)
+        self._footer.addWidget(widget)
+
+    def set_plain(self, plain: bool) -> None:
+        """Show the image and its facts only, without histogram, judgements, and examples while there are none."""
+        self.pane.set_histogram_shown(not plain)
+        self._footer_area.setVisible(not plain)
+        self.examples.hide_if_empty(plain)
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import tr, tr_n
+from semblance.core.language import tr, tr_n, visible
 from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
 from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text
 
@@ -101,13 +101,13 @@ class CaseModel:
     def describe(self, place: int) -> str:
         """A description of the case at ``place`` for tooltips and screen readers."""
         index = self.index(place)
-        parts = [self.columns.ids[index]]
+        parts = [visible(self.columns.ids[index])]
         if self.distances is not None:
             parts.insert(0, tr("rank {rank}", rank=self.rank(place)))
-        parts.append(self.columns.finding_name(index) or tr("finding not given"))
+        parts.append(visible(self.columns.finding_name(index) or "") or tr("finding not given"))
         patient = self.columns.patient_name(index)
         if patient is not None:
-            parts.append(tr("patient {patient}", patient=patient))
+            parts.append(tr("patient {patient}", patient=visible(patient)))
         if self.distances is not None:
             parts.append(tr("distance {distance}", distance=self.distance_text(place)))
         if self.shift(place):

@@ -12,6 +12,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage, display_image
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
 from semblance.core.imaging.volume import Spacing, StackLocation
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
@@ -116,10 +117,6 @@ def report_slices(places: Sequence[int], shown: Callable[[int], DisplayImage], r
             reporter.partial(ViewedSlice(place, image))
 
 
-class NoOutline(BadInput):
-    """Nothing at the place that was asked for has an outline."""
-
-
 def outline_mass(
     library: Path | None,
     what: int | ImageAddress,
@@ -136,11 +133,9 @@ def outline_mass(
         NoOutline: nothing there has an outline.
         BadInput: the image is gone.
     """
-    from semblance.core.imaging.segmentation import segment_at, segment_in
-
     address = address_of(library, what)
     image = open_image(address) if place is None else stack_cache.get(address).image(place)
-    found = segment_in(image, where) if isinstance(where, Region) else segment_at(image, *where)
+    found = segment_in(image, where) if isinstance(where, Region) else segment_at(image, *where, clear=True)
     if np.ptp(image.cropped(found).grey()) < LEAST_CONTRAST:
         raise NoOutline(
             tr_lazy("The image has one grey around this place."),

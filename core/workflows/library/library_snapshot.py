@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
 from semblance.core.library.case_headers import DATE, GROUPS, CaseHeaders, case_headers
@@ -69,6 +70,8 @@ class LibrarySnapshot:
     finding_colours: tuple[int, ...] = ()
     #: What was changed by hand, oldest first.
     edits: tuple[Edit, ...] = ()
+    #: Row ids of the cases in the sealed test vault.
+    sealed: tuple[int, ...] = ()
 
     @cached_property
     def tree(self) -> PatientTree:
@@ -130,6 +133,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             "" if current is None else current.name,
             tuple(style.colour for style in styles),
             tuple(read_edits(opened)),
+            tuple(sealed_rows(opened).tolist()),
         )
     _ = snapshot.tree
     return snapshot

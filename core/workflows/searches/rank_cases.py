@@ -267,9 +267,10 @@ def _result(
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
         _warnings(loaded, search.query),
-        len(loaded.cases),
+        len(loaded.cases) - len(loaded.sealed),
         NO_MARKS if marked is None else marked.marks,
         loaded.without_patient,
+        len(loaded.sealed),
     )
 
 

@@ -74,13 +74,14 @@ class RankedCase:
 class SearchResult:
     """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
 
-    ``compared`` are the cases with the metric's features but for the query, ``cases`` all of the library: while
-    it is being measured these are more. ``others``: the nearest cases with another finding than most of the
-    nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered the
-    ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
+    ``compared`` are the cases with the metric's features but for the query, ``cases`` all of the library but for the
+    sealed ones: while it is being measured these are more. ``others``: the nearest cases with another finding than
+    most of the nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered
+    the ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
     them. What a person marks may follow the findings they see, and would then only give their own opinion back.
     ``match``: how far the query is from its nearest, ``None`` where that was not asked or too few cases tell.
-    ``without_patient``: ranked by the metric trained again without the query's patient.
+    ``without_patient``: ranked by the metric trained again without the query's patient. ``sealed``: cases in the
+    sealed test vault, which answer no search.
     """
 
     query: Query
@@ -99,6 +100,7 @@ class SearchResult:
     cases: int = 0
     marks: QueryMarks = NO_MARKS
     without_patient: bool = False
+    sealed: int = 0
 
     @property
     def is_unclear(self) -> bool:
@@ -122,6 +124,7 @@ class SearchResult:
             "warnings": list(self.warnings),
             "feedback": self.marks.to_json(),
             "without_patient": self.without_patient,
+            "sealed": self.sealed,
             "seconds": self.seconds,
         }
 
