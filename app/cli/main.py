@@ -23,6 +23,7 @@ from semblance.app.cli import (
     libraries,
     maintenance,
     metrics,
+    outcome,
     reader_study,
     registry_lists,
     reports,
@@ -50,6 +51,7 @@ cli.add_typer(edits.feature_set, name="feature-set")
 cli.add_typer(experiments.commands, name="experiment")
 cli.add_typer(reader_study.commands, name="reader-study")
 cli.add_typer(vault.commands, name="vault")
+cli.add_typer(outcome.commands, name="outcome")
 _debug = False
 
 

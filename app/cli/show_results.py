@@ -9,6 +9,7 @@ from rich.table import Table
 
 from semblance.app.cli.output import echo, show_fields, stdout
 from semblance.core.language import visible
+from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.formatting import prevalence_text
 
 #: Case ids shown without --json.
@@ -124,7 +125,7 @@ def show_scores(document: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("learner")
     for name in names:
-        table.add_column(_title(name), justify="right")
+        table.add_column(score_title(name), justify="right")
     if printed:
         table.add_column("paper (printed)")
     table.add_column("fit s", justify="right")
@@ -183,7 +184,7 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
     for score, test in document["friedman"].items():
         ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
         echo(
-            f"{_title(score)}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
+            f"{score_title(score)}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
             f"p {test['p_value']:.3g}; average ranks "
             + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
         )
@@ -197,14 +198,6 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
         echo(f"failed: {failure['path']}: {failure['reason']}")
 
 
-def _title(score: str) -> str:
-    """A score by its key; "auc" is a mean, and "auc:FINDING" of one finding."""
-    finding = score.removeprefix("auc:")
-    if finding != score:
-        return f"AUC, {finding} against the rest"
-    return "mean AUC over findings" if score == "auc" else score
-
-
 def _score(score: Mapping[str, Any] | None) -> str:
     if score is None or score["mean"] is None:
         return "–"
@@ -214,4 +207,4 @@ def _score(score: Mapping[str, Any] | None) -> str:
 
 
 def _printed(value: Mapping[str, Any]) -> str:
-    return f"{value['score']} {value['value']:.3f}"
+    return f"{score_title(value['score'])} {value['value']:.3f}"

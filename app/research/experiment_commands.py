@@ -1,5 +1,4 @@
-"""The commands that open experiments, the comparison of encoders, reader studies and the test vault, one window of
-each."""
+"""The commands that open the windows of research: experiments, encoders, reader studies, the test vault, outcomes."""
 
 from __future__ import annotations
 
@@ -18,6 +17,7 @@ from semblance.core.language import tr
 if TYPE_CHECKING:
     from semblance.app.research.encoders_dialog import EncodersDialog
     from semblance.app.research.experiments_dialog import ExperimentsDialog
+    from semblance.app.research.outcomes_dialog import OutcomesDialog
     from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
     from semblance.app.research.vault_dialog import VaultDialog
 
@@ -36,6 +36,7 @@ class ExperimentCommands(QObject):
             "compare_encoders": self.show_encoders,
             "reader_studies": self.show_reader_studies,
             "vault": self.show_vault,
+            "outcomes": self.show_outcomes,
         }
 
     def show_window(self) -> ExperimentsDialog:
@@ -91,6 +92,20 @@ class ExperimentCommands(QObject):
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
+        return dialog
+
+    def show_outcomes(self) -> OutcomesDialog:
+        """Open the outcomes of past queries or bring them to the front."""
+        from semblance.app.research.outcomes_dialog import OutcomesDialog
+
+        dialog = self._parent.findChild(OutcomesDialog)
+        if dialog is None:
+            dialog = OutcomesDialog(self._context, self._parent)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "outcomes"))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        dialog.load()
         return dialog
 
     def _show_case(self, dialog: ExperimentsDialog, library: str, row: int) -> None:

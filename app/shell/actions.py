@@ -195,6 +195,7 @@ COMMANDS = (
     Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
     Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
     Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),
+    Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library"),
     Command("vault", tr("Test vault…"), "Research", "", "lock", "library"),
     Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart"),
     Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library"),

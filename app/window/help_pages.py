@@ -35,6 +35,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         tr("Search and refine"),
         (
             "similar_cases",
+            "trust",
             "reliability",
             "explanation",
             "refine",
@@ -52,6 +53,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "map",
             "experiments",
             "vault",
+            "outcomes",
             "reader_study",
             "benchmarks",
             "benchmarks_clicks",

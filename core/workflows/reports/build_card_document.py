@@ -6,25 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from semblance.core.evaluation.calibration import Calibration
-from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
 from semblance.core.evaluation.shortcuts import ShortcutProbe, stored_probes
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupScore, stored_subgroups
 from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
 from semblance.core.reports.card_facts import (
     column_lines,
     constraints_text,
     learner_text,
     parameters_text,
-    score_text,
     split_text,
     trained_on,
 )
 from semblance.core.reports.document import Fact
-from semblance.core.reports.formatting import time_text
+from semblance.core.reports.formatting import spread_text, time_text
 
 #: What a subgroup is called after.
 _ATTRIBUTE_TITLES = {
@@ -81,9 +81,10 @@ def card_document(
         *_calibration(measured, calibration, has_calibration="calibration" in (scores or {})),
         _section(tr_lazy("Origin"), _origin(card)),
     ]
+    current = scored_card(card, scores).to_json()
     values = {
         "name": name,
-        "card": {key: value for key, value in card.to_json().items() if key not in ("authors", "messages")},
+        "card": {key: value for key, value in current.items() if key not in ("authors", "messages")},
         "scores": _public_scores(scores),
     }
     return CardDocument(name, tuple(section for section in sections if section), values)
@@ -141,20 +142,17 @@ def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledCont
                 "{cases}, {measured_on}", cases=_queries(scores), measured_on=as_lazy(scores.measured_on)
             ),
         ),
-        (tr_lazy("Retrieval accuracy @{k}", k=k), _spread(scores.retrieval_accuracy.at(k))),
+        (score_title(f"retrieval_accuracy@{k}"), spread_text(*scores.retrieval_accuracy.at(k))),
         (tr_lazy("Control, trained on shuffled findings"), "" if control is None else control_text(control)),
         (
             tr_lazy("{voters}-NN accuracy", voters=scores.voters),
-            _spread(scores.knn_accuracy.at(scores.voters)),
+            spread_text(*scores.knn_accuracy.at(scores.voters)),
         ),
-        (
-            tr_lazy("Mean AUC over findings"),
-            "" if scores.mean_auc is None else tr_lazy("{auc:.2f}", auc=scores.mean_auc),
-        ),
+        (score_title("auc"), spread_text(scores.mean_auc)),
         *(
             (
-                tr_lazy("AUC, {finding} against the rest", finding=finding),
-                score_text({"value": curve.auc, "ci95": curve.ci95}),
+                score_title(f"auc:{finding}"),
+                spread_text(curve.auc, *(curve.ci95 or (None, None))),
             )
             for finding, curve in scores.roc.items()
         ),
@@ -197,7 +195,7 @@ def opening_text(opening: VaultOpening) -> str:
     result = opening.result
     accuracy, auc = result.get("accuracy") or (None, None, None), result.get("mean_auc")
     parts = [
-        tr_lazy("retrieval accuracy @10 {value}", value=_spread((*accuracy,)) or "–"),
+        tr_lazy("retrieval accuracy @10 {value}", value=spread_text(*accuracy) or "–"),
         *([] if auc is None else [tr_lazy("mean AUC {auc:.2f}", auc=auc)]),
         tr_lazy(
             "{cases:,} sealed cases of {patients:,} patients or lesions",
@@ -233,7 +231,7 @@ def _failures(scores: MetricScores | None) -> list[Section]:
             tr_lazy("Weakest, {name}", name=name),
             tr_lazy(
                 "{value} accuracy @{k} of {n:,} cases",
-                value=_spread((one.mean, one.low, one.high)),
+                value=spread_text(one.mean, one.low, one.high),
                 k=one.k,
                 n=one.n,
             ),
@@ -380,8 +378,7 @@ def _shortcut_mark(one: ShortcutProbe) -> str:
 
 
 def _share(value: float | None, interval: tuple[float, float] | None) -> str:
-    low, high = interval or (None, None)
-    return _spread((value, low, high)) or "–"
+    return spread_text(value, *(interval or (None, None))) or "–"
 
 
 def _gap(one: SubgroupScore) -> str:
@@ -453,12 +450,3 @@ def _public_scores(scores: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if calibration:
         details["calibration"] = {key: value for key, value in calibration.items() if key != "cases"}
     return details
-
-
-def _spread(values: tuple[float | None, float | None, float | None]) -> str:
-    mean, low, high = values
-    if mean is None:
-        return ""
-    if low is None or high is None:
-        return tr_lazy("{mean:.2f}", mean=mean)
-    return tr_lazy("{mean:.2f} ({low:.2f}–{high:.2f})", mean=mean, low=low, high=high)

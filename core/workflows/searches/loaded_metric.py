@@ -14,11 +14,9 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data_sources import sealed_rows
-from semblance.core.library.lesion_groups import cases_by_hand
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.near_duplicates import DuplicateFinder
 from semblance.core.retrieval.neighbourhoods import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
@@ -69,9 +67,6 @@ class LoadedMetric:
         self._set_up(embedded)
         self.calibration = stored_calibration(record.scores)
         self.prevalences = library.prevalences
-        self.duplicate_finder = DuplicateFinder(
-            library, self.rows, self.findings, cases_by_hand(library.catalogue)
-        )
         self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
         self._ledgers: OrderedDict[str, Ledger] = OrderedDict()

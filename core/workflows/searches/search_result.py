@@ -49,7 +49,8 @@ class RankedCase:
     """One line of a ranking; ``row`` is the case's row id in the catalogue.
 
     ``near_duplicates`` counts its grouped near-duplicates, ``near_duplicate_rows`` are the ids of the first
-    of them, with their ``near_duplicate_distances``. ``rank`` is 0 for a case that stands beyond the ranking.
+    of them, with their ``near_duplicate_distances``; ``near_duplicate_findings`` are the findings they have and it
+    has not. ``rank`` is 0 for a case that stands beyond the ranking.
     ``near_liked`` and ``near_disliked``: the ids of the liked and of the disliked case it is nearest to where
     marks order the ranking, ``None`` where no other case is marked so; ``nearer_to_liked`` says to which of the
     two it is nearer.
@@ -65,6 +66,7 @@ class RankedCase:
     near_duplicates: int = 0
     near_duplicate_rows: tuple[int, ...] = ()
     near_duplicate_distances: tuple[float, ...] = ()
+    near_duplicate_findings: tuple[str, ...] = ()
     near_liked: str | None = None
     near_disliked: str | None = None
     nearer_to_liked: bool = False
@@ -137,6 +139,7 @@ def _case_json(case: RankedCase) -> dict[str, Any]:
         "finding": case.finding,
         "path": case.path,
         "near_duplicates": case.near_duplicates,
+        "near_duplicate_findings": list(case.near_duplicate_findings),
     }
 
 
