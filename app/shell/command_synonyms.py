@@ -12,6 +12,7 @@ SYNONYMS = {
     "demo": tr("example sample"),
     "import_more": tr("import dicom images"),
     "import_file": tr("import csv"),
+    "import_labels": tr("csv findings patients diagnoses table annotations"),
     "not_read": tr("failed ignored errors problems"),
     "relink": tr("relink missing lost path"),
     "back_up": tr("backup copy archive"),

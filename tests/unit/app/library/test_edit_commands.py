@@ -195,3 +195,24 @@ def test_the_history_lists_edits_and_undoes_them(commands, context):
     assert dialog.table.item(0, 2).text() == "Label 1 case x (undone)"
     assert (dialog.undo_button.isEnabled(), dialog.redo_button.isEnabled()) == (False, True)
     assert not dialog.free_button.isVisible()
+
+
+def test_labels_of_a_file_are_shown_before_they_are_applied(commands, context, path, tmp_path):
+    file = tmp_path / "labels.csv"
+    file.write_text("case_id,finding\ns/0.png,odd\ns/1.png,malignant\ns/7.png,odd\n", encoding="utf-8")
+    commands.preview_labels(file)
+    context.jobs.run_pending()
+    dialog = commands._labels
+    listed = [
+        [dialog.table.item(row, column).text() for column in (1, 3)] for row in range(dialog.table.rowCount())
+    ]
+    assert listed == [["s/7.png", ""], ["s/0.png", "benign → odd"]]
+    assert "1 metric" in dialog._note.text()
+    dialog.show_same.setChecked(True)
+    assert dialog.table.rowCount() == 3
+    before = finding_of(path)
+    assert dialog.accept_button.text() == "Label 1 case"
+    dialog.accept_button.click()
+    context.jobs.run_pending()
+    assert finding_of(path) == before | {"s/0.png": "odd"}
+    assert newest_message(context)[0] == "Done: Label 1 case from labels.csv."
