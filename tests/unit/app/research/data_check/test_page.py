@@ -92,7 +92,8 @@ def test_issues_lead_to_their_cases(page, context):
 
 def test_a_finding_is_given_to_all_cases_and_that_is_undone(page, context, path):
     context.jobs.run_pending()
-    assert [button.text() for button in page.finding_buttons] == ["Set to benign", "Set to malignant"]
+    texts = ["Set to benign", "Set to malignant", "Not the same lesion"]
+    assert [button.text() for button in page.finding_buttons] == texts
     before = finding_of(path)
     page.finding_buttons[1].click()
     assert not page.keep_button.isEnabled()
