@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QDialog, QMenu, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QWidget
 
 from semblance.app.library.edit_history_dialog import EditHistoryDialog
 from semblance.app.library.findings_dialog import FindingsDialog
 from semblance.app.library.label_dialog import LabelDialog
+from semblance.app.library.labels_dialog import LabelsDialog
 from semblance.app.shell import edit_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.core.language import tr, tr_n, translate, visible
+from semblance.core.workflows.library import import_labels
 from semblance.core.workflows.library.edit_cases import EditResult, remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.edit_kinds import describe_edit
 from semblance.core.workflows.library.edit_lesions import join_lesions, split_lesions
+from semblance.core.workflows.library.import_labels import LabelImport
 
 #: Findings that the menu lists; others are typed.
 _LISTED = 20
@@ -33,10 +38,13 @@ class EditCommands(QObject):
         self._context, self._parent, self._selected_cases = context, parent, selected_cases
         self._findings: FindingsDialog | None = None
         self._history: EditHistoryDialog | None = None
+        #: The preview that was opened last.
+        self._labels: LabelsDialog | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "undo_edit": partial(edit_operations.undo, context),
             "redo_edit": partial(edit_operations.redo, context),
             "edit_history": self.show_history,
+            "import_labels": self.choose_labels,
             "findings": self.show_findings,
             "set_finding": lambda: self.ask_finding(self._selected_cases()),
             "set_patient": lambda: self.ask_patient(self._selected_cases()),
@@ -203,6 +211,42 @@ class EditCommands(QObject):
         """Remove the cases from the library."""
         if ids := self._ids(rows):
             edit_operations.edit(self._context, remove_cases, ids)
+
+    def choose_labels(self) -> None:
+        """Choose a file of labels and show what it would change."""
+        if self._context.state.path is None:
+            return
+        filters = f"{tr('Table')} (*.csv *.tsv *.txt);;{tr('All files (*)')}"
+        chosen, _ = QFileDialog.getOpenFileName(self._parent, tr("Import labels"), "", filters)
+        if chosen:
+            self.preview_labels(Path(chosen))
+
+    def preview_labels(self, file: Path) -> None:
+        """Show what the labels of ``file`` would change, to apply them."""
+        path = self._context.state.path
+        if path is None:
+            return
+        job = self._context.jobs.run(
+            tr("Reading {name}", name=file.name),
+            import_labels.preview_labels,
+            path,
+            file,
+            lane=Lane.READ,
+            channel="labels",
+        )
+
+        def show(preview: LabelImport) -> None:
+            if self._context.state.path != path:
+                return
+            dialog = LabelsDialog(file.name, preview, self._parent)
+            dialog.accepted.connect(
+                lambda: edit_operations.edit(self._context, import_labels.apply_labels, file)
+            )
+            dialog.finished.connect(dialog.deleteLater)
+            self._labels = dialog
+            dialog.open()
+
+        self._context.follow(job, show)
 
     def show_findings(self) -> FindingsDialog | None:
         """Show the findings, to change them."""

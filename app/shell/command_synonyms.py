@@ -12,6 +12,7 @@ SYNONYMS = {
     "demo": tr("example sample"),
     "import_more": tr("import dicom images"),
     "import_file": tr("import csv"),
+    "import_labels": tr("csv findings patients diagnoses table annotations"),
     "not_read": tr("failed ignored errors problems"),
     "relink": tr("relink missing lost path"),
     "back_up": tr("backup copy archive"),
@@ -82,7 +83,7 @@ SYNONYMS = {
         "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
     ),
     "outcomes": tr("follow-up later diagnosis biopsy histology Brier calibration drift monitoring"),
-    "vault": tr("sealed held-out test set lock patients final evaluation open"),
+    "vault": tr("sealed held-out set lock patients final evaluation open"),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
     "map": tr("t-SNE plot scatter embedding"),

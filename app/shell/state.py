@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from semblance.app.shell.kept_views import KeptViews
 from semblance.app.shell.theme import set_finding_colours
 from semblance.core.errors import SemblanceError
 from semblance.core.searches.query import Query
@@ -74,6 +75,8 @@ class Change(Flag):
     WINDOW_LEVEL = auto()
     #: The cases selected on the map.
     SELECTION = auto()
+    #: The notes and the cases chosen for the report.
+    REPORT = auto()
     TRAINING = auto()
     EXTRACTION = auto()
 
@@ -108,6 +111,8 @@ class State(QObject):
         self.refusal: SemblanceError | None = None
         #: Name of the saved search that is open; empty for none.
         self.search_name = ""
+        #: Slice and window of the images that were looked at.
+        self.kept_views = KeptViews()
         #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NO_QUERY, new_ledger())
@@ -200,6 +205,7 @@ class State(QObject):
         self.metric = self.ranked_search = self.training = self.selected_rows = None
         self._search = Search("", _NO_QUERY, new_ledger(), **self.options)
         self.features, self.search_name, self.view = "", "", {}
+        self.kept_views.clear()
         set_finding_colours(library.finding_colours if library is not None else ())
         if library is not None:
             self._choose_defaults()
@@ -265,7 +271,7 @@ class State(QObject):
         before, target = self._search.query, query or _NO_QUERY
         changes: dict[str, Any] = {"query": target}
         if (before.case, before.image) != (target.case, target.image):
-            changes |= {"like": (), "unlike": (), "without_patient": False}
+            changes |= {"like": (), "unlike": (), "without_patient": False, "notes": (), "in_report": ()}
         self._search = replace(self._search, **changes)
         self._notify(Change.QUERY | Change.SEARCH)
 
@@ -280,6 +286,27 @@ class State(QObject):
         if changed != self._search:
             self._search = changed
             self._notify(Change.SEARCH | (Change(0) if OPTIONS.isdisjoint(changes) else Change.OPTIONS))
+
+    def note(self, case: str) -> str:
+        """What was noted on a case for the report of the present search."""
+        return dict(self._search.notes).get(case, "")
+
+    def set_note(self, case: str, text: str) -> None:
+        """Note ``text`` on a case; "" removes the note."""
+        notes = dict(self._search.notes) | {case: text}
+        kept = tuple((case, text) for case, text in notes.items() if text.strip())
+        self._search = replace(self._search, notes=kept)
+        self._notify(Change.REPORT)
+
+    def is_in_report(self, case: str) -> bool:
+        """Whether a case was chosen for the report of the present search."""
+        return case in self._search.in_report
+
+    def set_in_report(self, case: str, chosen: bool) -> None:
+        """Choose a case for the first page of the report, or do so no longer."""
+        others = tuple(one for one in self._search.in_report if one != case)
+        self._search = replace(self._search, in_report=(*others, case) if chosen else others)
+        self._notify(Change.REPORT)
 
     def restore_search(self, search: Search) -> None:
         """Set a saved search without its name and ranking. The metric changes only if the library has it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -78,6 +78,8 @@ class RankedRow:
     reason: str = ""
     #: The image in the size of the first page, of the cases that are shown there.
     image: bytes | None = None
+    #: Whether the user chose the case for the first page.
+    is_chosen: bool = False
 
     def near_duplicates_text(self) -> str:
         """How many near-duplicates are grouped under the case."""
@@ -208,7 +210,11 @@ class ReportDocument:
         """The cases of the first page, by rank; of a table those that are listed there."""
         if not self.has_images():
             return self.ranking[:LISTED_WITHOUT_IMAGES]
-        return compared_rows(self.ranking, [row.judgement for row in self.ranking])
+        return compared_rows(
+            self.ranking,
+            [row.judgement for row in self.ranking],
+            {place for place, row in enumerate(self.ranking) if row.is_chosen},
+        )
 
     def has_images(self) -> bool:
         """Whether anything is to be seen: not in a library made from a table."""
@@ -286,11 +292,14 @@ class ReportDocument:
         return tr_lazy("Hidden: {what}.", what=what)
 
 
-def compared_rows(ranking: Sequence[_Row], judgements: Sequence[str]) -> tuple[_Row, ...]:
-    """The :data:`COMPARED` entries of ``ranking`` that a report shows large: the :data:`NEAREST`, those with a
-    judgement (empty: none), then the next nearest; in the order of the ranking."""
+def compared_rows(
+    ranking: Sequence[_Row], judgements: Sequence[str], chosen: Collection[int] = ()
+) -> tuple[_Row, ...]:
+    """The :data:`COMPARED` entries of ``ranking`` that a report shows large, in the order of the ranking: those at the
+    places ``chosen``, the :data:`NEAREST`, those with a judgement (empty: none), then the next nearest."""
     places = sorted(
-        range(len(ranking)), key=lambda place: (place >= NEAREST and not judgements[place], place)
+        range(len(ranking)),
+        key=lambda place: (place not in chosen, place >= NEAREST and not judgements[place], place),
     )
     return tuple(ranking[place] for place in sorted(places[:COMPARED]))
 

@@ -77,7 +77,7 @@ class FullSizePage(FullPage):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
 
-        self.pane = ImagePane(context.jobs)
+        self.pane = ImagePane(context.jobs, kept_views=context.state.kept_views)
         self.view = self.pane.view
         self.strip = SliceStrip(context.jobs)
         self.planes = PlaneViews(context.jobs, self.pane)

@@ -83,7 +83,7 @@ class QueryPanel(Panel):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
 
-        self.pane = ImagePane(context.jobs)
+        self.pane = ImagePane(context.jobs, kept_views=context.state.kept_views)
         self.view, self.histogram = self.pane.view, self.pane.histogram
         self.view.own_presets = partial(saved_presets, context.settings)
         self.tools = ToolRow()

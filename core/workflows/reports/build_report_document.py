@@ -94,7 +94,8 @@ def report_document(
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != JudgementKind.CLOSER}
-    shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked])
+    chosen = {place for place, case in enumerate(result.ranked) if case.case_id in search.in_report}
+    shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked], chosen)
     large = {case.case_id: _large_image(details[case.row], identified=options.identified) for case in shown}
     scored = _scored(snapshot, loaded.record.name, result.vote.finding or query.finding)
     card = loaded.metric.card if scored is None else scored_card(loaded.metric.card, scores)
@@ -137,6 +138,7 @@ def report_document(
                 case.near_duplicates,
                 _reason(reason.sentence, case, result),
                 large.get(case.case_id),
+                is_chosen=case.case_id in search.in_report,
             )
             for case, reason in zip(result.ranked, why, strict=True)
         ),
@@ -261,6 +263,12 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     ]
     if moved:
         notes.append(tr_lazy("Moved along: {moved}.", moved=join_texts(moved)))
+    ranks = {case.case_id: case.rank for case in ranked_search.result.ranked}
+    notes += [
+        tr_lazy("Rank {rank}: {note}", rank=ranks[case], note=note)
+        for case, note in search.notes
+        if case in ranks
+    ]
     return tuple(notes)
 
 

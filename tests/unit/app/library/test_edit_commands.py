@@ -227,3 +227,24 @@ def test_cases_are_marked_as_one_lesion_and_as_others_and_it_is_undone(commands,
     context.jobs.run_pending()
     assert context.state.library.lesions[2].rows == (2, 6)
     assert context.state.library.lesions[2].by_hand
+
+
+def test_labels_of_a_file_are_shown_before_they_are_applied(commands, context, path, tmp_path):
+    file = tmp_path / "labels.csv"
+    file.write_text("case_id,finding\ns/0.png,odd\ns/1.png,malignant\ns/7.png,odd\n", encoding="utf-8")
+    commands.preview_labels(file)
+    context.jobs.run_pending()
+    dialog = commands._labels
+    listed = [
+        [dialog.table.item(row, column).text() for column in (1, 3)] for row in range(dialog.table.rowCount())
+    ]
+    assert listed == [["s/7.png", ""], ["s/0.png", "benign → odd"]]
+    assert "1 metric" in dialog._note.text()
+    dialog.show_same.setChecked(True)
+    assert dialog.table.rowCount() == 3
+    before = finding_of(path)
+    assert dialog.accept_button.text() == "Label 1 case"
+    dialog.accept_button.click()
+    context.jobs.run_pending()
+    assert finding_of(path) == before | {"s/0.png": "odd"}
+    assert newest_message(context)[0] == "Done: Label 1 case from labels.csv."
