@@ -244,7 +244,7 @@ class _Filler(string.Formatter):
             value = translate(value)
         elif isinstance(value, str):
             # A text may have lines of its own here, a name from outside shows its other hidden characters.
-            value = "\n".join(map(visible, value.split("\n")))
+            value = visible_lines(value)
         return str(super().format_field(value, format_spec))
 
 
@@ -256,6 +256,11 @@ def visible(text: str) -> str:
     """A name from outside with its control characters and marks of writing direction as ``\\n`` and ``\\u202e``: they
     would break a line, or show a name as another one."""
     return _HIDDEN.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def visible_lines(text: str) -> str:
+    """A text of several lines with its other hidden characters as :func:`visible` shows them."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def _as_plain_value(value: object) -> object:

@@ -11,9 +11,10 @@ from rich.table import Table
 
 from semblance.app.cli.completion import learner_names, protocol_names
 from semblance.app.cli.options import Findings, Json, MaxCases, Repeats, Seed, names_in
-from semblance.app.cli.output import clean, echo, print_document, print_table
+from semblance.app.cli.output import echo, echo_lines, print_document, print_table
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
+from semblance.core.language import visible
 
 commands = typer.Typer(
     add_completion=False,
@@ -58,7 +59,7 @@ def live_scores(document: Mapping[str, Any]) -> Table:
     for row in rows:
         done = f"{row['repeats']['done']}/{row['repeats']['of']}"
         table.add_row(
-            clean(row["cases"]), row["learner"], done, *(_score(row["scores"].get(name)) for name in names)
+            visible(row["cases"]), row["learner"], done, *(_score(row["scores"].get(name)) for name in names)
         )
     return table
 
@@ -195,7 +196,7 @@ def export(
     with ConsoleReporter() as reporter:
         files = export_experiment(folder, to, identified=identified, reporter=reporter)
     names = [str(file) for file in files]
-    print_document({"files": names}, as_json, lambda _document: echo("\n".join(names)))
+    print_document({"files": names}, as_json, lambda _document: echo_lines("\n".join(names)))
 
 
 def show_experiment(document: Mapping[str, Any]) -> None:
@@ -239,7 +240,7 @@ def _scores(rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         done = row["repeats"]
         table.add_row(
-            clean(row["cases"]),
+            visible(row["cases"]),
             row["learner"],
             *([row["steps"]] if several else []),
             f"{done['done']}/{done['of']}",

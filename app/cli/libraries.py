@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,13 +55,20 @@ def import_(
             "--prepare", help="Then extract the default features and make the best metric on them current."
         ),
     ] = False,
+    seal: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Then seal this share of the patients, such as 0.2, for one final test."
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
             help="How a table is written, where this is not recognised: delimiter=; (or , or tab), decimal=, (or .), "
-            "header=no (or yes). The option can be repeated.",
+            "header=no (or yes), encoding=windows-1252 (or utf-16), finding=COLUMN, patient=COLUMN. The option can be "
+            "repeated.",
         ),
     ] = None,
     as_json: Json = False,
@@ -68,21 +76,32 @@ def import_(
     """Import the cases of SOURCE into a library. Importing again adds only new ones."""
     from semblance.core.workflows.library.import_and_prepare import PreparedImport, import_and_prepare
     from semblance.core.workflows.library.import_source import import_source
+    from semblance.core.workflows.metrics.vault import seal_share, vault_status
 
     with ConsoleReporter() as reporter:
         if prepare:
             done = import_and_prepare(
-                source, library, kind=kind, settings=settings or (), identified=identified, reporter=reporter
+                source,
+                library,
+                kind=kind,
+                settings=settings or (),
+                identified=identified,
+                seal=seal,
+                reporter=reporter,
             )
         else:
             imported = import_source(
                 source, library, kind=kind, settings=settings or (), identified=identified, reporter=reporter
             )
             done = PreparedImport(imported)
+            if seal is not None:
+                seal_share(library, seal, reporter=reporter)
     result = done.imported
     document = result.to_json()
     if done.prepared is not None:
         document["prepared"] = done.prepared.to_json()
+    if seal is not None:
+        document["vault"] = vault_status(library).to_json()
     print_document(document, as_json, show_import)
     if done.error is not None:
         raise done.error
@@ -182,17 +201,31 @@ def lesions(
     split: Annotated[
         str | None, typer.Option(metavar="ID,...", help="Cases to take out of their groups.")
     ] = None,
+    detect: Annotated[
+        bool, typer.Option("--detect", help="Compare all images anew, as an import does.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the same-lesion groups of a library, or join and split them."""
-    from semblance.core.workflows.library.edit_lesions import join_lesions, list_lesions, split_lesions
+    """List, detect, join and split the same-lesion groups of a library. `semblance undo LIB` undoes a join or split."""
+    from semblance.core.workflows.library.edit_lesions import (
+        detect_groups,
+        join_lesions,
+        list_lesions,
+        split_lesions,
+    )
 
+    document: dict[str, Any] = {"library": str(library)}
+    if detect:
+        with ConsoleReporter() as reporter:
+            document["detected"] = asdict(detect_groups(library, reporter=reporter))
+    outdated: set[str] = set()
     if join is not None:
-        join_lesions(library, case_ids(join))
+        outdated |= set(join_lesions(library, case_ids(join)).outdated)
     if split is not None:
-        split_lesions(library, case_ids(split))
-    groups = [group.to_json() for group in list_lesions(library)]
-    print_document({"library": str(library), "groups": groups}, as_json, show_lesions)
+        outdated |= set(split_lesions(library, case_ids(split)).outdated)
+    document["outdated_metrics"] = sorted(outdated)
+    document["groups"] = [group.to_json() for group in list_lesions(library)]
+    print_document(document, as_json, show_lesions)
 
 
 @commands.command()

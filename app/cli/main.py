@@ -23,10 +23,12 @@ from semblance.app.cli import (
     libraries,
     maintenance,
     metrics,
+    outcome,
     reader_study,
     registry_lists,
     reports,
     search,
+    vault,
 )
 from semblance.app.cli.missing_package import missing_package
 from semblance.app.cli.output import echo, print_error
@@ -48,6 +50,8 @@ cli.add_typer(edits.metric, name="metric")
 cli.add_typer(edits.feature_set, name="feature-set")
 cli.add_typer(experiments.commands, name="experiment")
 cli.add_typer(reader_study.commands, name="reader-study")
+cli.add_typer(vault.commands, name="vault")
+cli.add_typer(outcome.commands, name="outcome")
 _debug = False
 
 

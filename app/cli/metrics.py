@@ -9,7 +9,7 @@ import typer
 
 from semblance.app.cli.completion import learner_names
 from semblance.app.cli.options import Features, Findings, Json, LibraryPath, MaxCases, Seed, Settings, Steps
-from semblance.app.cli.output import echo, print_document, show_fields
+from semblance.app.cli.output import echo, echo_lines, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
 
@@ -125,7 +125,7 @@ def card(
         print_document(
             {"a": metric, "b": against, "lines": rows},
             as_json,
-            lambda _document: echo(comparison_markdown(table)),
+            lambda _document: echo_lines(comparison_markdown(table)),
         )
     elif out is not None:
         file = str(write_metric_card(library, metric, out))
@@ -134,7 +134,7 @@ def card(
         document = metric_card(library, metric)
 
         def show(_document: Any) -> None:
-            echo(card_markdown(document))
+            echo_lines(card_markdown(document))
 
         print_document(dict(document.values), as_json, show)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,29 +11,29 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from semblance.core.language import visible, visible_lines
+
 #: Columns of a table that goes into a pipe, and into one that must not be cut.
 PIPE_WIDTH, FILE_WIDTH = 200, 1000
-#: Control characters and marks of writing direction, but for ends of lines and tabs.
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 stdout = Console(
     highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPE_WIDTH
 )
 
 
-def clean(text: str) -> str:
-    """``text`` with control characters spelled out: the name of a file may hold anything."""
-    return _CONTROL_CHARACTERS.sub(lambda found: ascii(found.group())[1:-1], text)
+def echo(line: str) -> None:
+    """Print one line on stdout. Names in it may hold anything."""
+    typer.echo(visible(line))
 
 
-def echo(text: str) -> None:
-    """Print text on stdout."""
-    typer.echo(clean(text))
+def echo_lines(text: str) -> None:
+    """Print a text of several lines on stdout."""
+    typer.echo(visible_lines(text))
 
 
 def print_error(text: str) -> None:
     """Print one line on stderr."""
-    sys.stderr.write(clean(text.rstrip()) + "\n")
+    sys.stderr.write(visible_lines(text.rstrip()) + "\n")
 
 
 def print_table(table: Table) -> None:

@@ -12,7 +12,8 @@ from typing import Any, Self
 from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from semblance.app.cli.output import clean, stderr
+from semblance.app.cli.output import stderr
+from semblance.core.language import visible
 from semblance.core.log import PhaseLog
 from semblance.core.tasks import Cancelled, Reporter
 
@@ -61,7 +62,7 @@ class ConsoleReporter(Reporter):
     def progress(self, done: int, total: int | None, what: str) -> None:
         self._phases.enter(what)
         if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(clean(what), total=total)
+            self._tasks[what] = self._bars.add_task(visible(what), total=total)
         self._bars.update(self._tasks[what], completed=done, total=total)
 
     def show_above(self, found: RenderableType) -> None:

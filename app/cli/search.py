@@ -58,6 +58,12 @@ def search(
             help="If the metric was trained on the query or its patient, train it again without them first.",
         ),
     ] = False,
+    save: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Save the search with its estimate, to enter later what the query was."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
@@ -86,4 +92,8 @@ def search(
         shown = (
             result_with_reasons(library, result, left_out, reporter=reporter) if as_json else result.to_json()
         )
+        if save is not None:
+            from semblance.core.workflows.searches.saved_searches import save_result
+
+            save_result(library, save, result, left_out)
     print_document(shown, as_json, show_cases)

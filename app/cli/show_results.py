@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.table import Table
 
-from semblance.app.cli.output import clean, echo, show_fields, stdout
+from semblance.app.cli.output import echo, show_fields, stdout
 from semblance.core.language import visible
+from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.formatting import prevalence_text
 
 #: Case ids shown without --json.
@@ -23,12 +24,20 @@ def show_info(document: Mapping[str, Any]) -> None:
 
 
 def show_lesions(document: Mapping[str, Any]) -> None:
-    """Print a line for each same-lesion group."""
+    """Print what a detection found, a line for each same-lesion group, and what is out of date."""
+    if detected := document.get("detected"):
+        echo(f"{detected['changed']} cases have another group than before the detection")
+        if not detected["parts"]:
+            echo("Parts of images were not looked for, because the library has no features of the encoder.")
     for group in document["groups"]:
         cases = ", ".join(f"{case['case_id']} ({case['finding'] or 'no finding'})" for case in group["cases"])
         echo(f"{cases}{'; by hand' if group['by_hand'] else ''}")
     if not document["groups"]:
         echo(f"{document['library']}: no same-lesion groups")
+    if outdated := document["outdated_metrics"]:
+        from semblance.core.workflows.library.edit_staleness import outdated_text
+
+        echo(f"{outdated_text(len(outdated))} ({', '.join(outdated)})")
 
 
 def show_found_cases(document: Mapping[str, Any]) -> None:
@@ -55,7 +64,7 @@ def show_import(document: Mapping[str, Any]) -> None:
         echo(f"  missing: {path}")
     for label in ("failed", "ignored"):
         for item in document[label]:
-            echo(f"  {label}: {visible(item['path'])}: {item['reason']}")
+            echo(f"  {label}: {item['path']}: {item['reason']}")
     if "prepared" in document:
         _show_preparation(document["prepared"])
 
@@ -82,7 +91,7 @@ def show_cases(document: Mapping[str, Any]) -> None:
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for line in document["results"]:
         cells = (str(line["rank"]), line["case_id"], line["finding"] or "–", _distance(line["distance"]))
-        table.add_row(*map(clean, cells))
+        table.add_row(*map(visible, cells))
     stdout.print(table)
     marks = sum(map(len, document["feedback"].values()))
     if marks:
@@ -124,7 +133,7 @@ def show_scores(document: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("learner")
     for name in names:
-        table.add_column(_title(name), justify="right")
+        table.add_column(score_title(name), justify="right")
     if printed:
         table.add_column("paper (printed)")
     table.add_column("fit s", justify="right")
@@ -183,7 +192,7 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
     for score, test in document["friedman"].items():
         ranks = sorted(test["ranks"].items(), key=lambda pair: pair[1])
         echo(
-            f"{_title(score)}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
+            f"{score_title(score)}, {test['tables']} tables: Friedman chi-squared {test['statistic']:.3f}, "
             f"p {test['p_value']:.3g}; average ranks "
             + ", ".join(f"{name} {rank:.2f}" for name, rank in ranks)
         )
@@ -197,14 +206,6 @@ def show_table_scores(document: Mapping[str, Any]) -> None:
         echo(f"failed: {failure['path']}: {failure['reason']}")
 
 
-def _title(score: str) -> str:
-    """A score by its key; "auc" is a mean, and "auc:FINDING" of one finding."""
-    finding = score.removeprefix("auc:")
-    if finding != score:
-        return f"AUC, {finding} against the rest"
-    return "mean AUC over findings" if score == "auc" else score
-
-
 def _score(score: Mapping[str, Any] | None) -> str:
     if score is None or score["mean"] is None:
         return "–"
@@ -214,4 +215,4 @@ def _score(score: Mapping[str, Any] | None) -> str:
 
 
 def _printed(value: Mapping[str, Any]) -> str:
-    return f"{value['score']} {value['value']:.3f}"
+    return f"{score_title(value['score'])} {value['value']:.3f}"

@@ -36,7 +36,7 @@ from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import GRID_OR_LIST, ViewSwitch
-from semblance.core.language import format_number, tr, tr_n
+from semblance.core.language import format_number, tr, tr_n, visible
 from semblance.core.library.case_columns import NO_FINDING, words
 from semblance.core.library.patient_tree import PatientTree
 from semblance.core.searches.query import Query
@@ -75,7 +75,9 @@ class LibraryPanel(Panel):
         for filter_list in (self._findings, self._split):
             filter_list.changed.connect(self._apply_filters)
 
+        self._is_plain = False
         self.grid = CaseGrid()
+        self.grid.set_multiple(True)
         #: The library whose cases are listed. With another library the list starts at the top.
         self._listed_library: Path | None = None
         self.grid.set_source(thumbnails)
@@ -100,7 +102,7 @@ class LibraryPanel(Panel):
         self.view.changed.connect(self._set_view)
         #: Visible in a narrow window only, where the panel can be collapsed to the icon bar.
         self.collapse_button = header_button(
-            "chevron-left", tr("Collapse the library (Ctrl+1 from its cases)")
+            "chevron-left", tr("Collapse the library (Alt+1 from its cases)")
         )
 
         top = QWidget()
@@ -245,17 +247,29 @@ class LibraryPanel(Panel):
         self._findings.set_entries(entries)
         self._refresh_split()
 
+    def set_plain(self, plain: bool) -> None:
+        """Whether the cases can be filtered by findings only, not by whether the metric was trained on them."""
+        self._is_plain = plain
+        self._refresh_split()
+
     def _refresh_split(self) -> None:
         metric = self._state.metric
         columns = self._state.columns
-        if metric is None or not len(columns):
+        if self._is_plain or metric is None or not len(columns):
             self._split.set_entries([])
         else:
-            trained = int(np.isin(columns.case_row, metric.training).sum())
-            self._split.set_entries(
-                [(1, tr("training"), trained, None), (0, tr("held-out"), len(columns) - trained, None)]
-            )
+            counts = np.bincount(self._split_codes(columns.case_row), minlength=3).tolist()
+            entries = [(1, tr("training"), counts[1], None), (0, tr("held-out"), counts[0], None)]
+            self._split.set_entries(entries + ([(2, tr("sealed"), counts[2], None)] if counts[2] else []))
         self._apply_filters()
+
+    def _split_codes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """(n,) 1 for a training case of the metric, 2 for a case of the sealed test vault, else 0."""
+        assert self._state.metric is not None
+        codes = np.isin(rows, self._state.metric.training).astype(np.intp)
+        if self._state.library is not None:
+            codes[np.isin(rows, self._state.library.sealed)] = 2
+        return codes
 
     def _apply_filters(self) -> None:
         columns = self._state.columns
@@ -263,8 +277,7 @@ class LibraryPanel(Panel):
         order = columns.filtered(findings, self.search.text(), self._in_headers)
         split = self._split.ticked_keys()
         if split is not None and self._state.metric is not None:
-            trained = np.isin(columns.case_row[order], self._state.metric.training)
-            order = order[[bool(int(t) in split) for t in trained]] if len(split) < 2 else order
+            order = order[np.isin(self._split_codes(columns.case_row[order]), sorted(split))]
         selected_rows = self._state.selected_rows
         if selected_rows is not None:
             order = order[np.isin(columns.case_row[order], selected_rows)]
@@ -345,7 +358,7 @@ class _FilterList(QWidget):
         self.setAccessibleName(title)
         self._content = QWidget()
         self._rows_layout = vbox(self._content, spacing=GAP, margins=(0, 0, 4, 0))
-        self._scroll = PanelScrollArea(self._content)
+        self._scroll = PanelScrollArea(self._content, title)
         column = vbox(self, spacing=4)
         column.addWidget(self._title)
         column.addWidget(self._scroll)
@@ -366,6 +379,7 @@ class _FilterList(QWidget):
             row_widget = QWidget()
             row = QHBoxLayout(row_widget)
             row.setContentsMargins(0, 0, 0, 0)
+            text = visible(text)
             box = QCheckBox(text.replace("&", "&&"))
             box.setChecked(ticked.get(key, True))
             box.setAccessibleName(f"{text}, {format_number(count, ',')}")

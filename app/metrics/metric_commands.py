@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 from semblance.app.metrics import extract_features, metric_exchange, slider_operations
 from semblance.app.metrics.card_dialog import MetricCardDialog
 from semblance.app.metrics.extract_dialog import ExtractDialog
+from semblance.app.metrics.manage_dialog import ManageDialog
 from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
@@ -25,13 +26,24 @@ class MetricCommands(QObject):
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
         self._context, self._parent = context, parent
+        self._manage: ManageDialog | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "extract": self.extract,
             "prepare_slider": self.prepare_slider,
             "metric_card": self.show_card,
             "export_metric": self.export,
             "import_metric": self.import_metric,
+            "manage_metrics": self.manage,
         }
+
+    def manage(self) -> None:
+        """Show the feature sets and metrics, to rename, duplicate and delete them."""
+        if self._context.state.library is None:
+            return
+        if self._manage is None:
+            self._manage = ManageDialog(self._context, self._parent)
+        self._manage.show()
+        self._manage.raise_()
 
     def show_card(self) -> None:
         """Show the card of the current metric. It can be compared with another one."""

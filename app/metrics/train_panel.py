@@ -211,7 +211,7 @@ class TrainPanel(Panel):
         bottom.addLayout(buttons)
         self._bottom_layout = bottom
         column = vbox(self)
-        column.addWidget(PanelScrollArea(content), 1)
+        column.addWidget(PanelScrollArea(content, tr("Train")), 1)
         column.addWidget(bottom_bar)
 
     def _show_compared_learners(self, is_expanded: bool) -> None:

@@ -1,4 +1,4 @@
-"""The commands that open experiments, the comparison of encoders and reader studies, one window of each."""
+"""The commands that open the windows of research: experiments, encoders, reader studies, the test vault, outcomes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from semblance.core.language import tr
 if TYPE_CHECKING:
     from semblance.app.research.encoders_dialog import EncodersDialog
     from semblance.app.research.experiments_dialog import ExperimentsDialog
+    from semblance.app.research.outcomes_dialog import OutcomesDialog
     from semblance.app.research.reader_studies_dialog import ReaderStudiesDialog
+    from semblance.app.research.vault_dialog import VaultDialog
 
 
 class ExperimentCommands(QObject):
@@ -33,6 +35,8 @@ class ExperimentCommands(QObject):
             "experiments": self.show_window,
             "compare_encoders": self.show_encoders,
             "reader_studies": self.show_reader_studies,
+            "vault": self.show_vault,
+            "outcomes": self.show_outcomes,
         }
 
     def show_window(self) -> ExperimentsDialog:
@@ -75,6 +79,33 @@ class ExperimentCommands(QObject):
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
+        return dialog
+
+    def show_vault(self) -> VaultDialog:
+        """Open the sealed test vault or bring it to the front."""
+        from semblance.app.research.vault_dialog import VaultDialog
+
+        dialog = self._parent.findChild(VaultDialog)
+        if dialog is None:
+            dialog = VaultDialog(self._context, self._parent)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "vault"))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
+
+    def show_outcomes(self) -> OutcomesDialog:
+        """Open the outcomes of past queries or bring them to the front."""
+        from semblance.app.research.outcomes_dialog import OutcomesDialog
+
+        dialog = self._parent.findChild(OutcomesDialog)
+        if dialog is None:
+            dialog = OutcomesDialog(self._context, self._parent)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "outcomes"))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        dialog.load()
         return dialog
 
     def _show_case(self, dialog: ExperimentsDialog, library: str, row: int) -> None:

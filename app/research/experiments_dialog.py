@@ -121,7 +121,7 @@ class ExperimentsDialog(Dialog):
         bottom.addLayout(buttons)
         self._sidebar = Panel()
         sidebar_layout = vbox(self._sidebar)
-        sidebar_layout.addWidget(PanelScrollArea(self.form), 1)
+        sidebar_layout.addWidget(PanelScrollArea(self.form, tr("Experiments")), 1)
         sidebar_layout.addWidget(bottom_bar)
         header = hbox(spacing=8, margins=(12, 6, 12, 6))
         header.addWidget(self._title_label)

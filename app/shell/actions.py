@@ -65,6 +65,7 @@ COMMANDS = (
         separator=True,
     ),
     Command("import_file", tr("Add a zip, table or file…"), "File", "Ctrl+Shift+I", "plus", "writable"),
+    Command("import_labels", tr("Import labels…"), "File", "", "table", "writable"),
     Command("not_read", tr("Files that could not be read…"), "File", "", "warning", "library"),
     Command("relink", tr("Find moved images…"), "File", "", "relink", "writable"),
     Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True),
@@ -76,17 +77,23 @@ COMMANDS = (
     Command("close_library", tr("Close library"), "File", "Ctrl+W", "close", "library", separator=True),
     Command("quit", tr("Quit"), "File", "Ctrl+Q", ""),
     Command("palette", tr("All commands…"), "Edit", "Ctrl+K", "search"),
+    Command("undo_edit", tr("Undo edit"), "Edit", "Ctrl+Alt+Z", "undo", "edits", separator=True),
+    Command("redo_edit", tr("Redo edit"), "Edit", "Ctrl+Alt+Shift+Z", "redo", "undone edits"),
+    Command("edit_history", tr("Edit history…"), "Edit", "", "list", "library"),
+    Command("findings", tr("Findings…"), "Edit", "", "", "library", separator=True),
     Command("find_case", tr("Find case"), "Edit", "Ctrl+F", "search", "library"),
     Command("copy_case_id", tr("Copy case ID"), "Edit", "Ctrl+Shift+C", "copy", "library"),
     Command("settings", tr("Settings…"), "Edit", "Ctrl+,", "settings", separator=True),
-    Command("go_library", tr("Go to the library"), "View", "Ctrl+1", "library", "library"),
-    Command("go_query", tr("Go to the query"), "View", "Ctrl+2", "image", "library"),
+    Command("read", tr("Switch to Read"), "View", "Ctrl+1", "image"),
+    Command("research", tr("Switch to Research"), "View", "Ctrl+2", "chart"),
+    Command("go_library", tr("Go to the library"), "View", "Alt+1", "library", "library", separator=True),
+    Command("go_query", tr("Go to the query"), "View", "Alt+2", "image", "library"),
     Command(
-        "go_ranking", tr("Go to the similar cases"), "View", "Ctrl+3", "grid", "ranking", second_shortcut="F6"
+        "go_ranking", tr("Go to the similar cases"), "View", "Alt+3", "grid", "ranking", second_shortcut="F6"
     ),
-    Command("go_side", tr("Go to the side panel"), "View", "Ctrl+4", "", "library"),
-    Command("go_evaluation", tr("Go to the evaluation"), "View", "Ctrl+5", "chart", "library"),
-    Command("go_metric", tr("Go to the metric"), "View", "Ctrl+6", "sliders", "library"),
+    Command("go_side", tr("Go to the side panel"), "View", "Alt+4", "", "library"),
+    Command("go_evaluation", tr("Go to the evaluation"), "View", "Alt+5", "chart", "library"),
+    Command("go_metric", tr("Go to the metric"), "View", "Alt+6", "sliders", "library"),
     Command("close_messages", tr("Close all messages"), "View", "Ctrl+Shift+X", "close"),
     Command("menus", tr("Go to the menus"), "View", "F10", ""),
     Command(
@@ -111,6 +118,11 @@ COMMANDS = (
     Command("why", tr("Why these cases"), "Case", "Ctrl+Y", "help", "library"),
     Command("refine", tr("Show judgements"), "Case", "Ctrl+J", "plus", "library"),
     Command("header", tr("File header…"), "Case", "Ctrl+H", "table", "library"),
+    Command("set_finding", tr("Set finding…"), "Case", "Ctrl+Shift+L", "", "writable", separator=True),
+    Command("set_patient", tr("Set patient…"), "Case", "", "", "writable"),
+    Command("join_lesions", tr("Mark as one lesion"), "Case", "", "", "writable"),
+    Command("split_lesions", tr("Mark as another lesion"), "Case", "", "", "writable"),
+    Command("remove_cases", tr("Remove from the library"), "Case", "", "close", "writable"),
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
@@ -181,9 +193,13 @@ COMMANDS = (
     Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric"),
     Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
     Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "writable"),
+    Command("manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library"),
     Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
     Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
+    Command("detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "writable"),
     Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),
+    Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library"),
+    Command("vault", tr("Test vault…"), "Research", "", "lock", "library"),
     Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart"),
     Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
@@ -197,6 +213,10 @@ COMMANDS = (
 def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
     """``triggered`` passes whether the action is checked, which commands do not use."""
     run()
+
+
+def _shortcut(command: str) -> QKeySequence:
+    return QKeySequence(next(one.shortcut for one in COMMANDS if one.id == command))
 
 
 class Actions(QObject):
@@ -241,15 +261,30 @@ class Actions(QObject):
         for command in COMMANDS:
             self._actions[command.id].setEnabled(not command.needs or command.needs in available)
 
+    def set_text(self, command: str, text: str) -> None:
+        """Show ``text`` for the command in the menus and the palette; empty: its own."""
+        own = next(one.text for one in COMMANDS if one.id == command)
+        self._actions[command].setText((text or own).replace("&", "&&"))
+
+    def give_undo_key(self, *, undoes_edit: bool, redoes_edit: bool) -> None:
+        """Give the keys of the judgements, Ctrl+Z and Ctrl+Shift+Z, to the edits of the library, or take them back."""
+        for edit, judgement, is_edit in (
+            ("undo_edit", "undo_judgement", undoes_edit),
+            ("redo_edit", "redo_judgement", redoes_edit),
+        ):
+            shared, own = _shortcut(judgement), _shortcut(edit)
+            self._actions[judgement].setShortcuts([] if is_edit else [shared])
+            self._actions[edit].setShortcuts([shared, own] if is_edit else [own])
+
     def entries(self) -> list[CommandEntry]:
         """All commands except the palette itself, for the palette."""
         native = QKeySequence.SequenceFormat.NativeText
         return [
             CommandEntry(
-                command.text,
+                self._actions[command.id].text().replace("&&", "&"),
                 MENUS[command.menu],
                 self._actions[command.id].trigger,
-                QKeySequence(command.shortcut).toString(native),
+                self._actions[command.id].shortcut().toString(native),
                 command.icon,
                 self._actions[command.id].isEnabled(),
                 SYNONYMS.get(command.id, ""),

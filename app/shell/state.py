@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from semblance.app.shell.kept_views import KeptViews
+from semblance.app.shell.theme import set_finding_colours
 from semblance.core.errors import SemblanceError
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from semblance.core.imaging.region import Region
     from semblance.core.library.case_columns import CaseColumns
+    from semblance.core.library.edit_records import Edit
     from semblance.core.searches.marks import QueryMarks
     from semblance.core.workflows.imaging.card_images import WindowLevel
     from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -72,6 +75,8 @@ class Change(Flag):
     WINDOW_LEVEL = auto()
     #: The cases selected on the map.
     SELECTION = auto()
+    #: The notes and the cases chosen for the report.
+    REPORT = auto()
     TRAINING = auto()
     EXTRACTION = auto()
 
@@ -106,6 +111,8 @@ class State(QObject):
         self.refusal: SemblanceError | None = None
         #: Name of the saved search that is open; empty for none.
         self.search_name = ""
+        #: Slice and window of the images that were looked at.
+        self.kept_views = KeptViews()
         #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NO_QUERY, new_ledger())
@@ -198,6 +205,8 @@ class State(QObject):
         self.metric = self.ranked_search = self.training = self.selected_rows = None
         self._search = Search("", _NO_QUERY, new_ledger(), **self.options)
         self.features, self.search_name, self.view = "", "", {}
+        self.kept_views.clear()
+        set_finding_colours(library.finding_colours if library is not None else ())
         if library is not None:
             self._choose_defaults()
         self._notify(
@@ -215,6 +224,7 @@ class State(QObject):
     def renew_library(self, library: LibrarySnapshot) -> None:
         """Set a newer snapshot of the open library. Query and ranking stay."""
         self.library = library
+        set_finding_colours(library.finding_colours)
         name = self.metric.name if self.metric else None
         self.metric = next((m for m in library.metrics if m.name == name), None)
         self._choose_defaults()
@@ -261,7 +271,7 @@ class State(QObject):
         before, target = self._search.query, query or _NO_QUERY
         changes: dict[str, Any] = {"query": target}
         if (before.case, before.image) != (target.case, target.image):
-            changes |= {"like": (), "unlike": (), "without_patient": False}
+            changes |= {"like": (), "unlike": (), "without_patient": False, "notes": (), "in_report": ()}
         self._search = replace(self._search, **changes)
         self._notify(Change.QUERY | Change.SEARCH)
 
@@ -276,6 +286,27 @@ class State(QObject):
         if changed != self._search:
             self._search = changed
             self._notify(Change.SEARCH | (Change(0) if OPTIONS.isdisjoint(changes) else Change.OPTIONS))
+
+    def note(self, case: str) -> str:
+        """What was noted on a case for the report of the present search."""
+        return dict(self._search.notes).get(case, "")
+
+    def set_note(self, case: str, text: str) -> None:
+        """Note ``text`` on a case; "" removes the note."""
+        notes = dict(self._search.notes) | {case: text}
+        kept = tuple((case, text) for case, text in notes.items() if text.strip())
+        self._search = replace(self._search, notes=kept)
+        self._notify(Change.REPORT)
+
+    def is_in_report(self, case: str) -> bool:
+        """Whether a case was chosen for the report of the present search."""
+        return case in self._search.in_report
+
+    def set_in_report(self, case: str, chosen: bool) -> None:
+        """Choose a case for the first page of the report, or do so no longer."""
+        others = tuple(one for one in self._search.in_report if one != case)
+        self._search = replace(self._search, in_report=(*others, case) if chosen else others)
+        self._notify(Change.REPORT)
 
     def restore_search(self, search: Search) -> None:
         """Set a saved search without its name and ranking. The metric changes only if the library has it."""
@@ -392,10 +423,39 @@ class State(QObject):
                 out.add("can save search")
         if self.ranking is not None:
             out.add("ranking")
-        out |= self._judgement_conditions()
+        out |= self._judgement_conditions() | self._edit_conditions()
         out |= self._example_conditions()
         if self.training is not None and self.training.running:
             out.add("training")
+        return out
+
+    @property
+    def last_edit(self) -> Edit | None:
+        """The newest edit of the open library that is in force."""
+        edits = self.library.edits if self.library is not None else ()
+        return next((edit for edit in reversed(edits) if not edit.undone), None)
+
+    @property
+    def last_undone_edit(self) -> Edit | None:
+        """The edit that is redone next."""
+        edits = self.library.edits if self.library is not None else ()
+        return next((edit for edit in edits if edit.undone), None)
+
+    @property
+    def edit_is_newest(self) -> bool:
+        """Whether the newest edit in force was made after the newest judgement in force."""
+        entries = self.ranked_search.entries if self.ranked_search is not None else ()
+        judged = max((entry.judgement.time for entry in entries if entry.undone is None), default="")
+        return self.last_edit is not None and self.last_edit.time >= judged
+
+    def _edit_conditions(self) -> set[str]:
+        out: set[str] = set()
+        if self.library is None or not self.library.writable:
+            return out
+        if self.last_edit is not None:
+            out.add("edits")
+        if self.last_undone_edit is not None:
+            out.add("undone edits")
         return out
 
     def _example_conditions(self) -> set[str]:

@@ -14,8 +14,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from semblance import resources
 from semblance.app.shell.restyle import Restyler
+from semblance.core.language import visible_lines
+from semblance.core.library.finding_styles import PALETTE
 
-FINDING_COLOURS = ("#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#F0E442")
+FINDING_COLOURS = tuple(PALETTE.values())
 """Okabe–Ito colours in the order of a library's findings. The eighth finding gets the first colour again."""
 FINDING_LETTER = "#101012"
 FINDING_LETTER_ON_BLUE = "#FFFFFF"
@@ -133,6 +135,8 @@ class _ActiveTheme:
     theme = DARK
     base_family = ""
     restyler: Restyler | None = None
+    #: The colour of each finding of the open library, a place in the palette.
+    finding_colours: tuple[int, ...] = ()
 
 
 theme_signals = ThemeSignals()
@@ -226,7 +230,8 @@ def set_look(widget: QWidget, **properties: str | bool) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """``text`` for a tooltip, wrapped and never interpreted as HTML."""
+    """``text`` for a tooltip, wrapped and never interpreted as HTML, its hidden characters spelled out."""
+    text = visible_lines(text)
     lines = [part for line in text.split("\n") for part in _wrap_line(line)]
     if Qt.mightBeRichText(text):
         return f"<span>{'<br>'.join(html.escape(line) for line in lines)}</span>"
@@ -239,9 +244,17 @@ def _wrap_line(line: str) -> list[str]:
     return textwrap.wrap(line, TIP_LETTERS, break_on_hyphens=False, drop_whitespace=True)
 
 
+def set_finding_colours(colours: tuple[int, ...]) -> None:
+    """Set the colour, a place in the palette, of each finding of the open library; others have that of their place."""
+    _ActiveTheme.finding_colours = colours
+
+
 def finding_colour(index: int) -> str:
-    """The colour of the finding at ``index`` of a library's findings; grey for a negative index."""
-    return FINDING_COLOURS[index % len(FINDING_COLOURS)] if index >= 0 else UNKNOWN_FINDING
+    """The colour of the finding at ``index`` of the open library's findings; grey for a negative index."""
+    chosen = _ActiveTheme.finding_colours
+    if index < 0:
+        return UNKNOWN_FINDING
+    return FINDING_COLOURS[(chosen[index] if index < len(chosen) else index) % len(FINDING_COLOURS)]
 
 
 def finding_letter_colour(index: int) -> str:

@@ -6,13 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.kept_views import KeptView, KeptViews
 from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.slice_bar import SliceBar
 from semblance.app.viewer.slices import Slices
+from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.cut_planes import cut_planes
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image_address import ImageAddress
@@ -29,9 +32,20 @@ class ImagePane(QWidget):
 
     slice_changed = Signal(int)
 
-    def __init__(self, jobs: Jobs, parent: QWidget | None = None, *, share: float = 1.0) -> None:
-        """``share``: the part of the memory for slices that this pane may use."""
+    def __init__(
+        self,
+        jobs: Jobs,
+        parent: QWidget | None = None,
+        *,
+        share: float = 1.0,
+        kept_views: KeptViews | None = None,
+    ) -> None:
+        """``share``: the part of the memory for slices that this pane may use. ``kept_views``: slice and window stay
+        for other panes with the same views; ``None``: every image is shown as if for the first time."""
         super().__init__(parent)
+        self._kept_views, self._is_showing = kept_views, False
+        #: Whether the image is shown as it was last looked at.
+        self.is_restored = False
         self.view = ImageView()
         self.histogram = HistogramStrip()
         self.slices = Slices(jobs, self, share=share)
@@ -39,6 +53,7 @@ class ImagePane(QWidget):
         self._case_region: Region | None = None
         #: What is shown: a case's row in its library, or an address.
         self.source: tuple[Path | None, int | ImageAddress] = (None, 0)
+        self._has_histogram = True
         self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(8)
@@ -56,6 +71,8 @@ class ImagePane(QWidget):
         self.slices.ready.connect(self._show_slice)
         self.slices.moved.connect(self._show_place)
         self.slices.failed.connect(self._show_problem)
+        for changed in (self.view.window_changed, self.view.inverted_changed, self.slices.moved):
+            changed.connect(lambda _: self._keep_view())
 
     @property
     def case_region(self) -> Region | None:
@@ -72,10 +89,11 @@ class ImagePane(QWidget):
     ) -> None:
         """An image just opened (``what``: a case's row or a file's address), with ``region`` drawn on it."""
         image, self.source = viewed.image, (library, what)
+        self._is_showing = True
         self.histogram.show_image(image)
         self.view.show_image(image, region)
         self.histogram.show_window(self.view.window_level)
-        self.histogram.setVisible(not image.is_colour)
+        self._fit_histogram()
         self._case_region = viewed.region
         stack = viewed.stack
         self.view.edges = None if stack is None else cut_planes(stack.directions)[0].edges
@@ -88,8 +106,36 @@ class ImagePane(QWidget):
         self.slices.begin(stack, library, what, image)
         self._fit_bar()
         self._show_place(self.slices.place)
+        self._restore_view(image)
+        self._is_showing = False
+
+    def _restore_view(self, image: DisplayImage) -> None:
+        kept = None if self._kept_views is None else self._kept_views.get(self.source)
+        self.is_restored = kept is not None
+        if kept is None:
+            return
+        if kept.window is not None and not image.is_colour:
+            low, high = sorted((end - image.intercept) / image.slope for end in kept.window)
+            self.view.set_window(Window(low, high))
+        if kept.inverted != self.view.inverted:
+            self.view.invert()
+        self.slices.go_to_slice(kept.place)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Another pane may have been used for the image meanwhile."""
+        super().showEvent(event)
+        if self.view.image is not None:
+            self._restore_view(self.view.image)
+
+    def _keep_view(self) -> None:
+        image, window = self.view.image, self.view.window_level
+        if self._kept_views is None or self._is_showing or image is None:
+            return
+        ends = None if window is None else (image.value(window.low), image.value(window.high))
+        self._kept_views.keep(self.source, KeptView(self.slices.place, ends, self.view.inverted))
 
     def show_nothing(self) -> None:
+        self._is_showing = True
         self.slices.begin(None, None, 0, None)
         self._fit_bar()
         self._case_region = None
@@ -97,6 +143,16 @@ class ImagePane(QWidget):
         self.view.slice_text = ""
         self.view.show_image(None)
         self.histogram.show_image(None)
+        self._is_showing = False
+
+    def set_histogram_shown(self, shown: bool) -> None:
+        """Whether grey images have their histogram below them."""
+        self._has_histogram = shown
+        self._fit_histogram()
+
+    def _fit_histogram(self) -> None:
+        image = self.view.image
+        self.histogram.setVisible(self._has_histogram and not (image is not None and image.is_colour))
 
     def _fit_bar(self) -> None:
         self.bar.begin()
@@ -109,8 +165,8 @@ class ImagePane(QWidget):
         return replace(region, z=self.place, depth=1)
 
     def go_to_slice_of(self, region: Region | None) -> None:
-        """Show the middle slice of ``region``, if it has slices."""
-        if region is not None and region.middle_slice is not None:
+        """Show the middle slice of ``region``, if it has slices and the image was not looked at before."""
+        if region is not None and region.middle_slice is not None and not self.is_restored:
             self.slices.go_to_slice(region.middle_slice)
 
     def _show_slice(self, place: int, image: DisplayImage) -> None:

@@ -7,6 +7,7 @@ pixels of 16 bits. pyqtgraph's ImageItem would apply it to all pixels on every m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -41,6 +42,16 @@ _BY_KEYBOARD = (
     Qt.FocusReason.ShortcutFocusReason,
     Qt.FocusReason.OtherFocusReason,
 )
+
+
+@dataclass(frozen=True)
+class SecondImage:
+    """The image of another view, drawn over that of this one in the same place: alone, or as the difference of the
+    greys on the screen. ``label`` says what is seen."""
+
+    view: ImageView
+    label: str
+    is_difference: bool = False
 
 
 class ImageView(QWidget):
@@ -83,6 +94,7 @@ class ImageView(QWidget):
         self.leaves_arrows = False
         self.slice_text = ""
         self.problem = ""
+        self.second: SecondImage | None = None
         #: Letters of the patient's sides at left, top, right and bottom of the image as stored.
         self.edges: Edges | None = None
         #: A point of the image that lines cross at; clicks and drags of the lines move it.
@@ -175,6 +187,11 @@ class ImageView(QWidget):
         if at != self.cross:
             self.cross = at
             self.update()
+
+    def show_second(self, second: SecondImage | None) -> None:
+        """Draw the image of another view over this one, or none."""
+        self.second = second
+        self.update()
 
     def set_notes(self, notes: Sequence[str]) -> None:
         """Lines for the upper left corner."""

@@ -7,6 +7,9 @@ from dataclasses import replace
 from semblance.app.viewer.viewport import Viewport
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.workflows.imaging.view_images import StackFacts
+
+_OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "S": "I", "I": "S"}
 
 
 def linked_view(source: Viewport, target: Viewport) -> Viewport:
@@ -40,6 +43,41 @@ def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Win
     )
 
 
-def linked_slice(place: int, slices: int, other: int) -> int:
-    """The slice as far into a volume of ``other`` slices as ``place`` is into one of ``slices``."""
-    return round(place * (other - 1) / (slices - 1)) if slices > 1 else other // 2
+def linked_slice(place: int, one: StackFacts, other: StackFacts, together: tuple[int, int]) -> int:
+    """The slice of ``other`` that belongs to slice ``place`` of ``one``.
+
+    At the same position in the patient where both have one frame of reference and orientation. Else as many mm from the
+    slices ``together`` (of one and other), which were seen side by side, where both distances are known and the slices
+    run along one axis. Else as far into the volume.
+    """
+    if one.spacing_mm is not None and other.spacing_mm is not None:
+        step, other_step = one.spacing_mm[0], other.spacing_mm[0]
+        if is_same_frame(one, other):
+            assert one.location is not None
+            assert other.location is not None
+            found = (one.location.height + place * step - other.location.height) / other_step
+        elif one.directions is not None and other.directions is not None:
+            along, other_along = one.directions[0], other.directions[0]
+            if other_along not in (along, _OPPOSITE[along]):
+                return _relative_slice(place, one, other)
+            way = 1 if along == other_along else -1
+            found = together[1] + way * (place - together[0]) * step / other_step
+        else:
+            return _relative_slice(place, one, other)
+        return min(max(round(found), 0), other.slices - 1)
+    return _relative_slice(place, one, other)
+
+
+def is_same_frame(one: StackFacts, other: StackFacts) -> bool:
+    """Whether positions in two volumes are those of one patient who did not move."""
+    if one.location is None or other.location is None or not one.location.frame_of_reference:
+        return False
+    return (one.location.frame_of_reference, one.location.cosines) == (
+        other.location.frame_of_reference,
+        other.location.cosines,
+    )
+
+
+def _relative_slice(place: int, one: StackFacts, other: StackFacts) -> int:
+    """The slice as far into ``other`` as ``place`` is into ``one``."""
+    return round(place * (other.slices - 1) / (one.slices - 1)) if one.slices > 1 else other.slices // 2

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLineF, QPointF, QRect, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from semblance.app.shell.theme import colour, theme
+from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.viewer import overlay_text
+from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.overlay import draw_edges, draw_overlay_text, letter_inset
 from semblance.app.viewer.region_painting import paint_region
 from semblance.app.viewer.rendering import SQUARES_MIN_ZOOM, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
+from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.core.imaging.cut_planes import Edges
 
 if TYPE_CHECKING:
-    from semblance.app.viewer.image_view import ImageView
+    from semblance.app.viewer.image_view import ImageView, SecondImage
 
 #: Widget pixels without lines of the cross, around the crossing and at the edges.
 _GAP, _EDGE = 10, 24
@@ -28,6 +30,8 @@ def paint_view(painter: QPainter, view: ImageView, renderer: Renderer | None) ->
     if renderer is None:
         return
     _paint_image(painter, view, renderer)
+    if view.second is not None:
+        _paint_second(painter, view, view.second)
     painter.setClipRect(view.rect())
     if view.case_region is not None and view.case_region != view.region.region:
         paint_region(painter, view.case_region, view.viewport, "#FFFFFF", dashed=True)
@@ -77,6 +81,33 @@ def displayed_edges(edges: Edges, orientation: Orientation) -> Edges:
         for way in (orientation.direction(*axis) for axis in ((-1, 0), (0, -1), (1, 0), (0, 1)))
     )
     return left, top, right, bottom
+
+
+def _paint_second(painter: QPainter, view: ImageView, second: SecondImage) -> None:
+    """Paint the image of another view where it lies relative to this view's image, with its own window."""
+    other = second.view
+    if other.image is None:
+        return
+    viewport = linked_view(view.viewport, other.viewport.resized(view.width(), view.height()))
+    renderer = Renderer(other.image)
+    image, target = renderer.visible(
+        viewport, view.devicePixelRatioF(), other.window_level, inverted=other.inverted
+    )
+    painter.save()
+    painter.setClipRect(view.rect())
+    if second.is_difference:
+        painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
+    else:
+        painter.fillRect(view.rect(), colour(theme().image_well))
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, viewport.zoom < SQUARES_MIN_ZOOM)
+    if not image.isNull():
+        painter.drawImage(target, image)
+    painter.restore()
+    text = text_cache(SMALL, 600)
+    width = round(text.width(second.label)) + 16
+    box = QRect((view.width() - width) // 2, 6, width, theme().px(20))
+    painter.fillRect(box, colour("#000000", 0.66))
+    text.draw(painter, box, second.label, "#ECECEE", CENTRE)
 
 
 def _paint_image(painter: QPainter, view: ImageView, renderer: Renderer) -> None:

@@ -7,10 +7,13 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPaintEvent, QResizeEv
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
 from semblance.app.shell.theme import plain_tip, set_look
+from semblance.core.language import visible
 
 
 class ElidedLabel(QLabel):
-    """A line of text; ``role`` is a role of the style sheet (``second``, ``third``, ``title``, ``small``)."""
+    """A line of text with its hidden characters spelled out.
+
+    ``role`` is a role of the style sheet (``second``, ``third``, ``title``, ``small``)."""
 
     def __init__(
         self,
@@ -20,7 +23,7 @@ class ElidedLabel(QLabel):
         role: str = "",
         mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
     ) -> None:
-        super().__init__(text, parent)
+        super().__init__(visible(text), parent)
         self._mode = mode
         self._tip = self._short_text = ""
         #: The text and font measured last, with the width, and the shortened text for a width of the label.
@@ -42,7 +45,7 @@ class ElidedLabel(QLabel):
         self.update()
 
     def setText(self, text: str) -> None:
-        super().setText(text)
+        super().setText(visible(text))
         self._update_tooltip()
 
     def shown_text(self) -> str:

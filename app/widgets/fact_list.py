@@ -42,7 +42,7 @@ class FactList(QWidget):
             self.set_widget(name, label)
         label.setText(value or "")
         label.set_tip(tip)
-        label.setAccessibleName(f"{name}: {value}")
+        label.setAccessibleName(f"{name}: {label.text()}")
         self.show_fact(name, value is not None)
 
     def set_widget(self, name: str, widget: QWidget) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell.theme import colour, finding_colour, finding_letter_colour, font, theme
+from semblance.core.language import visible
 
 SIDE = 14
 UNKNOWN = "?"
@@ -17,18 +18,19 @@ _GAP = 5
 
 def chip_pixmap(code: int, letter: str, ratio: float = 1.0) -> QPixmap:
     """The square of the finding ``code`` (negative: unknown, letter "?"). Shared: do not paint on it."""
-    return _chip(code, letter if code >= 0 else UNKNOWN, theme().px(SIDE), ratio)
+    colours = finding_colour(code), finding_letter_colour(code)
+    return _chip(colours, letter if code >= 0 else UNKNOWN, theme().px(SIDE), ratio)
 
 
 @lru_cache(maxsize=512)
-def _chip(code: int, letter: str, side: int, ratio: float) -> QPixmap:
+def _chip(colours: tuple[str, str], letter: str, side: int, ratio: float) -> QPixmap:
     pixmap = QPixmap(round(side * ratio), round(side * ratio))
     pixmap.setDevicePixelRatio(ratio)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.TextAntialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(colour(finding_colour(code)))
+    painter.setBrush(colour(colours[0]))
     painter.drawRoundedRect(QRectF(0, 0, side, side), 3, 3)
     text = font(10, 700)
     metrics = QFontMetricsF(text)
@@ -38,7 +40,7 @@ def _chip(code: int, letter: str, side: int, ratio: float) -> QPixmap:
         metrics = QFontMetricsF(text)
         width = metrics.horizontalAdvance(letter)
     painter.setFont(text)
-    painter.setPen(colour(finding_letter_colour(code)))
+    painter.setPen(colour(colours[1]))
     painter.drawText(QPointF((side - width) / 2, (side + metrics.capHeight()) / 2), letter)
     painter.end()
     return pixmap
@@ -49,12 +51,12 @@ class FindingChip(QWidget):
 
     def __init__(self, code: int, letter: str, name: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._code, self._letter, self._name = code, letter, name
+        self._code, self._letter, self._name = code, letter, visible(name)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._update_accessible_text()
 
     def set_finding(self, code: int, letter: str, name: str = "") -> None:
-        self._code, self._letter, self._name = code, letter, name
+        self._code, self._letter, self._name = code, letter, visible(name)
         self._update_accessible_text()
         self.updateGeometry()
         self.update()

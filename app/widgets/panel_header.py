@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QTabBar, QToolButton, QWidget
+from PySide6.QtGui import QFontMetrics, QResizeEvent, QStandardItemModel
+from PySide6.QtWidgets import QFrame, QLabel, QListView, QTabBar, QToolButton, QWidget
 
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import BASE, font, set_look, theme, theme_signals
@@ -126,6 +126,19 @@ class TabHeader(_BaseHeader):
 
     def set_subtitle(self, text: str) -> None:
         self._subtitle.setText(text)
+        self._fit_width()
+
+    def set_shown(self, places: Collection[int]) -> None:
+        """Show only the tabs at these places."""
+        items = self._tab_choice.model()
+        for place in range(self.tabs.count()):
+            self.tabs.setTabVisible(place, place in places)
+            # The keys step over what is disabled.
+            if isinstance(items, QStandardItemModel):
+                items.item(place).setEnabled(place in places)
+            view = self._tab_choice.view()
+            if isinstance(view, QListView):
+                view.setRowHidden(place, place not in places)
         self._fit_width()
 
     @property

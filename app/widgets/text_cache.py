@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QStaticText, QTransform
 
 from semblance.app.shell.theme import colour, font
+from semblance.core.language import visible
 
 _STRETCHES = (88, 80)
 _MAX_CACHED = 2048
@@ -27,6 +28,7 @@ class TextCache:
         self._cap_height, self._ascent = self._metrics.capHeight(), self._metrics.ascent()
         self._narrow = narrow
         self._widths: dict[str, float] = {}
+        self._visible: dict[str, str] = {}
         self._fitted: dict[tuple[str, int, bool], tuple[str, TextCache]] = {}
         self._glyphs: dict[str, QStaticText] = {}
 
@@ -56,8 +58,8 @@ class TextCache:
         *,
         middle: bool = False,
     ) -> None:
-        """Draw one line of ``text``, fitted into ``where`` and vertically centred."""
-        width = where.width()
+        """Draw one line of ``text`` fitted into ``where`` and vertically centred; hidden characters are spelled out."""
+        width, text = where.width(), _cached(self._visible, text, visible)
         shown, face = self.fitted(text, width, middle=middle)
         x = float(where.x())
         if align != LEFT:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
-from semblance.app.search.feedback.example_commands import ExampleCommands
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.widgets.menus import Menu
@@ -22,12 +22,15 @@ def show_case_menu(
     context: Context,
     panels: Panels,
     full: FullPages,
-    examples: ExampleCommands,
+    fills: Sequence[Callable[[QMenu, int], object]],
     parent: QWidget,
     case_row: int,
     where: QPoint,
 ) -> None:
-    """Offer what can be done with the case of ``case_row`` at ``where`` on the screen."""
+    """Offer what can be done with the case of ``case_row`` at ``where`` on the screen.
+
+    ``fills`` add entries to the menu, for the case and those selected with it.
+    """
     state = context.state
     index = state.columns.index_of_row(case_row)
     if index < 0:
@@ -44,6 +47,7 @@ def show_case_menu(
     menu.addAction(tr("Copy case ID"), partial(QGuiApplication.clipboard().setText, case_id))
     if not full.comparing and panels.is_in_ranking():
         panels.ranking.card_feedback.fill_menu(menu)
-    examples.fill_menu(menu, case_row)
+    for fill in fills:
+        fill(menu, case_row)
     menu.exec(where)
     menu.deleteLater()

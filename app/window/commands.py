@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox
 
 from semblance.app.evaluation import score_metric
+from semblance.app.library.edit_commands import EditCommands
 from semblance.app.library.library_commands import LibraryCommands
 from semblance.app.library.maintenance_commands import MaintenanceCommands
 from semblance.app.metrics.metric_commands import MetricCommands
@@ -29,6 +30,7 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.faces import READ, RESEARCH, FaceChoice
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.palette import CommandPalette
@@ -55,18 +57,20 @@ class Commands(QObject):
         layout: DockLayout,
         full: FullPages,
         top: TopBar,
+        faces: FaceChoice,
         show_map: Callable[[], object],
         record_view: Callable[[], object],
     ) -> None:
         super().__init__(window)
         self._context, self._window = context, window
-        self._panels, self._layout, self._full = panels, layout, full
+        self._panels, self._layout, self._full, self._faces = panels, layout, full, faces
         self._help: HelpDialog | None = None
         self._palette: CommandPalette | None = None
         self._header: HeaderDialog | None = None
         self.focus = PanelFocus(context, panels, layout, full, top)
         self.library = LibraryCommands(context, window)
         self.maintenance = MaintenanceCommands(context, window)
+        self.edits = EditCommands(context, window, self.selected_cases)
         self.metrics = MetricCommands(context, window)
         self.searches = SearchCommands(context, window, panels.thumbnails, record_view)
         self.examples = ExampleCommands(context, window, panels.concepts, self.selected_cases)
@@ -80,6 +84,7 @@ class Commands(QObject):
             **self.focus.commands,
             **self.library.commands,
             **self.maintenance.commands,
+            **self.edits.commands,
             **self.metrics.commands,
             **self.searches.commands,
             **self.examples.commands,
@@ -133,6 +138,8 @@ class Commands(QObject):
             "language": self.switch_language,
             "text_larger": partial(self.scale_text, 1),
             "text_smaller": partial(self.scale_text, -1),
+            "read": partial(self._faces.choose, READ.name),
+            "research": partial(self._faces.choose, RESEARCH.name),
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
@@ -158,12 +165,15 @@ class Commands(QObject):
             return [int(columns.case_row[index])] if index >= 0 else []
         focus, library = QApplication.focusWidget(), self._panels.library
         in_library = focus is not None and library.isAncestorOf(focus)
-        grid = library.grid if in_library else self._panels.ranking.grid
-        return [row for row in grid.selected() if columns.index_of_row(row) >= 0]
+        grids = [self._panels.ranking.grid, library.grid]
+        for grid in reversed(grids) if in_library else grids:
+            if rows := [row for row in grid.selected() if columns.index_of_row(row) >= 0]:
+                return rows
+        return []
 
     def find_case(self) -> None:
         """Focus the filter of the library."""
-        self._layout.docks["library"].bring_to_front()
+        self._layout.show_dock("library")
         self._layout.open_library_panel("filter")
 
     def compare(self) -> None:
@@ -259,10 +269,12 @@ class Commands(QObject):
 
     def save_plot(self) -> None:
         """Save the plots of the evaluation."""
+        self._faces.choose_with_dock("evaluation")
         self._panels.evaluation.save_plot()
 
     def start_training(self) -> None:
         """Train the learners chosen in the Train panel."""
+        self._layout.show_side("train")
         self._panels.side.train.train()
 
     def stop_training(self) -> None:

@@ -1,15 +1,16 @@
-"""The docks of the window: their places and sizes, and the arrangement of narrow and small windows."""
+"""The docks of the window: their places and sizes in each face, in narrow and in small windows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, QTimer
 
 from semblance.app.shell.lazy import lazy_part
 from semblance.app.shell.theme import is_styled, theme
 from semblance.app.window.docks import Dock
+from semblance.app.window.faces import NARROW, Arrangement, FaceChoice, Length
 from semblance.app.window.icon_bar import LibraryIconBar
 from semblance.core.language import tr
 
@@ -19,23 +20,29 @@ if TYPE_CHECKING:
     from semblance.app.shell.context import Context
     from semblance.app.window.panels import Panels
 
-#: Below this width the Library panel collapses to an icon bar.
-NARROW = 1360
-#: Below this width or height the other panels are tabs beside the ranking.
-SMALL_WINDOW = (1000, 480)
-VERSION = 2
-#: By whether panels lie over each other.
-_KEYS = {False: f"layout{VERSION}", True: f"cramped{VERSION}"}
-_TAB = "side_tab"
+VERSION = 3
+#: Tolerance in px for a dock that the user did not resize.
+_TOLERANCE = 6
+_BOTH = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
 
 
 class DockLayout(QObject):
     """The docks of one window, built on first use."""
 
-    def __init__(self, window: QMainWindow, context: Context, panels: Panels) -> None:
+    def __init__(self, window: QMainWindow, context: Context, panels: Panels, faces: FaceChoice) -> None:
         super().__init__(window)
-        self._window, self._context, self._panels = window, context, panels
-        self._was_narrow = self._is_laid_out = self._was_small = self._is_saved = False
+        self._window, self._context, self._panels, self._faces = window, context, panels, faces
+        self._was_narrow = self._is_laid_out = self._is_saved = False
+        #: The face and the arrangement of the docks, and the size of the window they were last fitted to.
+        self._face = faces.current
+        self._arrangement = self._face.arrangements[0]
+        self._size = QSize()
+        #: Whether widths and heights are the default ones, which grow with the window.
+        self._default_orientations: list[Qt.Orientation] = []
+        # A border between docks may have been dragged.
+        window.installEventFilter(self)
+        faces.leaving.connect(self.save)
+        faces.changed.connect(self._show_face)
 
     @lazy_part
     def docks(self) -> dict[str, Dock]:
@@ -47,20 +54,26 @@ class DockLayout(QObject):
                 window, tr("Library"), "library", library, [library.view, library.collapse_button]
             ),
             "query": Dock(window, tr("Query"), "query", query, header=query.header),
-            "side": Dock(window, tr("Why, Train, Refine"), "side", side, header=side.header),
+            "side": Dock(window, side.title, "side", side, header=side.header),
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
         }
         for dock in docks.values():
             dock.help_requested.connect(panels.help_requested)
-        self.place(docks)
-        if self._context.state.library is None:
-            # While no library is open only the start page is shown.
-            for dock in docks.values():
-                dock.hide()
+        self._arrangement = self._fitting_arrangement()
+        self._size = window.size()
+        self._open_all(docks)
         return docks
 
+    def show_dock(self, name: str) -> Dock:
+        """Bring a dock to the front, in a face that shows it."""
+        self._faces.choose_with_dock(name)
+        dock = self.docks[name]
+        dock.bring_to_front()
+        return dock
+
     def show_side(self, tab: str) -> None:
-        """Bring one of the panels at the right to the front."""
+        """Bring a tab of the side panel to the front, in a face that shows it."""
+        self._faces.choose_with_tab(tab)
         self.docks["side"].bring_to_front()
         self._panels.side.show_tab(tab)
 
@@ -70,11 +83,8 @@ class DockLayout(QObject):
             dock.setVisible(shown and dock.is_open)
 
     def reset(self) -> None:
-        """Show every dock at its default place."""
-        self.place(self.docks)
-        for dock in self.docks.values():
-            dock.is_open = True
-            dock.setVisible(self._context.state.library is not None)
+        """Show every dock of the face at its default place."""
+        self._open_all(self.docks)
         self.set_default_sizes()
 
     @property
@@ -82,58 +92,98 @@ class DockLayout(QObject):
         """Whether the window is too narrow for the whole Library panel."""
         return self._window.width() < theme().px(NARROW)
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the window is so small for the text size that panels become tabs."""
-        width, height = (theme().px(side) for side in SMALL_WINDOW)
-        return self._window.width() < width or self._window.height() < height
-
-    def place(self, docks: Mapping[str, Dock]) -> None:
-        """Move every dock to its default place."""
-        window = self._window
-        left, right, bottom = (
-            Qt.DockWidgetArea.LeftDockWidgetArea,
-            Qt.DockWidgetArea.RightDockWidgetArea,
-            Qt.DockWidgetArea.BottomDockWidgetArea,
+    def _fitting_arrangement(self) -> Arrangement:
+        scale = theme().text_scale
+        return self._face.arrangement(
+            round(self._window.width() / scale), round(self._window.height() / scale)
         )
+
+    def _open_all(self, docks: Mapping[str, Dock]) -> None:
+        """Place the docks of the face and show them; without a library only the start page is shown."""
+        self._place(docks)
+        for name, dock in docks.items():
+            dock.is_open = name in self._face.docks
+            dock.setVisible(dock.is_open and self._context.state.library is not None)
+
+    def _place(self, docks: Mapping[str, Dock]) -> None:
+        """Move every dock to its default place."""
+        window, bottom = self._window, Qt.DockWidgetArea.BottomDockWidgetArea
+        window.setCorner(Qt.Corner.TopLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         window.setCorner(Qt.Corner.BottomLeftCorner, bottom)
         window.setCorner(Qt.Corner.BottomRightCorner, bottom)
-        for dock in docks.values():
+        for name, dock in docks.items():
             # setFloating makes a new window even if the dock does not float.
             if dock.isFloating():
                 dock.setFloating(False)
-        window.addDockWidget(left, docks["library"])
-        window.splitDockWidget(docks["library"], docks["query"], Qt.Orientation.Horizontal)
-        if self._was_small:
-            window.tabifyDockWidget(docks["query"], docks["side"])
-            window.tabifyDockWidget(docks["side"], docks["evaluation"])
-            docks["query"].raise_()
-        else:
-            window.addDockWidget(right, docks["side"])
-            window.addDockWidget(bottom, docks["evaluation"])
+            if name not in self._face.docks:
+                window.addDockWidget(bottom, dock)
+                dock.hide()
+        for place in self._arrangement.places:
+            dock = docks[place.dock]
+            if place.edge is not None:
+                window.addDockWidget(place.edge, dock)
+            elif place.beside:
+                window.splitDockWidget(docks[place.beside], dock, Qt.Orientation.Horizontal)
+            elif place.below:
+                window.splitDockWidget(docks[place.below], dock, Qt.Orientation.Vertical)
+            else:
+                window.tabifyDockWidget(docks[place.over], dock)
+        docks["query"].raise_()
 
-    def set_default_sizes(self) -> None:
-        """Set the default widths and heights for the width of the window."""
-        small, docks = self.is_narrow, self.docks
-        if self._was_small:
-            widths = [theme().px(40), self._window.width() * 46 // 100]
-            self._window.resizeDocks([docks["library"], docks["query"]], widths, Qt.Orientation.Horizontal)
+    def set_default_sizes(self, *, orientations: Iterable[Qt.Orientation] = _BOTH) -> None:
+        """Set the default widths and heights for the size of the window, or only one of them."""
+        lengths = self._default_lengths(self._window.size())
+        for orientation in orientations:
+            docks = [self.docks[name] for name in lengths[orientation]]
+            self._window.resizeDocks(docks, list(lengths[orientation].values()), orientation)
+        self._default_orientations = list({*self._default_orientations, *orientations})
+
+    def _default_lengths(self, size: QSize) -> dict[Qt.Orientation, dict[str, int]]:
+        """Widths and heights in px of docks in a window of ``size``."""
+
+        def px(length: Length, total: int) -> int:
+            least = length.narrow if self._was_narrow and length.narrow is not None else length.px
+            return max(theme().px(least), round(total * length.share) - theme().px(length.less))
+
+        widths = {name: px(one, size.width()) for name, one in self._arrangement.widths.items()}
+        if "side" in widths:
+            # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
+            tabs = self._panels.side.header.sizeHint().width() + theme().px(4)
+            widths["side"] = max(widths["side"], tabs)
+        heights = {name: px(one, size.height()) for name, one in self._arrangement.heights.items()}
+        return {Qt.Orientation.Horizontal: widths, Qt.Orientation.Vertical: heights}
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.MouseButtonRelease:
+            QTimer.singleShot(0, self, self._note_sizes)
+        return super().eventFilter(watched, event)
+
+    def _note_sizes(self) -> None:
+        """Note whether widths and heights are the default ones."""
+        docks = DockLayout.docks.built(self)
+        if docks is None or not self._are_docks_shown(docks):
             return
-        horizontal = [docks["library"], docks["query"], docks["side"]]
-        widths = [theme().px(w) for w in ((40, 312, 328) if small else (208, 336, 328))]
-        # Its tabs may be called longer in another language; docks come out a few px smaller than wanted.
-        widths[2] = max(widths[2], self._panels.side.header.sizeHint().width() + theme().px(4))
-        self._window.resizeDocks(horizontal, widths, Qt.Orientation.Horizontal)
-        height = theme().px(180 if small else 236)
-        self._window.resizeDocks([docks["evaluation"]], [height], Qt.Orientation.Vertical)
+
+        def is_default(orientation: Qt.Orientation, wanted_lengths: Mapping[str, int]) -> bool:
+            shown = [(docks[name], wanted) for name, wanted in wanted_lengths.items()]
+            return all(
+                abs((dock.width() if orientation == Qt.Orientation.Horizontal else dock.height()) - wanted)
+                <= _TOLERANCE
+                for dock, wanted in shown
+                if dock.isVisible() and not dock.isFloating()
+            )
+
+        lengths = self._default_lengths(self._window.size())
+        self._default_orientations = [one for one in _BOTH if is_default(one, lengths[one])]
 
     def open_library_panel(self, what: str = "") -> None:
         """Show the whole Library panel, also in a narrow window. ``what``: "filter" to focus its filter."""
         dock = self.docks["library"]
         if dock.collapsed:
             # The ranking gives room first: else the panels at the right would, and cut their tabs and names.
-            neighbours = [] if self._was_small else [self.docks[name] for name in ("query", "side")]
-            widths = [theme().px(208), *(one.width() for one in neighbours)]
+            lengths = self._arrangement.widths
+            neighbours = [self.docks[name] for name in lengths if name != "library" and lengths[name].px]
+            widths = [theme().px(lengths["library"].px or 0), *(one.width() for one in neighbours)]
             self._expand_library()
             self._window.resizeDocks([dock, *neighbours], widths, Qt.Orientation.Horizontal)
         if what == "filter":
@@ -169,24 +219,36 @@ class DockLayout(QObject):
             library.focus_cases()
         library.collapse_button.setVisible(self.is_narrow)
 
-    def follow_width(self) -> None:
-        """Fold the Library panel, or unfold it, where the window became narrow or wide.
-
-        The others lie over each other where the window is too small for them.
+    def follow_size(self) -> None:
+        """Arrange the docks for the size of the window: fold the Library panel, or unfold it, where the window became
+        narrow or wide, and let docks that the user did not resize grow with it.
         """
         docks = DockLayout.docks.built(self)
-        if docks is None or (self.is_small, self.is_narrow) == (self._was_small, self._was_narrow):
+        if docks is None:
+            return
+        before, self._size = self._size, self._window.size()
+        arrangement = self._fitting_arrangement()
+        is_same = arrangement is self._arrangement
+        if is_same and self.is_narrow == self._was_narrow:
             self._is_saved = False
+            has_other_sizes = self._default_lengths(before) != self._default_lengths(self._size)
+            if self._is_laid_out and has_other_sizes and self._are_docks_shown(docks):
+                self.set_default_sizes(orientations=self._default_orientations)
             return
         if not is_styled():
             # Panels are sized once it is known how small their hidden pages can be; what they have is kept
             # as long as they have it.
-            if self.is_small != self._was_small and not self._is_saved:
+            if not is_same and not self._is_saved:
                 self._is_saved = True
-                self.save()
+                self._store()
             return
-        if self.is_small != self._was_small:
-            self._change_arrangement(docks)
+        if not is_same:
+            if not self._is_saved:
+                self._store()
+            self._is_saved = False
+            self._arrangement = arrangement
+            shown = [name for name, dock in docks.items() if not dock.isHidden()]
+            self._arrange(docks, shown, are_shown=self._are_docks_shown(docks))
         if self.is_narrow != self._was_narrow:
             self._was_narrow = self.is_narrow
             if self.is_narrow:
@@ -198,16 +260,32 @@ class DockLayout(QObject):
         # At once, so that no intermediate layout is painted.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
-    def _change_arrangement(self, docks: Mapping[str, Dock]) -> None:
-        if not self._is_saved:
-            self.save()
-        self._is_saved = False
-        self._was_small = self.is_small
-        are_shown = self._are_docks_shown(docks)
-        shown = {name: not dock.isHidden() for name, dock in docks.items()}
-        self.place(docks)
+    def _show_face(self) -> None:
+        """Arrange the docks for the face that was chosen."""
+        self._face = self._faces.current
+        docks = DockLayout.docks.built(self)
+        if docks is None:
+            return
+        focus = self._window.focusWidget()
+        self._arrangement = self._fitting_arrangement()
+        is_open = self._context.state.library is not None
         for name, dock in docks.items():
-            dock.setVisible(shown[name])
+            dock.is_open = name in self._face.docks
+        # The name of its tab where docks lie over each other.
+        docks["side"].setWindowTitle(self._panels.side.title)
+        self._arrange(docks, self._face.docks if is_open else (), are_shown=is_open)
+        self._show_saved_tab()
+        if is_open and (focus is None or not focus.isVisible()):
+            focus = self._panels.ranking.grid
+        if focus is not None:
+            # Docks lose the focus when they are arranged.
+            focus.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _arrange(self, docks: Mapping[str, Dock], shown: Container[str], *, are_shown: bool) -> None:
+        """Place the docks anew and show those in ``shown``. ``are_shown``: they are not behind another page."""
+        self._place(docks)
+        for name, dock in docks.items():
+            dock.setVisible(name in shown)
         if self._is_laid_out and are_shown:
             self._restore()
         elif self._context.state.library is None:
@@ -222,19 +300,43 @@ class DockLayout(QObject):
         )
 
     def _restore(self) -> None:
-        """Restore the saved layout of a window of this kind, or the default one."""
-        layout = self._context.settings.bytes(_KEYS[self._was_small])
-        if layout is None or not self._window.restoreState(layout, VERSION):
-            self.set_default_sizes()
+        """Restore the saved layout of the face in a window of this kind, or the default one."""
+        settings = self._context.settings
+        layout = settings.bytes(self._key)
+        is_restored = layout is not None and self._window.restoreState(layout, VERSION)
+        # Sizes set before the restored layout is applied would be forgotten.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        defaults = settings.text(f"{self._key}-default").split()
+        self._default_orientations = []
+        self.set_default_sizes(
+            orientations=[one for one in _BOTH if not is_restored or str(one.value) in defaults]
+        )
         for dock in self.docks.values():
             dock.is_open = not dock.isHidden()
 
+    @property
+    def _key(self) -> str:
+        """The key of the layout in the settings."""
+        return f"layout{VERSION}-{self._face.name}-{self._arrangement.name}"
+
+    @property
+    def _tab_key(self) -> str:
+        return f"side_tab-{self._face.name}"
+
     def save(self) -> None:
         """Keep where the docks are, while they are shown: behind other pages they have no sizes."""
-        if self._is_laid_out and self._are_docks_shown(self.docks):
-            key = _KEYS[self._was_small]
-            self._context.settings.set_bytes(key, self._window.saveState(VERSION))
-            self._context.settings.set_text(_TAB, self._panels.side.current)
+        self._note_sizes()
+        self._store()
+
+    def _store(self) -> None:
+        docks = DockLayout.docks.built(self)
+        if docks is not None and self._is_laid_out and self._are_docks_shown(docks):
+            settings = self._context.settings
+            settings.set_bytes(self._key, self._window.saveState(VERSION))
+            settings.set_text(
+                f"{self._key}-default", " ".join(str(one.value) for one in self._default_orientations)
+            )
+            settings.set_text(self._tab_key, self._panels.side.current)
 
     def restore_once(self) -> None:
         """Restore the docks once they are shown, because they can be sized only then."""
@@ -242,19 +344,20 @@ class DockLayout(QObject):
             QTimer.singleShot(0, self, self._restore_layout)
 
     def _restore_layout(self) -> None:
-        from semblance.app.window.side_panel import NAMES
-
         self._is_laid_out = True
         self._restore()
-        tab = self._context.settings.text(_TAB)
-        if tab in NAMES:
-            self._panels.side.show_tab(tab)
+        self._show_saved_tab()
         # Docks lose the focus when they are arranged.
         self.take_focus()
         grid = self._panels.library.grid
         if grid.current() < 0 and len(grid.model()):
             grid.set_current(grid.model().case_row(0))
         QTimer.singleShot(0, self, self._panels.library.show_current)
+
+    def _show_saved_tab(self) -> None:
+        tab = self._context.settings.text(self._tab_key)
+        if tab in self._face.tabs:
+            self._panels.side.show_tab(tab)
 
     @lazy_part
     def _icon_bar(self) -> LibraryIconBar:

@@ -35,6 +35,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         tr("Search and refine"),
         (
             "similar_cases",
+            "trust",
             "reliability",
             "explanation",
             "refine",
@@ -46,7 +47,17 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         tr("Train and evaluate"),
-        ("train", "evaluation", "map", "experiments", "reader_study", "benchmarks", "benchmarks_clicks"),
+        (
+            "train",
+            "evaluation",
+            "map",
+            "experiments",
+            "vault",
+            "outcomes",
+            "reader_study",
+            "benchmarks",
+            "benchmarks_clicks",
+        ),
     ),
     (tr("Report and maintain"), ("reports", "data_check", "maintenance", "settings")),
     (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),

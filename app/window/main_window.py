@@ -36,12 +36,14 @@ from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import theme_signals
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import focus_next
+from semblance.app.window.faces import FaceChoice
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.pickers import make_pickers
 from semblance.app.window.start_page import MAX_RECENT, PREVIEW_PX, PREVIEWS, StartPage
 from semblance.app.window.startup import PARTS, steps
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar
+from semblance.core.language import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +70,10 @@ class MainWindow(QMainWindow):
         self._lock = LibraryLock(self.context)
         self._idle_queue = IdleQueue(self)
         self._make_centre()
-        self.top = TopBar(self.context.actions, make_pickers(self.context), EmphasisSlider(self.context))
+        self.faces = FaceChoice(self.context.settings, self)
+        self.top = TopBar(
+            self.context.actions, make_pickers(self.context), EmphasisSlider(self.context), self.faces
+        )
         self.setMenuWidget(self.top)
         self._connect()
         self.resize(*DEFAULT_SIZE)
@@ -109,7 +114,7 @@ class MainWindow(QMainWindow):
             self.enable,
         )
         state.on_change(Change.NAME, self, self._update_title)
-        theme_signals.changed.connect(self._follow_width)
+        theme_signals.changed.connect(self._follow_size)
         self.context.messages.shown.connect(self._show_message)
         self.status.unreadable_files_requested.connect(self.context.actions["not_read"].trigger)
         self.status.jobs_requested.connect(self._show_jobs)
@@ -137,12 +142,12 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._follow_width()
+        self._follow_size()
 
-    def _follow_width(self) -> None:
+    def _follow_size(self) -> None:
         parts = MainWindow.parts.built(self)
         if parts is not None:
-            parts.layout.follow_width()
+            parts.layout.follow_size()
 
     @property
     def _is_full_page_open(self) -> bool:
@@ -156,7 +161,7 @@ class MainWindow(QMainWindow):
         """The panels, docks, pages and commands."""
         from semblance.app.window.parts import WindowParts
 
-        parts = WindowParts(self.context, self, self.pages, self.top)
+        parts = WindowParts(self.context, self, self.pages, self.top, self.faces)
         parts.panels.concepts_changed.connect(self.enable)
         return parts
 
@@ -176,7 +181,7 @@ class MainWindow(QMainWindow):
         """Everything that is shown once a library is open."""
         for part in PARTS:
             self._build_part(part)
-        self.parts.layout.follow_width()
+        self.parts.layout.follow_size()
 
     # Opening and closing
 
@@ -216,8 +221,8 @@ class MainWindow(QMainWindow):
         if parts is not None:
             parts.panels.forget_thumbnails()
         self._update_title()
-        while parts is not None and parts.full.open:
-            parts.full.leave()
+        if parts is not None:
+            parts.full.leave_all()
         if is_open:
             self._build()
             parts = self.parts
@@ -240,7 +245,7 @@ class MainWindow(QMainWindow):
         """Show the names of the library and of the saved search in the title."""
         library, search = self.state.library, self.state.search_name
         parts = [search, library.name if library else "", "Semblance"]
-        self.setWindowTitle(" – ".join(part for part in parts if part))
+        self.setWindowTitle(visible(" – ".join(part for part in parts if part)))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         settings = self.context.settings
@@ -255,6 +260,8 @@ class MainWindow(QMainWindow):
         parts = MainWindow.parts.built(self)
         if parts is not None:
             parts.record_view()
+        if parts is not None:
+            parts.full.close_compare_window()
         self.hide()
         if parts is not None:
             parts.save_before_end()

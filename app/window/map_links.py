@@ -34,7 +34,6 @@ class MapLinks(QObject):
         #: Heights of the dock before and after it grew for the map; ``None`` if it did not.
         self._grown_heights: tuple[int, int] | None = None
         self._panels.evaluation.header.changed.connect(lambda _tab: self.restore_dock())
-        self._panels.library.grid.set_multiple(True)
         for grid in (self._panels.library.grid, self._panels.ranking.grid):
             grid.current_changed.connect(self._follow)
         self._panels.library.grid.selection_changed.connect(self._mark_selection)
@@ -48,8 +47,7 @@ class MapLinks(QObject):
 
     def show(self) -> None:
         """Show the map and make the dock high enough."""
-        dock = self._layout.docks["evaluation"]
-        dock.bring_to_front()
+        dock = self._layout.show_dock("evaluation")
         self._panels.evaluation.show_map()
         height = min(theme().px(HEIGHT), self._window.height() // 2)
         if not dock.isFloating() and dock.height() < height:

@@ -59,7 +59,7 @@ class PanelFocus:
             grid.set_current(grid.model().case_row(0))
 
     def to_side(self) -> None:
-        """Focus the tabs Why, Train and Refine."""
+        """Focus the tabs of the side panel."""
         self._full.leave()
         self._show("side")
         _focus(self._panels.side.header.tab_chooser)
@@ -92,7 +92,7 @@ class PanelFocus:
         return "ranking"
 
     def _show(self, dock: str) -> None:
-        self._layout.docks[dock].bring_to_front()
+        self._layout.show_dock(dock)
 
 
 def _focus(widget: QWidget) -> None:

@@ -20,6 +20,7 @@ from semblance.app.shell.lazy import lazy_part
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.panel_header import PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
+from semblance.app.window.faces import FaceChoice
 from semblance.app.window.side_panel import SidePanel
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
@@ -40,6 +41,7 @@ class Panels(QObject):
     """The panels of one window. Their requests to the window are this object's signals.
 
     ``help_requested(page)`` · ``case_menu_requested(case_row, where)`` · ``compare_requested(case_row)`` ·
+    ``compare_detached(on)``: the Compare page goes to a window of its own, or back ·
     ``page_closed(name)``: a page on the whole window · ``full_size_requested``: the query's image ·
     ``header_requested(pane)``: the header of the file shown in a pane · ``side_requested(tab)`` ·
     ``questions_requested``: ask in full size · ``collapse_requested``: fold the Library panel.
@@ -48,6 +50,7 @@ class Panels(QObject):
     help_requested = Signal(str)
     case_menu_requested = Signal(int, QPoint)
     compare_requested = Signal(int)
+    compare_detached = Signal(bool)
     page_closed = Signal(str)
     full_size_requested = Signal()
     header_requested = Signal(object)
@@ -56,10 +59,26 @@ class Panels(QObject):
     collapse_requested = Signal()
     concepts_changed = Signal()
 
-    def __init__(self, context: Context, stack: QStackedWidget, parent: QObject) -> None:
+    def __init__(self, context: Context, stack: QStackedWidget, faces: FaceChoice, parent: QObject) -> None:
         """``stack``: the pages in the middle of the window."""
         super().__init__(parent)
-        self._context, self._stack = context, stack
+        self._context, self._stack, self._faces = context, stack, faces
+        faces.changed.connect(self._show_face)
+
+    def _show_face(self) -> None:
+        """Let the panels that are built show what the face shows of them."""
+        face = self._faces.current
+        ranking, side = Panels.ranking.built(self), Panels.side.built(self)
+        library, query = Panels.library.built(self), Panels.query.built(self)
+        if ranking is not None:
+            ranking.grid.set_style(face.cards)
+        if library is not None:
+            library.set_plain(face.plain)
+        if query is not None:
+            query.set_plain(face.plain)
+        if side is not None:
+            side.set_tabs(face.tabs)
+            side.set_plain(face.plain)
 
     def forget_thumbnails(self) -> None:
         """Drop the thumbnails of the library that was open."""
@@ -90,6 +109,7 @@ class Panels(QObject):
     @lazy_part
     def ranking(self) -> RankingPanel:
         made = RankingPanel(self._context, self.thumbnails)
+        made.grid.set_style(self._faces.current.cards)
         self._stack.addWidget(made)
         self._connect_help(made.header, "ranking")
         made.menu_requested.connect(self.case_menu_requested)
@@ -117,6 +137,7 @@ class Panels(QObject):
         made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._judge_case)
+        made.detached.connect(self.compare_detached)
         made.menu_requested.connect(self.case_menu_requested)
         return made
 
@@ -162,6 +183,7 @@ class Panels(QObject):
     @lazy_part
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
+        made.set_plain(self._faces.current.plain)
         made.menu_requested.connect(self.case_menu_requested)
         made.collapse_button.clicked.connect(self.collapse_requested)
         return made
@@ -170,6 +192,7 @@ class Panels(QObject):
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, thumbnails=self.thumbnails)
         made.add_footer(self.judgements)
+        made.set_plain(self._faces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
@@ -184,6 +207,8 @@ class Panels(QObject):
     @lazy_part
     def side(self) -> SidePanel:
         made = SidePanel(self._context, self.thumbnails, self.concepts)
+        made.set_tabs(self._faces.current.tabs)
+        made.set_plain(self._faces.current.plain)
         made.help_requested.connect(self.help_requested)
         made.save_requested.connect(self._context.actions["save_refined"].trigger)
         made.case_requested.connect(self._go_to)

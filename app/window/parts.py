@@ -15,6 +15,7 @@ from semblance.app.shell.lazy import lazy_part
 from semblance.app.window.case_menu import show_case_menu
 from semblance.app.window.commands import Commands
 from semblance.app.window.dock_layout import DockLayout
+from semblance.app.window.faces import FaceChoice
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.map_links import MapLinks
 from semblance.app.window.panels import Panels
@@ -24,18 +25,22 @@ from semblance.app.window.top_bar import TopBar
 class WindowParts(QObject):
     """The panels, docks, pages and commands of one window. Panels are built on first use."""
 
-    def __init__(self, context: Context, window: QMainWindow, stack: QStackedWidget, top: TopBar) -> None:
+    def __init__(
+        self, context: Context, window: QMainWindow, stack: QStackedWidget, top: TopBar, faces: FaceChoice
+    ) -> None:
         super().__init__(window)
         self._context, self._window = context, window
-        self.panels = Panels(context, stack, self)
-        self.layout = DockLayout(window, context, self.panels)
+        self.panels = Panels(context, stack, faces, self)
+        self.layout = DockLayout(window, context, self.panels, faces)
         self.full = FullPages(window, context, stack, self.panels, self.layout)
         self.commands = Commands(
-            context, window, self.panels, self.layout, self.full, top, self.show_map, self.record_view
+            context, window, self.panels, self.layout, self.full, top, faces, self.show_map, self.record_view
         )
+        faces.leaving.connect(self.full.leave_all)
         self.panels.help_requested.connect(self.commands.show_help)
         self.panels.case_menu_requested.connect(self.show_case_menu)
         self.panels.compare_requested.connect(self.full.compare)
+        self.panels.compare_detached.connect(self.full.detach_compare)
         self.panels.page_closed.connect(self.full.leave_page)
         self.panels.full_size_requested.connect(self.full.view_query)
         self.panels.questions_requested.connect(self.full.ask_next)
@@ -63,8 +68,8 @@ class WindowParts(QObject):
 
     def show_case_menu(self, case_row: int, where: QPoint) -> None:
         """Show the menu of a case."""
-        examples = self.commands.examples
-        show_case_menu(self._context, self.panels, self.full, examples, self._window, case_row, where)
+        fills = (self.commands.examples.fill_menu, self.commands.edits.fill_menu)
+        show_case_menu(self._context, self.panels, self.full, fills, self._window, case_row, where)
 
     def build(self, part: str) -> None:
         """Build one of :data:`semblance.app.window.startup.PARTS`, if it is not built already."""

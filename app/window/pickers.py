@@ -1,4 +1,4 @@
-"""The three pickers in the top bar: library, features, metric."""
+"""The pickers in the top bar: library, features, metric, and what the cases are ranked by."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from semblance.core.workflows.library.library_snapshot import MetricFacts
 
 
-def make_pickers(context: Context) -> list[Picker]:
-    """Pickers that follow the state and change it."""
+def make_pickers(context: Context) -> dict[str, Picker]:
+    """Pickers by name that follow the state and change it."""
     state = context.state
 
     def recent() -> list[QAction]:
@@ -58,16 +58,21 @@ def make_pickers(context: Context) -> list[Picker]:
         chosen = _shown_name(state.metric) if state.metric else ""
         return [_make_action(n, n == chosen, partial(choose, n)) for n in names]
 
-    pickers = [
-        Picker(tr("Library"), recent),
-        Picker(tr("Features"), feature_sets),
-        Picker(tr("Metric"), metrics),
-    ]
+    pickers = {
+        "library": Picker(tr("Library"), recent),
+        "features": Picker(tr("Features"), feature_sets),
+        "metric": Picker(tr("Metric"), metrics),
+        "ranked_by": Picker(tr("Ranked by"), metrics),
+    }
 
     def follow() -> None:
-        pickers[0].set_value(state.library.name if state.library else "")
-        pickers[1].set_value(state.features)
-        pickers[2].set_value(_shown_name(state.metric) if state.metric else "")
+        metric = _shown_name(state.metric) if state.metric else ""
+        pickers["library"].set_value(state.library.name if state.library else "")
+        pickers["features"].set_value(state.features)
+        pickers["metric"].set_value(metric)
+        pickers["ranked_by"].set_value(
+            tr("{metric} on {features}", metric=metric, features=state.features) if metric else ""
+        )
 
     state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, state, follow)
     follow()

@@ -62,7 +62,7 @@ class SettingsDialog(Dialog):
         self._add_images()
         self._add_resources()
         layout = dialog_layout(self)
-        layout.addWidget(PanelScrollArea(inner), 1)
+        layout.addWidget(PanelScrollArea(inner, tr("Settings")), 1)
         layout.addLayout(closing_row(self))
         resize_dialog(self, 520, 680)
 

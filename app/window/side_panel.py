@@ -1,6 +1,8 @@
-"""The side panel with the tabs Why, Train and Refine."""
+"""The side panel with the tabs Why, Train and Refine, of which a part may be shown."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
@@ -41,6 +43,7 @@ class SidePanel(QWidget):
         self._context, self._thumbnails, self._concepts = context, thumbnails, concepts
         #: The case that is current in the ranking.
         self._case = -1
+        self._is_plain = False
         self.header = TabHeader((tr("Why these cases"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
         self.header.help_requested.connect(lambda: self.help_requested.emit(self.current))
@@ -52,6 +55,7 @@ class SidePanel(QWidget):
     @lazy_part
     def why(self) -> WhyPanel:
         panel = WhyPanel(self._context)
+        panel.set_plain(self._is_plain)
         panel.follow(self._case)
         self._add(panel)
         return panel
@@ -104,9 +108,28 @@ class SidePanel(QWidget):
             why.follow(case_row)
 
     @property
+    def title(self) -> str:
+        """The names of the tabs shown."""
+        tabs = self.header.tabs
+        return ", ".join(tabs.tabText(place) for place in range(tabs.count()) if tabs.isTabVisible(place))
+
+    @property
     def current(self) -> str:
         """The name of the panel shown."""
         return NAMES[self.header.tabs.currentIndex()]
+
+    def set_plain(self, plain: bool) -> None:
+        """Whether Why is shown without the metric."""
+        self._is_plain = plain
+        why = SidePanel.why.built(self)
+        if why is not None:
+            why.set_plain(plain)
+
+    def set_tabs(self, names: Collection[str]) -> None:
+        """Show only the tabs ``names``."""
+        if self.current not in names:
+            self.show_tab(next(name for name in NAMES if name in names))
+        self.header.set_shown([NAMES.index(name) for name in names])
 
     def show_tab(self, name: str) -> None:
         """Bring a panel to the front: one of :data:`NAMES`."""

@@ -33,11 +33,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import colour, set_look, theme, theme_signals
+from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
-from semblance.core.language import tr
+from semblance.core.language import tr, visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -235,9 +235,9 @@ class StartPage(QScrollArea):
         preview.setFixedSize(theme().px(PREVIEWS * PREVIEW_PX), theme().px(PREVIEW_PX))
         self._previews[path] = preview
         row.addWidget(preview)
-        button = QPushButton(path.stem)
+        button = QPushButton(visible(path.stem).replace("&", "&&"))
         button.setEnabled(exists)
-        button.setToolTip(str(path))
+        button.setToolTip(plain_tip(str(path)))
         button.clicked.connect(lambda: self.recent_requested.emit(str(path)))
         set_look(button, quiet=True)
         where = str(path.parent) if exists else tr("{folder} (not found)", folder=path.parent)

@@ -1,8 +1,8 @@
-"""The top bar: menus, the pickers of library, features and metric, and the button for all commands."""
+"""The top bar: menus, the switch between the faces, pickers, the slider, and the button for all commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
@@ -21,9 +21,10 @@ from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, MENUS, Actions
 from semblance.app.shell.icons import icon, icon_pixmap
 from semblance.app.shell.theme import colour, font, set_look, theme, theme_signals
-from semblance.app.widgets.line import HLine
 from semblance.app.widgets.menus import Menu
-from semblance.core.language import tr
+from semblance.app.widgets.segmented import Segmented
+from semblance.app.window.faces import FACES, FaceChoice
+from semblance.core.language import tr, visible
 
 HEIGHT = 40
 #: Below this width the pickers show no labels.
@@ -31,7 +32,7 @@ LABELS_MIN_WIDTH = 1300
 #: Below this width the slider shows no texts at its ends.
 SLIDER_TEXTS_MIN_WIDTH = 1240
 #: Smallest width of a value beside its label, and of a picker without one.
-VALUE, UNLABELLED = 56, 100
+VALUE, UNLABELLED = 56, 84
 #: Smallest and largest width of a picker.
 NARROW, WIDE = 128, 280
 _BEFORE, _BETWEEN = 8, 6
@@ -69,7 +70,7 @@ class Picker(QAbstractButton):
 
     def set_value(self, value: str) -> None:
         """Show ``value``; nothing chosen is a dash."""
-        self._value = value
+        self._value = value = visible(value)
         self.setEnabled(bool(value) or bool(self._choices()))
         name = f"{self._label}: {value}" if value else tr("{label}: none", label=self._label)
         self.setAccessibleName(name)
@@ -161,12 +162,24 @@ class Picker(QAbstractButton):
 
 
 class TopBar(QFrame):
-    """Menus, the three pickers, the slider, and "All commands"."""
+    """Menus, the switch between the faces, the pickers and the slider of the face, and "All commands"."""
 
-    def __init__(self, actions: Actions, pickers: Sequence[Picker], emphasis_slider: EmphasisSlider) -> None:
+    def __init__(
+        self,
+        actions: Actions,
+        pickers: Mapping[str, Picker],
+        emphasis_slider: EmphasisSlider,
+        faces: FaceChoice,
+    ) -> None:
         super().__init__()
         set_look(self, role="top-bar")
-        self._pickers, self.emphasis_slider = tuple(pickers), emphasis_slider
+        self._all_pickers, self.emphasis_slider, self._faces = pickers, emphasis_slider, faces
+        self.face = Segmented([(face.name, face.title) for face in FACES.values()])
+        self.face.setAccessibleName(tr("Read or Research"))
+        self.face.setToolTip(
+            tr("Read: look at cases (Ctrl+1)\nResearch: train and evaluate metrics (Ctrl+2)")
+        )
+        self.face.changed.connect(faces.choose)
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
         self.menus.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
@@ -183,21 +196,18 @@ class TopBar(QFrame):
             if command.separator:
                 self.menu[command.menu].addSeparator()
             self.menu[command.menu].addAction(actions[command.id])
-        line = HLine(vertical=True)
-        line.setFixedHeight(16)
         self.commands = QPushButton()
         self.commands.setAccessibleName(tr("All commands"))
         self.commands.setObjectName("allCommands")
         self.commands.setIcon(icon("search"))
         self.commands.setToolTip(tr("Every command by name (Ctrl+K)"))
         self.commands.clicked.connect(actions["palette"].trigger)
-        self._line, self._row = line, QHBoxLayout(self)
-        row = self._row
+        row = self._row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, 8, 0)
         row.setSpacing(8)
         row.addWidget(self.menus)
-        row.addWidget(line)
-        for picker in self._pickers:
+        row.addWidget(self.face)
+        for picker in pickers.values():
             row.addWidget(picker)
             picker.value_changed.connect(self._fit)
         row.addWidget(emphasis_slider)
@@ -205,12 +215,25 @@ class TopBar(QFrame):
         row.addStretch(1)
         row.addWidget(self.commands)
         theme_signals.changed.connect(self._fit)
-        self._fit()
+        faces.changed.connect(self._show_face)
+        self._show_face()
+
+    @property
+    def pickers(self) -> list[Picker]:
+        """The pickers of the face."""
+        return [self._all_pickers[name] for name in self._faces.current.pickers]
 
     @property
     def metric_picker(self) -> Picker:
         """The choice of the metric, the last before the slider."""
-        return self._pickers[-1]
+        return self.pickers[-1]
+
+    def _show_face(self) -> None:
+        self.face.set_value(self._faces.current.name)
+        shown = self.pickers
+        for picker in self._all_pickers.values():
+            picker.setVisible(picker in shown)
+        self._fit()
 
     def go_to_menus(self) -> None:
         """The keyboard goes to the first menu, which opens."""
@@ -222,43 +245,53 @@ class TopBar(QFrame):
     def _fit(self) -> None:
         """Show labels and the ends of the slider as far as they fit. Their widths depend on the language."""
         self.setFixedHeight(theme().px(HEIGHT))
-        slider = self.emphasis_slider
-        bare_width = slider.width_with(labels=False)
-        unlabelled = theme().px(UNLABELLED) * len(self._pickers)
-        self.commands.setText(tr("All commands   Ctrl+K"))
-        rest = self.width() - self._fixed_width()
-        if rest < unlabelled + bare_width:
-            self.commands.setText("")
-            rest = self.width() - self._fixed_width()
-        slider_labels = self.width() >= theme().px(
-            SLIDER_TEXTS_MIN_WIDTH
-        ) and rest >= unlabelled + slider.width_with(labels=True)
+        slider, pickers, has_slider = self.emphasis_slider, self.pickers, self._faces.current.slider
+        bare_width, labelled_width = (
+            (slider.width_with(labels=labels) if has_slider else 0) for labels in (False, True)
+        )
+        unlabelled = theme().px(UNLABELLED) * len(pickers)
+        slider_labels = self.width() >= theme().px(SLIDER_TEXTS_MIN_WIDTH)
+        # The words of the slider say what it does: they stay before those of the button, which has an icon.
+        rest = self._rest_beside(tr("All commands   Ctrl+K"))
+        if rest < unlabelled + (labelled_width if slider_labels else bare_width):
+            short = self._rest_beside("")
+            slider_labels = slider_labels and short >= unlabelled + labelled_width
+            if slider_labels or rest < unlabelled + bare_width:
+                rest = short
+            else:
+                self._rest_beside(tr("All commands   Ctrl+K"))
         # A slider that cannot be moved is hidden if it does not fit.
-        is_slider_shown = slider.bar.isEnabled() or rest >= unlabelled + bare_width
+        is_slider_shown = has_slider and (slider.bar.isEnabled() or rest >= unlabelled + bare_width)
         slider.setVisible(is_slider_shown)
         slider_width = slider.width_with(labels=slider_labels) if is_slider_shown else -self._row.spacing()
         available = rest - slider_width
         labels = (
             slider_labels
             and self.width() >= theme().px(LABELS_MIN_WIDTH)
-            and available >= sum(picker.width_with_label() for picker in self._pickers)
+            and available >= sum(picker.width_with_label() for picker in pickers)
         )
-        widths = [picker.preferred_width(labelled=labels) for picker in self._pickers]
-        unlabelled_widths = [picker.preferred_width(labelled=False) for picker in self._pickers]
+        widths = [picker.preferred_width(labelled=labels) for picker in pickers]
+        unlabelled_widths = [picker.preferred_width(labelled=False) for picker in pickers]
         if labels and sum(widths) > available >= sum(unlabelled_widths):
             # The whole value is more useful than its label.
             labels, widths = False, unlabelled_widths
         limit = _cut_longest(widths, available)
-        for picker in self._pickers:
+        for picker in pickers:
             picker.show_label(labels)
             picker.set_max_width(limit)
         slider.show_labels(slider_labels)
 
+    def _rest_beside(self, text: str) -> int:
+        """px for pickers and slider beside the button with ``text``."""
+        self.commands.setText(text)
+        return self.width() - self._fixed_width()
+
     def _fixed_width(self) -> int:
         """px of what is shown at any width: menus, the button, and what is between all."""
         margins = self._row.contentsMargins()
-        between = self._row.spacing() * (self._row.count() - 1)
-        fixed = self.menus.sizeHint().width() + self.commands.sizeHint().width() + self._line.width()
+        hidden = len(self._all_pickers) - len(self.pickers)
+        between = self._row.spacing() * (self._row.count() - 1 - hidden)
+        fixed = sum(widget.sizeHint().width() for widget in (self.menus, self.face, self.commands))
         return margins.left() + margins.right() + between + fixed
 
 

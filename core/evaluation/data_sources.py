@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.splits import split_units
+from semblance.core.evaluation.splits import patient_codes, split_units
 from semblance.core.features.registry import extractor_class
 from semblance.core.library.importers.read_table import Table, TableFormat, read_table
 from semblance.core.library.open_library import open_library
@@ -66,15 +66,47 @@ def read_source(
     )
 
 
-def library_data(library: Library, feature_set: FeatureSet, attributes: Sequence[str] = ()) -> EvaluationData:
-    """Numbers as stored, findings, patients and ``attributes`` of the cases that have the features.
+def library_data(
+    library: Library, feature_set: FeatureSet, attributes: Sequence[str] = (), *, with_sealed: bool = False
+) -> EvaluationData:
+    """Numbers as stored, findings, patients and ``attributes`` of the cases that have the features, but for those in
+    the sealed test vault unless ``with_sealed``.
 
     Cases of one lesion, copies of an image, and regions of one image are one unit, so that they are on the same
     side of a split.
     """
     rows, numbers = library.features.read(feature_set)
+    if not with_sealed:
+        rows, numbers = _unsealed(library, rows, numbers)
     made_by = {"version": feature_set.version, **feature_set.settings}
     return case_data(library, rows, numbers, feature_set.columns, attributes, made_by)
+
+
+def sealed_rows(library: Library) -> npt.NDArray[np.int64]:
+    """(s,) ids of the cases in the sealed test vault, ascending: those that were sealed, and all others of their
+    patients, lesions and images.
+
+    Raises:
+        BadInput: the record of the vault is damaged.
+    """
+    from semblance.core.library.vault import read_vault
+
+    vault = read_vault(library.catalogue)
+    if vault is None:
+        return np.empty(0, dtype=np.int64)
+    cases = library.catalogue.all_cases()
+    rows = np.array([r.id for r in cases], dtype=np.int64)
+    sealed = np.array([r.case_id in vault.case_ids for r in cases], dtype=np.bool_)
+    codes = patient_codes(unit_names(library, cases), len(cases))
+    found: npt.NDArray[np.int64] = rows[sealed if codes is None else np.isin(codes, codes[sealed])]
+    return found
+
+
+def _unsealed(
+    library: Library, rows: npt.NDArray[np.int64], numbers: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    sealed = np.isin(rows, sealed_rows(library))
+    return (rows[~sealed], numbers[~sealed]) if sealed.any() else (rows, numbers)
 
 
 def case_data(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from semblance.core.errors import BadInput
+from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
@@ -21,6 +22,7 @@ from semblance.core.evaluation.splits import Rows, check_leakage_between, patien
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
+    from semblance.core.metrics.card import MetricCard
     from semblance.core.metrics.distance import Distance
 
 HELD_OUT_PATIENTS = tr_lazy("held-out patients")
@@ -220,6 +222,23 @@ class MetricScores:
             raise BadInput(
                 "The stored scores of the metric cannot be read.", "Evaluate the metric again."
             ) from problem
+
+
+def card_scores(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields ``scores`` and ``measured_on`` of a metric's card, from the ``scores`` that a library keeps of it:
+    retrieval accuracy @10, or at the largest k there is, AUC and calibration error."""
+    accuracies = scores["retrieval_accuracy"]["mean"]
+    k = min(FINDING_K, len(accuracies))
+    found = {f"retrieval_accuracy@{k}": accuracies[k - 1], "auc": scores["auc"]}
+    calibration = stored_calibration(scores)
+    if calibration is not None:
+        found["calibration_error"] = calibration.ece
+    return {"scores": found, "measured_on": scores["measured_on"]}
+
+
+def scored_card(card: MetricCard, scores: Mapping[str, Any] | None) -> MetricCard:
+    """``card`` with the ``scores`` that the library keeps now: the metric's own are those of its training."""
+    return replace(card, **card_scores(scores)) if scores else card
 
 
 def held_out_queries(data: EvaluationData, train: Rows, test: Rows, seed: int) -> Rows:

@@ -6,7 +6,6 @@ too. Cases of the query's own patient and of its lesion are hidden, and of the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,17 +13,13 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.grouping import group_near_duplicates
-from semblance.core.retrieval.index import Index, NearestRows
-from semblance.core.retrieval.ranking import EmbeddedQuery, rank, rank_many
+from semblance.core.retrieval.index import Index
+from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 from semblance.core.retrieval.scan_index import ScanIndex, index_for
 from semblance.core.tasks import SILENT, Reporter
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
-#: (r,) for each of some ranked rows, nearest first, with their coordinates (r, m), the number of the one that stands
-#: for it; its own where it stands for itself.
-Representatives = Callable[[Rows, Matrix], Rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,48 +156,24 @@ def search_rankings(
     queries: Rows,
     k: int,
     *,
-    representatives: Representatives | None = None,
     reporter: Reporter = SILENT,
 ) -> SearchRankings:
     """The first ``k`` ranks of a search with each of ``queries`` (q,), rows of ``gallery`` with a finding.
-
-    ``representatives`` groups near-duplicates as a search does; without it each lesion is shown once.
 
     Raises:
         Cancelled: the reporter asked for it.
     """
     nearest = np.full((len(queries), k), -1, dtype=np.intp)
-    for position, rows in enumerate(_rankings(gallery, queries, k, representatives)):
+    asked = (gallery.query(row) for row in queries.tolist())
+    found = rank_many(gallery.index, asked, k, patients=gallery.patients, keys=gallery.lesions)
+    for position, ranking in enumerate(found):
         if position % 64 == 0:
             reporter.check_cancelled()
             reporter.progress(position, len(queries), "Searching with held-out cases")
-        nearest[position, : len(rows)] = rows[:k]
+        nearest[position, : len(ranking.rows)] = ranking.rows
     depth = max(1, int((nearest >= 0).sum(axis=1).max(initial=0)))
     counts = _answering_lesions(gallery, queries)
     return SearchRankings(gallery, queries, nearest[:, :depth], *counts)
-
-
-def _rankings(
-    gallery: Gallery, queries: Rows, k: int, representatives: Representatives | None
-) -> Iterator[Rows]:
-    asked = [gallery.query(row) for row in queries.tolist()]
-    found = rank_many(gallery.index, asked, k, patients=gallery.patients, keys=gallery.lesions)
-    for query, first in zip(asked, found, strict=True):
-        if representatives is None:
-            yield first.rows
-            continue
-
-        def ranked(count: int, query: EmbeddedQuery = query, first: NearestRows = first) -> NearestRows:
-            if count == k:
-                return first
-            more = rank(gallery.index, query, count, patients=gallery.patients, keys=gallery.lesions)
-            return NearestRows(more.rows, more.distances)
-
-        def grouped(rows: Rows, group: Representatives = representatives) -> Rows:
-            return group(rows, np.asarray(gallery.coordinates[rows], dtype=np.float64))
-
-        ranking, _, remaining = group_near_duplicates(ranked, grouped, k, k)
-        yield ranking.rows[remaining]
 
 
 def _answering_lesions(gallery: Gallery, queries: Rows) -> tuple[Rows, Rows, Rows]:

@@ -180,7 +180,7 @@ def _score(
         estimate=float(estimate.mean()),
         observed=observed,
         observed_interval=observed_ends,
-        estimate_p=_difference_p(estimate, truth, queries.units[estimated]),
+        estimate_p=difference_p(estimate, truth, queries.units[estimated]),
     )
 
 
@@ -213,7 +213,7 @@ def _permutation_p(
     return float((1 + (away[1:] >= away[0] - 1e-12).sum()) / (1 + _DRAWS))
 
 
-def _difference_p(estimate: Vector, truth: Vector, units: Rows) -> float:
+def difference_p(estimate: Vector, truth: Vector, units: Rows) -> float:
     """The two-sided p value of the sum of ``truth`` less ``estimate``, which is 0 on average if estimates are true."""
     residuals = np.bincount(np.unique(units, return_inverse=True)[1].reshape(-1), truth - estimate)
     variance = max(float((residuals**2).sum()), float((estimate * (1.0 - estimate)).sum()), 1e-12)

@@ -207,7 +207,7 @@ class ImageReader:
         if headers:
             from semblance.core.imaging.dicom.images import series_facts
 
-            stack.spacing_mm, stack.directions = series_facts(headers)
+            stack.spacing_mm, stack.directions, stack.location = series_facts(headers)
         return stack
 
     def inspect(self, address: ImageAddress, longest: int = LONGEST) -> ImageFacts:

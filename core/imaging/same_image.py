@@ -1,8 +1,12 @@
 """Whether two thumbnails show one image: saved anew, windowed, mirrored, annotated or cropped.
 
 Both are reduced to their finest detail, normalised to equal contrast everywhere, which a window hardly changes. Laid
-on each other, the details of one image correlate, whatever text and callipers cover; those of another image do not,
-even of the same anatomy in the same position.
+on each other, the details of one image correlate, whatever text and callipers cover; those of another image do so
+less, even of the same anatomy in the same position. How much they must correlate depends on how many pixels have
+detail: few pixels correlate by chance, and the outline of a breast or chest is much of a small image. So the
+correlation is tested as Fisher's z (R. A. Fisher, "On the probable error of a coefficient of correlation", Metron,
+1921), with the pixels that have detail as the sample. Small smooth images may also be recognised by their greys: what
+one grey became in the other image explains nearly all of it (the correlation ratio of A. Roche et al., MICCAI 1998).
 """
 
 from __future__ import annotations
@@ -22,10 +26,18 @@ Pixels = npt.NDArray[np.float32]
 #: Left, top, right and bottom of a part of an image, as shares of its width and height.
 Box = tuple[float, float, float, float]
 
-#: Pixels of the longer side at which images are compared, and the correlation from which they are one image. Saved
-#: anew, windowed, annotated and cropped images of Corel and BUSI, also at 64 and 28 pixels, correlate .5 to 1; others
-#: at most .27.
-SIDE, SAME_CORRELATION = 96, 0.5
+#: Pixels of the longer side at which images are compared.
+SIDE = 96
+#: The correlation of details from which two images may be one, and a part and its place in the whole, which was looked
+#: for and so fits better by chance; and the significance that it must have. Changed copies of Corel, BUSI and MIAS at
+#: 64 pixels and more have one of 17 to 200, others of them at most 16.5 (3 of 5,000 pairs of mammograms more).
+_LEAST_CORRELATION, _LEAST_CORRELATION_OF_PART, SAME_SIGNIFICANCE = 0.5, 0.6, 17.0
+#: A correlation that is enough at sizes from so many pixels, where less of the image has detail: others reach .67.
+_ENOUGH_CORRELATION, _ENOUGH_SIDE = 0.7, 40
+#: The correlation ratio of the greys from which images are the same whose details correlate, though with less
+#: significance: at 28 pixels .992 or more for copies of mammograms, at most .984 for others. How many greys are told
+#: apart.
+_SAME_GREYS, _GREYS = 0.99, 24
 #: Width of what is taken for shading, in pixels; and the contrast below which it is noise.
 _SHADING, _NOISE = 1.0, 2.0
 #: Images whose logarithms of width by height differ by at most this may be the same whole image; and by so many
@@ -34,10 +46,8 @@ MAX_LOG_ASPECT_DIFFERENCE, _ROUNDED = 0.02, 1.0
 #: Pixels of the longer side at which a part is looked for in the whole image, sides of the part as shares of those
 #: of the whole, and the correlation from which its place is worth a closer look.
 _COARSE, _PARTS, _PLACE_CORRELATION = 32, tuple(1.05**-n for n in range(1, 8)), 0.4
-#: Times the place of a part is refined; and the longer side from which an image has enough detail to be one.
-_REFINEMENTS, _SMALLEST_PART = 3, 48
-#: Smaller images are one only where they correlate this much: different ones of one body part have alike detail.
-_SMALL_CORRELATION = 0.8
+#: Times the place of a part is refined.
+_REFINEMENTS = 4
 #: Pixels of the small image whose detail is compared first, the width of its shading, and how many of its frequencies
 #: in each direction.
 _OUTLINE_SIDE, _OUTLINE_SHADING, _FREQUENCIES = 32, 2.0, 12
@@ -78,12 +88,16 @@ class ComparedImage:
 
     def detail(self, width: int, height: int, box: Box = _WHOLE, shading: float = _SHADING) -> Pixels:
         """(height, width) detail of a part of the image."""
+        return detail_of(self.greys(width, height, box), shading)
+
+    def greys(self, width: int, height: int, box: Box = _WHOLE) -> Pixels:
+        """(height, width) greys, 0 to 255, of a part of the image."""
         from PIL import Image
 
         w, h = self._grey.size
         part = (box[0] * w, box[1] * h, box[2] * w, box[3] * h)
         shown = self._grey.resize((width, height), Image.Resampling.BICUBIC, box=part, reducing_gap=None)
-        return detail_of(np.asarray(shown, dtype=np.float32), shading)
+        return np.asarray(shown, dtype=np.float32)
 
     def size_for(self, side: int) -> tuple[int, int]:
         """Width and height with the longer side ``side``."""
@@ -130,9 +144,7 @@ def detail_of(grey: Pixels, shading: float = _SHADING) -> Pixels:
 
 def is_same_image(a: ComparedImage, b: ComparedImage, *, parts: bool = False) -> bool:
     """Whether both show one image, perhaps mirrored; with ``parts`` also whether one is a part of the other."""
-    if _is_same_whole(a, b):
-        return True
-    return parts and min(a.longest, b.longest) >= _SMALLEST_PART and (_is_part(a, b) or _is_part(b, a))
+    return _is_same_whole(a, b) or (parts and (_is_part(a, b) or _is_part(b, a)))
 
 
 def _is_same_whole(a: ComparedImage, b: ComparedImage) -> bool:
@@ -142,10 +154,14 @@ def _is_same_whole(a: ComparedImage, b: ComparedImage) -> bool:
     side = min(SIDE, a.longest, b.longest)
     width, height = a.size_for(side)
     one, other = (_fine(image, side, width, height) for image in (a, b))
-    return any(
-        correlation(one, mirrored) >= (SAME_CORRELATION if side >= _SMALLEST_PART else _SMALL_CORRELATION)
-        for mirrored in (other, other[:, ::-1], other[::-1], other[::-1, ::-1])
-    )
+    ways = ((slice(None, None, down), slice(None, None, across)) for down in (1, -1) for across in (1, -1))
+    way = max(ways, key=lambda way: correlation(one, other[way]))
+    if correlation(one, other[way]) < _LEAST_CORRELATION:
+        return False
+    if _is_same_detail(one, other[way], _LEAST_CORRELATION):
+        return True
+    first, second = a.greys(width, height), b.greys(width, height)[way]
+    return max(correlation_ratio(first, second), correlation_ratio(second, first)) >= _SAME_GREYS
 
 
 def _fine(image: ComparedImage, side: int, width: int, height: int) -> Pixels:
@@ -160,6 +176,30 @@ def correlation(a: Pixels, b: Pixels) -> float:
     return float(np.vdot(a, b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-9))
 
 
+def _is_same_detail(a: Pixels, b: Pixels, least: float) -> bool:
+    found = correlation(a, b)
+    if found >= _ENOUGH_CORRELATION and max(a.shape) >= _ENOUGH_SIDE:
+        return True
+    return found >= least and significance(a, b) >= SAME_SIGNIFICANCE
+
+
+def significance(a: Pixels, b: Pixels) -> float:
+    """How far the correlation of two details (h, w) is from chance: Fisher's z, in standard deviations.
+
+    As many pixels as have detail, by the participation ratio, are the sample.
+    """
+    pixels = min(float((x * x).sum()) ** 2 / max(float((x**4).sum()), 1e-9) for x in (a, b))
+    return float(np.arctanh(min(correlation(a, b), 0.999)) * np.sqrt(pixels))
+
+
+def correlation_ratio(a: Pixels, b: Pixels) -> float:
+    """The share of the variance of the greys ``a`` (h, w) that is explained by those of ``b`` (h, w), 0 to 255."""
+    level = np.clip(b * _GREYS / 256, 0, _GREYS - 1).astype(np.intp).ravel()
+    counts = np.bincount(level, minlength=_GREYS)
+    means = np.bincount(level, weights=a.ravel(), minlength=_GREYS) / np.maximum(counts, 1)
+    return 1.0 - float(np.var(a.ravel() - means[level])) / max(float(np.var(a)), 1e-9)
+
+
 def _is_part(whole: ComparedImage, part: ComparedImage) -> bool:
     """Whether ``part`` is a part of ``whole``."""
     box = _place(whole, part)
@@ -170,10 +210,10 @@ def _is_part(whole: ComparedImage, part: ComparedImage) -> bool:
     other = _fine(part, side, width, height)
     for _ in range(_REFINEMENTS):
         shown = whole.detail(width, height, box)
-        if correlation(shown, other) >= SAME_CORRELATION:
+        if _is_same_detail(shown, other, _LEAST_CORRELATION_OF_PART):
             return True
         box = _refined(box, shown, other)
-    return correlation(whole.detail(width, height, box), other) >= SAME_CORRELATION
+    return _is_same_detail(whole.detail(width, height, box), other, _LEAST_CORRELATION_OF_PART)
 
 
 def _place(whole: ComparedImage, part: ComparedImage) -> Box | None:

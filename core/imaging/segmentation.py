@@ -43,6 +43,9 @@ BOX = ContourWeights(edge=1.0, grey=3.0, size=2.0, bend=0.05)
 SMOOTHING = 0.06
 #: A mass fills this share of the half width and height of the rectangle drawn around it.
 FILLED = 0.95
+#: A click in noise or a smooth slope gives lines of less contrast and of smaller steps. Of 93 masses of BUSI and
+#: mini-MIAS that a click outlines, two have less.
+LEAST_CONTRAST, LEAST_EDGE = 1.1, 0.2
 #: How much more a larger line counts among those a click tries: clarity grows with radius to this power.
 LARGER = 0.3
 #: Deviation, in directions of the line, of the smoothing of its radii.
@@ -79,6 +82,10 @@ class _FoundContour:
         return np.stack([x, y], axis=1)
 
 
+class NoOutline(BadInput):
+    """Nothing at the place that was asked for has an outline."""
+
+
 def segment_at(
     image: Image,
     x: float,
@@ -87,6 +94,7 @@ def segment_at(
     radius: float | None = None,
     method: Method = "radial",
     polarity: Polarity = "auto",
+    clear: bool = False,
 ) -> Region:
     """The mass around the pixel (``x``, ``y``).
 
@@ -97,11 +105,14 @@ def segment_at(
     (:mod:`semblance.core.imaging.closed_contour`), or ``walker``, the random walker of L. Grady, IEEE PAMI
     28(11), 2006, started from that line, which can take any shape.
 
+    ``clear``: only a line that separates two greys is accepted.
+
     Never empty, the same for the same image, and quick whatever the image's size: about
     :data:`WORKING` x :data:`WORKING` pixels are looked at for each radius.
 
     Raises:
         BadInput: the click lies outside the image.
+        NoOutline: ``clear``, and no line separates two greys.
         BadArguments: ``radius`` is not above 0.
     """
     if not (0 <= x < image.width and 0 <= y < image.height):
@@ -126,7 +137,13 @@ def segment_at(
     found = [
         _best_contour_around(image, (x, y), (max(size, 1.0),) * 2, CLICK, polarity, None) for size in tried
     ]
-    return _to_region(image, max(found, key=lambda one: one.clarity), method, None)
+    best = max(found, key=lambda one: one.clarity)
+    if clear and (best.line.contrast < LEAST_CONTRAST or best.line.edge < LEAST_EDGE):
+        raise NoOutline(
+            tr_lazy("The grey inside and outside hardly differs here."),
+            "Click on the middle of the mass, or drag a rectangle around it.",
+        )
+    return _to_region(image, best, method, None)
 
 
 def segment_in(

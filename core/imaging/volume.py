@@ -54,6 +54,16 @@ class Volume:
         )
 
 
+@dataclass(frozen=True)
+class StackLocation:
+    """Where a volume lies: its frame of reference (a UID, "" where not given), the ``cosines`` of a row and a column of
+    a slice, rounded so that equal ones compare equal, and the ``height`` of the first slice in mm along the slices."""
+
+    frame_of_reference: str
+    cosines: tuple[float, ...]
+    height: float
+
+
 class Stack(abc.ABC):
     """A volume whose slices are decoded when asked for. Close it, or use it in a ``with`` statement.
 
@@ -63,12 +73,14 @@ class Stack(abc.ABC):
         spacing_mm: from slice to slice, row to row, column to column; ``None`` where unknown.
         directions: towards what the slices, rows and columns run, one of "L", "R", "A", "P", "S", "I" each;
             ``None`` where the orientation is unknown.
+        location: where it lies; ``None`` where unknown.
     """
 
     name: str = ""
     shape: tuple[int, int, int]
     spacing_mm: Spacing | None = None
     directions: tuple[str, str, str] | None = None
+    location: StackLocation | None = None
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -24,7 +24,9 @@ from semblance.core.library.database import in_batches
 from semblance.core.library.edit_records import Edit, Reversal
 from semblance.core.library.label_staleness import (
     CHANGED_FINDINGS,
+    CHANGED_LESIONS,
     CHANGED_PATIENTS,
+    CHANGES_SINCE,
     REMOVED_CASES,
     note_in_scores,
 )
@@ -535,10 +537,25 @@ def _purge(library: Library, names: Sequence[str]) -> None:
 
 def _note_label_changes(connection: sa.Connection, changes: Sequence[Change]) -> None:
     """Note in the scores of metrics what the cases are now."""
-    before: dict[str, dict[str, Any]] = {CHANGED_FINDINGS: {}, CHANGED_PATIENTS: {}, REMOVED_CASES: {}}
+    before: dict[str, dict[str, Any]] = {key: {} for key in CHANGES_SINCE}
     after: dict[str, dict[str, Any]] = {key: {} for key in before}
     names = {"finding": CHANGED_FINDINGS, "patient": CHANGED_PATIENTS}
+    # The groups of removed cases go and come with them.
+    removed = {
+        whole["id"]
+        for change in changes
+        if isinstance(change, RowChange) and change.table is cases
+        for old, new in zip(change.before, change.after, strict=True)
+        for whole in (old if new is None else new if old is None else None,)
+        if whole is not None
+    }
     for change in changes:
+        if isinstance(change, RowChange) and change.table is lesion_groups:
+            ids = _case_ids(connection, [row for (row,) in change.keys])
+            for (row,), old, new in zip(change.keys, change.before, change.after, strict=True):
+                if row in ids and row not in removed:
+                    before[CHANGED_LESIONS].setdefault(ids[row], None if old is None else old["group"])
+                    after[CHANGED_LESIONS][ids[row]] = None if new is None else new["group"]
         if not isinstance(change, RowChange) or change.table is not cases:
             continue
         for (case_id,), old, new in zip(change.keys, change.before, change.after, strict=True):
@@ -552,6 +569,14 @@ def _note_label_changes(connection: sa.Connection, changes: Sequence[Change]) ->
                     after[key][case_id] = new[name]
     for key, then in before.items():
         note_in_scores(connection, key, then, after[key])
+
+
+def _case_ids(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
+    return {
+        r.id: r.case_id
+        for part in in_batches(list(rows))
+        for r in connection.execute(sa.select(cases.c.id, cases.c.case_id).where(cases.c.id.in_(part)))
+    }
 
 
 def _has_number(connection: sa.Connection, table: sa.Table, number: int) -> bool:

@@ -11,10 +11,12 @@ from semblance.core.library.schema import metrics
 from semblance.core.library.sealed_cards import seal_scores
 
 #: Keys of stored scores: {case id: what it was when the scores were measured} of the cases that are another now. A
-#: case in ``REMOVED_CASES`` was in the library then.
+#: case in ``REMOVED_CASES`` was in the library then. In ``CHANGED_LESIONS`` is the number of the same-lesion group; a
+#: later detection is noted there as a whole.
 CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES = "changed_findings", "changed_patients", "removed_cases"
-CHANGES_SINCE = (CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES)
-#: No finding and no patient that a case can have.
+CHANGED_LESIONS = "changed_lesions"
+CHANGES_SINCE = (CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES, CHANGED_LESIONS)
+#: No finding, patient and group that a case can have.
 _OTHER = object()
 
 
@@ -39,5 +41,5 @@ def note_in_scores(
 
 
 def is_changed_since(scores: Mapping[str, Any] | None) -> bool:
-    """Whether findings, patients or cases of the library changed since ``scores`` were measured."""
+    """Whether findings, patients, same-lesion groups or cases of the library changed since ``scores`` were measured."""
     return any((scores or {}).get(key) for key in CHANGES_SINCE)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from semblance.core.library.database import in_batches, plain_errors
+from semblance.core.library.label_staleness import CHANGED_LESIONS, note_in_scores
+from semblance.core.library.records import now
 from semblance.core.library.schema import lesion_groups
 
 if TYPE_CHECKING:
@@ -28,16 +30,20 @@ class GroupMember:
     source: str
 
 
-#: Row id of a case -> what it was before a change; ``None``: in no group.
-GroupChange = Mapping[int, GroupMember | None]
-
-
 def read_groups(catalogue: Catalogue) -> dict[int, GroupMember]:
     """Row id of a case -> the group it is in, for the cases that are in one."""
     if not catalogue.has_table(lesion_groups):
         return {}
     with plain_errors(catalogue.file), catalogue.engine.connect() as connection:
-        return _read(connection)
+        return groups_in(connection)
+
+
+def groups_of_several(groups: Mapping[int, GroupMember]) -> list[list[int]]:
+    """The row ids of the cases of each group with two cases or more, in order."""
+    members: dict[int, list[int]] = {}
+    for row, member in sorted(groups.items()):
+        members.setdefault(member.group, []).append(row)
+    return [rows for rows in members.values() if len(rows) > 1]
 
 
 def lesion_codes(catalogue: Catalogue, cases: Sequence[sa.Row[Any]]) -> dict[int, int]:
@@ -55,52 +61,34 @@ def lesion_codes(catalogue: Catalogue, cases: Sequence[sa.Row[Any]]) -> dict[int
     return codes
 
 
-def cases_by_hand(catalogue: Catalogue) -> frozenset[int]:
-    """Row ids of the cases whose group a person joined or split."""
-    return frozenset(row for row, member in read_groups(catalogue).items() if member.source == BY_HAND)
+def joined(groups: Mapping[int, GroupMember], rows: Collection[int]) -> dict[int, GroupMember]:
+    """What makes the cases ``rows``, with all cases of their ``groups``, one group by hand."""
+    numbers = {groups[row].group for row in rows if row in groups}
+    members = {row for row, member in groups.items() if member.group in numbers}.union(rows)
+    number = min(numbers, default=_next_number(groups))
+    return {row: GroupMember(number, BY_HAND) for row in sorted(members)}
 
 
-def join(catalogue: Catalogue, rows: Collection[int]) -> GroupChange:
-    """Make the cases ``rows``, with all cases of their groups, one group by hand; what was before."""
-    with catalogue.transaction() as connection:
-        groups = _read(connection)
-        joined = {groups[row].group for row in rows if row in groups}
-        members = {row for row, member in groups.items() if member.group in joined}.union(rows)
-        number = _next_number(groups)
-        return _write(connection, groups, {row: GroupMember(number, BY_HAND) for row in members})
-
-
-def split(catalogue: Catalogue, rows: Collection[int]) -> GroupChange:
-    """Take each of the cases ``rows`` out of its group by hand; what was before.
+def split_off(groups: Mapping[int, GroupMember], rows: Collection[int]) -> dict[int, GroupMember]:
+    """What takes each of the cases ``rows`` out of its group by hand.
 
     What remains of a group stays together by hand, so that no detection joins it with ``rows`` again.
     """
-    with catalogue.transaction() as connection:
-        groups = _read(connection)
-        numbers = {groups[row].group for row in rows if row in groups}
-        changed = {
-            row: GroupMember(member.group, BY_HAND)
-            for row, member in groups.items()
-            if member.group in numbers
-        }
-        first = _next_number(groups)
-        changed |= {row: GroupMember(first + n, BY_HAND) for n, row in enumerate(sorted(rows))}
-        return _write(connection, groups, changed)
+    numbers = {groups[row].group for row in rows if row in groups}
+    changed = {
+        row: GroupMember(member.group, BY_HAND) for row, member in groups.items() if member.group in numbers
+    }
+    first = _next_number(groups)
+    return changed | {row: GroupMember(first + n, BY_HAND) for n, row in enumerate(sorted(rows))}
 
 
-def restore(catalogue: Catalogue, before: GroupChange) -> GroupChange:
-    """Undo a change that returned ``before``; what was until now."""
-    with catalogue.transaction() as connection:
-        return _write(connection, _read(connection), before)
-
-
-def add_detected(catalogue: Catalogue, pairs: Iterable[tuple[int, int]]) -> GroupChange:
-    """Join the cases of each of ``pairs`` of row ids, surest first; what was before.
+def add_detected(catalogue: Catalogue, pairs: Iterable[tuple[int, int]]) -> int:
+    """Join the cases of each of ``pairs`` of row ids, surest first; the number of cases whose group it changed.
 
     Cases that stand in different groups by hand stay apart, with all that were joined to either before.
     """
     with catalogue.transaction() as connection:
-        groups = _read(connection)
+        groups = groups_in(connection)
         members: dict[int, set[int]] = {}
         for row, member in groups.items():
             members.setdefault(member.group, set()).add(row)
@@ -122,7 +110,10 @@ def add_detected(catalogue: Catalogue, pairs: Iterable[tuple[int, int]]) -> Grou
             for row, group in group_of.items()
             if len(members[group]) > 1 and (row not in groups or groups[row].group != group)
         }
-        return _write(connection, groups, changed)
+        if changed:
+            _write(connection, changed)
+            note_in_scores(connection, CHANGED_LESIONS, {DETECTED: None}, {DETECTED: now()})
+        return len(changed)
 
 
 def remove_from_groups(connection: sa.Connection, rows: Collection[int], source: str | None = None) -> None:
@@ -134,7 +125,8 @@ def remove_from_groups(connection: sa.Connection, rows: Collection[int], source:
         connection.execute(statement)
 
 
-def _read(connection: sa.Connection) -> dict[int, GroupMember]:
+def groups_in(connection: sa.Connection) -> dict[int, GroupMember]:
+    """:func:`read_groups` within a running transaction."""
     rows = connection.execute(sa.select(lesion_groups).order_by(lesion_groups.c.case)).all()
     return {r.case: GroupMember(r.group, r.source) for r in rows}
 
@@ -143,16 +135,9 @@ def _next_number(groups: Mapping[int, GroupMember]) -> int:
     return 1 + max((member.group for member in groups.values()), default=0)
 
 
-def _write(
-    connection: sa.Connection, groups: Mapping[int, GroupMember], changed: GroupChange
-) -> dict[int, GroupMember | None]:
-    """Write ``changed`` over ``groups``; what the cases were before."""
+def _write(connection: sa.Connection, changed: Mapping[int, GroupMember]) -> None:
     remove_from_groups(connection, changed)
     written = [
-        {"case": row, "group": member.group, "source": member.source}
-        for row, member in changed.items()
-        if member is not None
+        {"case": row, "group": member.group, "source": member.source} for row, member in changed.items()
     ]
-    if written:
-        connection.execute(lesion_groups.insert(), written)
-    return {row: groups.get(row) for row in changed}
+    connection.execute(lesion_groups.insert(), written)

@@ -64,6 +64,25 @@ def update_search(catalogue: Catalogue, name: str, state: Mapping[str, Any]) -> 
         return bool(done.rowcount)
 
 
+def set_outcome(catalogue: Catalogue, name: str, outcome: Mapping[str, Any] | None, *, key: str) -> None:
+    """Store ``outcome`` under ``key`` of a search, or remove it (``None``); nothing else of the search changes.
+
+    Raises:
+        BadArguments: no such search.
+    """
+    with catalogue.transaction() as connection:
+        found = connection.execute(sa.select(searches.c.state).where(searches.c.name == name)).first()
+        if found is None or name.startswith(_OWN):
+            raise BadArguments(
+                tr_lazy("There is no search '{old}' any more.", old=name),
+                "Another window may have changed it.",
+            )
+        state = {other: value for other, value in found.state.items() if other != key}
+        if outcome is not None:
+            state[key] = dict(outcome)
+        connection.execute(searches.update().where(searches.c.name == name).values(state=state))
+
+
 def rename_search(catalogue: Catalogue, old: str, new: str) -> None:
     """Rename a search.
 

@@ -8,15 +8,10 @@ from typing import Any
 
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.document import Fact
-from semblance.core.reports.formatting import time_text
+from semblance.core.reports.formatting import spread_text, time_text
 
-_SCORES = {
-    "auc": tr_lazy("Mean AUC over findings"),
-    "retrieval_accuracy": tr_lazy("Retrieval accuracy"),
-    "knn_accuracy": tr_lazy("k-NN accuracy"),
-    "calibration_error": tr_lazy("Calibration error"),
-}
 _CONSTRAINTS = {
     "similar": tr_lazy("similar"),
     "dissimilar": tr_lazy("dissimilar"),
@@ -39,7 +34,7 @@ def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
         (tr_lazy("Trained on"), trained_on(card)),
         (tr_lazy("Constraints"), constraints_text(card)),
         (tr_lazy("Split"), split_text(card)),
-        *((score_name(name), score_text(value)) for name, value in card.scores.items()),
+        *((score_title(name), score_text(value)) for name, value in card.scores.items()),
         *column_lines(card),
         (tr_lazy("Training"), join_texts(map(as_lazy, card.notes), " ")),
         (tr_lazy("Trained at"), time_text(card.created)),
@@ -48,32 +43,11 @@ def card_facts(card: MetricCard, learner_title: str = "") -> tuple[Fact, ...]:
     return tuple(Fact(label, value) for label, value in lines if value)
 
 
-def score_name(name: str) -> str:
-    """``retrieval_accuracy@10`` as "Retrieval accuracy @10", ``auc:benign`` as "AUC, benign against the rest"."""
-    head, at, k = name.partition("@")
-    head, colon, finding = head.partition(":")
-    if colon and head == "auc":
-        return tr_lazy("AUC, {finding} against the rest", finding=finding)
-    title = _SCORES.get(head, head.replace("_", " ").capitalize())
-    text = join_texts([title, finding]) if colon else title
-    return join_texts([text, f"@{k}"], " ") if at else text
-
-
 def score_text(value: Any) -> str:
     """A number, or one with its interval: ``0.83 (0.78–0.87)``; empty for no value."""
     if isinstance(value, Mapping):
-        ends = value.get("ci95")
-        mean = value.get("mean", value.get("value"))
-        if mean is None:
-            return ""
-        if not ends:
-            return tr_lazy("{mean:.2f}", mean=mean)
-        return tr_lazy("{mean:.2f} ({low:.2f}–{high:.2f})", mean=mean, low=ends[0], high=ends[1])
-    return (
-        tr_lazy("{value:.2f}", value=value)
-        if isinstance(value, (int, float)) and not math.isnan(value)
-        else ""
-    )
+        return spread_text(value.get("mean", value.get("value")), *(value.get("ci95") or (None, None)))
+    return spread_text(value) if isinstance(value, (int, float)) and not math.isnan(value) else ""
 
 
 def trained_on(card: MetricCard) -> str:

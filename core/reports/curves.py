@@ -10,8 +10,9 @@ from typing import TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import format_number, tr
+from semblance.core.language import format_number, tr, translate
 from semblance.core.reports.csv_table import csv_text
+from semblance.core.reports.formatting import spread_text
 
 Numbers = tuple[float | None, ...]
 
@@ -136,11 +137,7 @@ def relative_objective(objective: Sequence[float | None]) -> npt.NDArray[np.floa
 
 def interval_text(value: float | None, low: float | None, high: float | None) -> str:
     """``0.83 (0.78–0.87)``; without an interval the value alone; a dash where there is no value."""
-    if value is None:
-        return "–"
-    if low is None or high is None:
-        return format_number(value, ".2f")
-    return tr("{value:.2f} ({low:.2f}–{high:.2f})", value=value, low=low, high=high)
+    return translate(spread_text(value, low, high)) or "–"
 
 
 def describe_curves(curves: Sequence[Curve]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, t
 from semblance.core.library.finding_letters import finding_letters
 from semblance.core.library.finding_styles import PALETTE
 from semblance.core.reports.bidirectional import isolated
-from semblance.core.reports.formatting import digits_for, prevalence_text
+from semblance.core.reports.formatting import digits_for, prevalence_text, spread_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
 #: The name of an image that is not in the library, whose file name often contains the patient's name.
@@ -78,6 +78,8 @@ class RankedRow:
     reason: str = ""
     #: The image in the size of the first page, of the cases that are shown there.
     image: bytes | None = None
+    #: Whether the user chose the case for the first page.
+    is_chosen: bool = False
 
     def near_duplicates_text(self) -> str:
         """How many near-duplicates are grouped under the case."""
@@ -208,7 +210,11 @@ class ReportDocument:
         """The cases of the first page, by rank; of a table those that are listed there."""
         if not self.has_images():
             return self.ranking[:LISTED_WITHOUT_IMAGES]
-        return compared_rows(self.ranking, [row.judgement for row in self.ranking])
+        return compared_rows(
+            self.ranking,
+            [row.judgement for row in self.ranking],
+            {place for place, row in enumerate(self.ranking) if row.is_chosen},
+        )
 
     def has_images(self) -> bool:
         """Whether anything is to be seen: not in a library made from a table."""
@@ -245,16 +251,14 @@ class ReportDocument:
         if not vote.calibrated or vote.probability is None or vote.finding is None:
             why = as_lazy(vote.why_not) if vote.why_not else tr_lazy("Not calibrated on held-out cases.")
             return tr_lazy("Counts only. {why}", why=why)
-        interval = "" if vote.interval is None else _interval_text(*vote.interval)
         source = (
             tr_lazy(", from {measured_on}", measured_on=as_lazy(vote.measured_on)) if vote.measured_on else ""
         )
         caution = tr_lazy("; {caution}", caution=as_lazy(vote.caution)) if vote.caution else ""
         return tr_lazy(
-            "Estimate for {finding}: {probability:.2f}{interval}{shift}{source}{caution}.",
+            "Estimate for {finding}: {probability}{shift}{source}{caution}.",
             finding=vote.finding,
-            probability=vote.probability,
-            interval=interval,
+            probability=spread_text(vote.probability, *(vote.interval or (None, None))),
             shift=""
             if vote.prevalence is None
             else tr_lazy(" {shift}", shift=prevalence_text(vote.prevalence)),
@@ -288,17 +292,16 @@ class ReportDocument:
         return tr_lazy("Hidden: {what}.", what=what)
 
 
-def compared_rows(ranking: Sequence[_Row], judgements: Sequence[str]) -> tuple[_Row, ...]:
-    """The :data:`COMPARED` entries of ``ranking`` that a report shows large: the :data:`NEAREST`, those with a
-    judgement (empty: none), then the next nearest; in the order of the ranking."""
+def compared_rows(
+    ranking: Sequence[_Row], judgements: Sequence[str], chosen: Collection[int] = ()
+) -> tuple[_Row, ...]:
+    """The :data:`COMPARED` entries of ``ranking`` that a report shows large, in the order of the ranking: those at the
+    places ``chosen``, the :data:`NEAREST`, those with a judgement (empty: none), then the next nearest."""
     places = sorted(
-        range(len(ranking)), key=lambda place: (place >= NEAREST and not judgements[place], place)
+        range(len(ranking)),
+        key=lambda place: (place not in chosen, place >= NEAREST and not judgements[place], place),
     )
     return tuple(ranking[place] for place in sorted(places[:COMPARED]))
-
-
-def _interval_text(low: float, high: float) -> str:
-    return tr_lazy(" ({low:.2f}–{high:.2f})", low=low, high=high)
 
 
 UNKNOWN_MARK = FindingMark(_GREY, "?", _LIGHT_INK)

@@ -48,6 +48,15 @@ def digits_for(distances: Sequence[float]) -> int:
     return max(range(MIN_DIGITS, max_digits + 1), key=count_distinct)
 
 
+def spread_text(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A score with its interval, ``0.83 (0.78–0.87)``, or alone; empty for no value."""
+    if value is None:
+        return ""
+    if low is None or high is None:
+        return tr_lazy("{value:.2f}", value=value)
+    return tr_lazy("{value:.2f} ({low:.2f}–{high:.2f})", value=value, low=low, high=high)
+
+
 def time_text(moment: str) -> str:
     """``2026-03-01 14:05 UTC`` from ISO 8601; other text as it is."""
     try:

@@ -10,6 +10,7 @@ from semblance.core.language import LazyText, current_language, tr, tr_name, tra
 from semblance.core.reports.contributions import relative_distance, waterfall
 from semblance.core.reports.document import SUPPORT, UNKNOWN_MARK, RankedRow, ReportDocument
 from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
+from semblance.core.reports.visible_names import with_visible_names
 
 _KINDS = (
     (b"\x89PNG", "image/png"),
@@ -42,6 +43,7 @@ def report_html(document: ReportDocument) -> str:
         "shares": _waterfall_percentages,
         "relative_distance": lambda row: round(100 * relative_distance(row, document.ranking), 1),
     }
+    document = with_visible_names(document)
     compared = document.compared()
     return environment.get_template("report.html").render(
         report=document,

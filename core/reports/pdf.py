@@ -65,6 +65,7 @@ from semblance.core.reports.pdf_parts import (
     write,
 )
 from semblance.core.reports.redaction import texts_of
+from semblance.core.reports.visible_names import with_visible_names
 
 PAGES = {"A4": A4, "letter": LETTER}
 _SIDE, _TOP, _BOTTOM = 18 * mm, 20 * mm, 18 * mm
@@ -94,6 +95,7 @@ def report_pdf(document: ReportDocument, page: str = "A4") -> bytes:
             tr_lazy("There is no page size '{page}'.", page=page),
             tr_lazy("Use {pages}.", pages=" or ".join(PAGES)),
         )
+    document = with_visible_names(document)
     register()
     out = io.BytesIO()
     width, height = PAGES[page]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.language import translate
+from semblance.core.language import translate, visible
 
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
@@ -374,8 +374,8 @@ def _font(family: str, size: float, weight: int) -> FontProperties:
 
 
 def _one_line(text: str) -> str:
-    """``text`` in the user's language, without what breaks a line."""
-    return "".join(letter if letter.isprintable() else " " for letter in translate(text)[:_MAX_CHARACTERS])
+    """``text`` in the user's language, with what breaks a line spelled out."""
+    return visible(translate(text)[:_MAX_CHARACTERS])
 
 
 @contextlib.contextmanager

@@ -40,9 +40,9 @@ class CaseNames:
 class Redactor:
     """Redacts the parts of a report.
 
-    ``identified`` keeps everything but unprintable characters. ``patients`` are the ids to be removed. ``files``
-    maps paths of files, and ids of cases, to ids of cases: in a text they are replaced by the name that ``names``
-    gives the case.
+    ``identified`` keeps everything; unprintable characters are spelled out. ``patients`` are the ids to be removed.
+    ``files`` maps paths of files, and ids of cases, to ids of cases: in a text they are replaced by the name that
+    ``names`` gives the case.
     """
 
     def __init__(
@@ -157,9 +157,11 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def printable(text: str) -> str:
-    """``text`` without lone surrogates and without control characters other than line ends and tabs."""
-    redacted = text.encode("utf-8", "replace").decode("utf-8")
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", redacted)
+    """``text`` without lone surrogates, and with control characters other than line ends and tabs spelled out."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return re.sub(
+        r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]", lambda found: ascii(found.group())[1:-1], text
+    )
 
 
 def _last_part(name: str) -> str:

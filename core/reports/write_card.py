@@ -8,7 +8,7 @@ from pathlib import Path
 
 from semblance.core.errors import BadArguments
 from semblance.core.files import write_file
-from semblance.core.language import as_lazy, tr, tr_lazy, translate
+from semblance.core.language import as_lazy, tr, tr_lazy, translate, visible
 from semblance.core.reports.card_document import CardDocument, Section, Table
 
 
@@ -65,7 +65,7 @@ def _escape(text: str, *, cell: bool = False) -> str:
     """``text`` with Markdown's special characters escaped: names of findings and columns come from files."""
     if cell and text == "---":
         return text
-    flat = " ".join(translate(text).split())
+    flat = visible(" ".join(translate(text).split()))
     for mark in "\\`*[]<>|#":
         flat = flat.replace(mark, f"\\{mark}")
     return flat

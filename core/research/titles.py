@@ -11,31 +11,10 @@ from typing import Any
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.protocols.registry import protocol_class
-from semblance.core.language import tr_lazy, tr_name
+from semblance.core.language import tr_name
+from semblance.core.metrics import score_titles
 from semblance.core.metrics.registry import learner_class
 
-_SCORES = {
-    "retrieval_accuracy": tr_lazy("Retrieval accuracy"),
-    "precision": tr_lazy("Precision"),
-    "recall": tr_lazy("Recall"),
-    "residual_precision": tr_lazy("Residual precision"),
-    "gain": tr_lazy("Gain by marks"),
-    "map@r": tr_lazy("MAP@R"),
-    "ndcg": tr_lazy("nDCG"),
-    "hit_rate": tr_lazy("Hit rate"),
-    "triplet_accuracy": tr_lazy("Triplet accuracy"),
-    "knn_accuracy": tr_lazy("k-NN accuracy"),
-    "knn_error": tr_lazy("k-NN error"),
-    "validation_knn_error": tr_lazy("k-NN error, validation"),
-    "balanced_knn_error": tr_lazy("k-NN error, balanced"),
-    "balanced_error": tr_lazy("Balanced error"),
-    "ccknn_error": tr_lazy("Class-conditional k-NN error"),
-    "auc": tr_lazy("Mean AUC over findings"),
-    "auc_distance": tr_lazy("AUC by distance"),
-    "auc_marginal": tr_lazy("AUC by marginalised k-NN"),
-    "pair_accuracy_distance": tr_lazy("Pair accuracy by distance"),
-    "pair_accuracy_marginal": tr_lazy("Pair accuracy by marginalised k-NN"),
-}
 _BUILTIN = re.compile(r"builtin:(\w+)")
 _FIRST_NAME = re.compile(r"^\w+")
 
@@ -43,11 +22,8 @@ Translate = Callable[[str], str]
 
 
 def score_title(name: str, translate: Translate = tr_name) -> str:
-    """``retrieval_accuracy@10`` as "Retrieval accuracy @10"; ``translate`` translates it."""
-    if name in _SCORES:
-        return translate(_SCORES[name])
-    stem, _, rank = name.partition("@")
-    return f"{translate(_SCORES[stem])} @{rank}" if stem in _SCORES else name
+    """The title of a score; ``translate`` translates it."""
+    return translate(score_titles.score_title(name))
 
 
 def learner_title(label: str, translate: Translate = tr_name) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from semblance.core.searches.query import Query
@@ -38,6 +38,9 @@ class Search:
     diverse: float = 0.0
     no_match_rate: float = NO_MATCH_RATE
     without_patient: bool = False
+    #: For the report, without effect on the ranking: (case, what the user noted on it), and the cases to show there.
+    notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    in_report: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def is_shifted(self) -> bool:
@@ -60,6 +63,8 @@ class Search:
             "diverse": self.diverse,
             "unusual": self.no_match_rate,
             "without_patient": self.without_patient,
+            "notes": [list(note) for note in self.notes],
+            "in_report": list(self.in_report),
         }
 
     @classmethod
@@ -83,6 +88,8 @@ class Search:
             float(data.get("diverse", 0.0)),
             float(data.get("unusual", NO_MATCH_RATE)),
             bool(data.get("without_patient", False)),
+            tuple((str(case), str(text)) for case, text in data.get("notes", ())),
+            tuple(str(case) for case in data.get("in_report", ())),
         )
 
 

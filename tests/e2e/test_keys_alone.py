@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from semblance.app.screenshot import settle
+from semblance.app.window.faces import FACES
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
@@ -20,7 +21,7 @@ from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-SHIFT = Qt.KeyboardModifier.ShiftModifier
+ALT, SHIFT = Qt.KeyboardModifier.AltModifier, Qt.KeyboardModifier.ShiftModifier
 #: More stops than any way through the window has.
 _ENOUGH = 120
 
@@ -84,7 +85,7 @@ def test_ask_judge_undo_draw_and_compare_without_a_mouse(qtbot: QtBot, library: 
         assert state.query is not None
         assert state.query.case == case
 
-        keys.press(Qt.Key.Key_3, held=CTRL)
+        keys.press(Qt.Key.Key_3, held=ALT)
         first = state.ranking
         keys.press(Qt.Key.Key_U)
         wait_for(window, lambda: state.judgement_count == 1)
@@ -106,7 +107,7 @@ def test_ask_judge_undo_draw_and_compare_without_a_mouse(qtbot: QtBot, library: 
         keys.press(Qt.Key.Key_Z, held=CTRL)
         wait_for(window, lambda: state.judgement_count < 4)
 
-        keys.press(Qt.Key.Key_2, held=CTRL)
+        keys.press(Qt.Key.Key_2, held=ALT)
         keys.press(Qt.Key.Key_Plus, Qt.Key.Key_R, Qt.Key.Key_Return)
         wait_for(window, lambda: state.query is not None and state.query.region is not None)
         drawn = state.query.region
@@ -115,7 +116,7 @@ def test_ask_judge_undo_draw_and_compare_without_a_mouse(qtbot: QtBot, library: 
         keys.press(Qt.Key.Key_Escape)
         wait_for(window, lambda: state.query is not None and state.query.region is None)
 
-        keys.press(Qt.Key.Key_3, held=CTRL)
+        keys.press(Qt.Key.Key_3, held=ALT)
         keys.press(Qt.Key.Key_Return)
         wait_for(window, lambda: window.parts.full.comparing)
         assert keys.at is not window.panels.ranking.grid
@@ -128,10 +129,10 @@ def test_a_group_is_unticked_in_why_without_a_mouse(qtbot: QtBot, library: Path)
     with open_window(library) as window:
         keys, state = Keyboard(window, qtbot), window.state
         keys.ask(window.state.columns.ids[5])
-        keys.press(Qt.Key.Key_3, held=CTRL)
+        keys.press(Qt.Key.Key_3, held=ALT)
         keys.press(Qt.Key.Key_Y, held=CTRL)
         wait_for(window, lambda: bool(window.panels.side.why.waterfall.rows))
-        keys.press(Qt.Key.Key_4, held=CTRL)
+        keys.press(Qt.Key.Key_4, held=ALT)
         keys.tab_to(window.panels.side.why.waterfall.rows[0].box.accessibleName())
         before = state.ranking
         box = keys.at
@@ -142,8 +143,9 @@ def test_a_group_is_unticked_in_why_without_a_mouse(qtbot: QtBot, library: Path)
         assert len(state.search.without) == 1
 
 
-def test_tab_goes_once_round_the_window_and_back(qtbot: QtBot, library: Path) -> None:
-    with open_window(library) as window:
+@pytest.mark.parametrize("face", list(FACES))
+def test_tab_goes_once_round_the_window_and_back(qtbot: QtBot, library: Path, face: str) -> None:
+    with open_window(library, face=face) as window:
         keys = Keyboard(window, qtbot)
         keys.ask(window.state.columns.ids[5])
         gone = [keys.at]
@@ -160,7 +162,7 @@ def test_tab_goes_once_round_the_window_and_back(qtbot: QtBot, library: Path) ->
             window.panels.query,
             window.panels.ranking,
             window.panels.side,
-            window.panels.evaluation,
+            *([window.panels.evaluation] if "evaluation" in FACES[face].docks else []),
         ]
         assert all(any(panel.isAncestorOf(one) for one in gone) for panel in panels)
         qtbot.keyClick(keys.at, Qt.Key.Key_Backtab)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from semblance.core.library.lesion_groups import GroupMember, groups_in, joined, remove_from_groups, split_off
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
+from semblance.core.library.schema import lesion_groups
 
 
 def make_library(folder: Path, cases: int = 6, findings: Sequence[str] = ("benign", "malignant")) -> Path:
@@ -48,6 +50,26 @@ def fill(
         ],
     )
     return record
+
+
+def join(library: Library, rows: Sequence[int]) -> None:
+    """Make the cases ``rows`` one same-lesion group by hand, without an edit."""
+    _set_groups(library, joined, rows)
+
+
+def split(library: Library, rows: Sequence[int]) -> None:
+    """Take each of the cases ``rows`` out of its same-lesion group by hand, without an edit."""
+    _set_groups(library, split_off, rows)
+
+
+def _set_groups(
+    library: Library, change: Callable[..., Mapping[int, GroupMember]], rows: Sequence[int]
+) -> None:
+    with library.catalogue.transaction() as connection:
+        changed = change(groups_in(connection), rows)
+        remove_from_groups(connection, changed)
+        values = [{"case": row, "group": one.group, "source": one.source} for row, one in changed.items()]
+        connection.execute(lesion_groups.insert(), values)
 
 
 def numbers_set(

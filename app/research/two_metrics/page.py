@@ -102,7 +102,7 @@ class TwoMetricsPage(FullPage):
         image_layout = vbox(margins=(8, 8, 8, 0))
         image_layout.addWidget(self.image)
         sidebar_layout.addLayout(image_layout)
-        scroll_area = PanelScrollArea(self.facts)
+        scroll_area = PanelScrollArea(self.facts, tr("Compare two metrics"))
         scroll_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         sidebar_layout.addWidget(scroll_area, 1)
 

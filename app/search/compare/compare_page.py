@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QMenu, QPushButton, QScrollArea
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QScrollArea, QWidget
 
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
 from semblance.app.search.compare.compare_facts import CompareFacts
@@ -20,10 +20,11 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import theme, theme_signals
+from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
+from semblance.app.viewer.image_view import SecondImage
+from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
 from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.viewer.window_presets import saved_presets
@@ -34,6 +35,7 @@ from semblance.app.widgets.image_header import side_by_side
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
+from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
@@ -46,13 +48,18 @@ from semblance.core.workflows.searches.search_result import RankedCase
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.
 LABEL_WIDTH = 900
+#: Each image is seen for so long while they alternate.
+BLINK_MS = 600
+NOTES_HEIGHT = 88
 
 
 class ComparePage(FullPage):
-    """Follows the query and its ranking. ``closed``: the user goes back to the ranking."""
+    """Follows the query and its ranking. ``closed``: the user goes back to the ranking; ``detached(on)``: the page
+    is to be in a window of its own, or in the main window again."""
 
     menu_requested = Signal(int, QPoint)
     judged = Signal(int, int)
+    detached = Signal(bool)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
@@ -62,6 +69,13 @@ class ComparePage(FullPage):
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
         self._synchronising = False
+        #: The query whose image is shown.
+        self._shown_query: Query | None = None
+        #: Slices of both that were side by side when the views were linked.
+        self._together = (0, 0)
+        self._blink_timer = QTimer(self)
+        self._blink_timer.setInterval(BLINK_MS)
+        self._blink_timer.timeout.connect(self._blink)
         self.previous = header_button("chevron-left", tr("Previous case (Left)"))
         self.next = header_button("chevron-right", tr("Next case (Right)"))
         self.linked = QPushButton(LINKED)
@@ -69,7 +83,17 @@ class ComparePage(FullPage):
         self.linked.setIcon(icon("compare"))
         self.linked.setCheckable(True)
         self.linked.setChecked(True)
-        self.linked.setToolTip(tr("Link zoom, position and window of both images (K)"))
+        self.linked.setToolTip(
+            tr(
+                "Link zoom, position, window and slices of both images (K). Slices are linked by their position in the "
+                "patient, else in mm from those side by side now."
+            )
+        )
+        self.blink = header_button("eye", tr("Blink: show the query and the case in turn, in one place (O)"))
+        self.difference = header_button("contrast", tr("Difference of the greys on the screen (X)"))
+        self.in_report = header_button("export", tr("Show this case on the first page of the report (A)"))
+        for button in (self.blink, self.difference, self.in_report):
+            button.setCheckable(True)
         self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
         self.measure.setCheckable(True)
         self.draw = header_button("rectangle", tr("Draw a region on the ranked case to search with it (R)"))
@@ -81,13 +105,27 @@ class ComparePage(FullPage):
         )
         self.search_region.hide()
         self.feedback = FeedbackButtons(context)
-        tools = (self.draw, self.measure, self.linked)
-        for widget in (self.search_region, self.feedback, self.previous, self.next, *tools):
+        self.detach = header_button("pop-out", "")
+        self.detach.setCheckable(True)
+        self.detach.toggled.connect(self._update_detach)
+        self.detach.clicked.connect(self.detached)
+        self._update_detach()
+        tools = (self.draw, self.measure, self.blink, self.difference, self.linked, self.detach)
+        buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
+        for widget in (*buttons, *tools):
             self.header.add_action(widget)
 
-        self.panes = (ImagePane(context.jobs, share=0.5), ImagePane(context.jobs, share=0.5))
+        views = context.state.kept_views
+        self.panes = (
+            ImagePane(context.jobs, share=0.5, kept_views=views),
+            ImagePane(context.jobs, share=0.5, kept_views=views),
+        )
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.facts = CompareFacts()
+        self.notes = QPlainTextEdit()
+        self.notes.setAccessibleName(tr("Notes on this case for the report"))
+        self.notes.setPlaceholderText(tr("printed on the first page of the report"))
+        self.notes.setTabChangesFocus(True)
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
         self.strip.setAccessibleName(tr("Similar cases, nearest first"))
@@ -105,7 +143,16 @@ class ComparePage(FullPage):
         self._facts_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._facts_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._facts_area.setWidget(self.facts)
-        sides.addWidget(self._facts_area)
+        self._right = QWidget()
+        right = vbox(self._right)
+        right.addWidget(self._facts_area, 1)
+        notes = vbox(spacing=4, margins=(12, 4, 12, 8))
+        label = WrappedLabel(tr("Notes on this case"))
+        set_look(label, role="second")
+        notes.addWidget(label)
+        notes.addWidget(self.notes)
+        right.addLayout(notes)
+        sides.addWidget(self._right)
         page = vbox(self)
         page.addWidget(self.header)
         page.addLayout(sides, 1)
@@ -115,7 +162,11 @@ class ComparePage(FullPage):
     def _connect(self) -> None:
         self.previous.clicked.connect(lambda: self.step(-1))
         self.next.clicked.connect(lambda: self.step(1))
-        self.linked.toggled.connect(lambda on: self._synchronise(0) if on else None)
+        self.linked.toggled.connect(lambda on: self._link() if on else None)
+        self.blink.toggled.connect(self._set_blinking)
+        self.difference.toggled.connect(self._set_difference)
+        self.in_report.toggled.connect(self._choose_for_report)
+        self.notes.textChanged.connect(self._keep_note)
         self.measure.toggled.connect(self._measure)
         self.draw.toggled.connect(self._draw)
         self.feedback.judged.connect(self.judged)
@@ -135,7 +186,10 @@ class ComparePage(FullPage):
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
         for side, pane in enumerate(self.panes):
             pane.slice_changed.connect(lambda _, side=side: self._synchronise_slice(side))
-        self._state.on_change(Change.RANKING, self, self._refresh)
+        query = self.panes[0]
+        for changed in (query.view.window_changed, query.view.inverted_changed, query.slice_changed):
+            changed.connect(lambda _: self.panes[1].view.update())
+        self._state.on_change(Change.RANKING, self, self._follow_ranking)
         self._state.on_change(Change.LIBRARY, self, self.closed.emit)
         theme_signals.changed.connect(self._update_sizes)
         # The size of the cards is known once the strip has its width.
@@ -145,13 +199,32 @@ class ComparePage(FullPage):
         """One row of cards of any size. The facts and the label use the width that the images leave."""
         self.strip.setFixedHeight(self.strip.line_height)
         self.linked.setText(LINKED if self.width() >= theme().px(LABEL_WIDTH) else "")
-        self._facts_area.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
+        self._right.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
+        self.notes.setFixedHeight(theme().px(NOTES_HEIGHT))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._update_sizes()
 
+    def _update_detach(self) -> None:
+        is_detached = self.detach.isChecked()
+        self.detach.setIcon(icon("dock-in" if is_detached else "pop-out"))
+        text = (
+            tr("Compare in the main window again")
+            if is_detached
+            else tr("Compare in a window of its own, as for a second monitor")
+        )
+        self.detach.setToolTip(text)
+        self.detach.setAccessibleName(text)
+
     # The cases compared
+
+    def follow(self, case_row: int) -> None:
+        """Show another ranked case, or the first one of another query."""
+        if self._state.query != self._shown_query:
+            self.compare(case_row)
+        else:
+            self.strip.set_current(case_row)
 
     def compare(self, case_row: int) -> None:
         """Show the query beside the ranked case ``case_row``."""
@@ -160,6 +233,14 @@ class ComparePage(FullPage):
         self._open_query()
         self._show_row(case_row)
         self.panes[1].view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _follow_ranking(self) -> None:
+        ranking = self._state.ranking
+        # In a window of its own the page stays while another query is asked.
+        if ranking is not None and ranking.ranked and ranking.query != self._shown_query and self.isVisible():
+            self.compare(ranking.ranked[0].row)
+        else:
+            self._refresh()
 
     def step(self, steps: int) -> None:
         """Go forward by ``steps`` ranks, or back."""
@@ -218,6 +299,13 @@ class ComparePage(FullPage):
         place = self._place
         case, columns = self._ranked[place], self._state.columns
         self.feedback.show_case(case.case_id)
+        self.in_report.blockSignals(True)
+        self.in_report.setChecked(self._state.is_in_report(case.case_id))
+        self.in_report.blockSignals(False)
+        if self.notes.toPlainText().strip() != self._state.note(case.case_id):
+            self.notes.blockSignals(True)
+            self.notes.setPlainText(self._state.note(case.case_id))
+            self.notes.blockSignals(False)
         self.header.set_subtitle(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._ranked)))
         self.previous.setEnabled(place > 0)
         self.next.setEnabled(place + 1 < len(self._ranked))
@@ -233,6 +321,7 @@ class ComparePage(FullPage):
 
     def _open_query(self) -> None:
         query, columns = self._state.query, self._state.columns
+        self._shown_query = query
         if query is None or self._state.path is None:
             return
         index = columns.index_of_id(query.case) if query.case else -1
@@ -299,6 +388,7 @@ class ComparePage(FullPage):
         self._synchronising = False
         if side == 1:
             self._synchronise(0)
+        self._link_slices()
         self._update_facts()
 
     def _fail(self, side: int, error: SemblanceError) -> None:
@@ -328,17 +418,71 @@ class ComparePage(FullPage):
             return
         self._synchronising = True
         other.set_view(linked_view(one.viewport, other.viewport))
-        if one.window_level is not None and other.window_level is not None:
+        # Greys of another unit, as of CT and MR, say nothing about each other.
+        has_same_unit = one.image.unit == other.image.unit
+        if has_same_unit and one.window_level is not None and other.window_level is not None:
             other.set_window(linked_window(one.window_level, one.image, other.image))
         self._synchronising = False
 
+    def _link(self) -> None:
+        """Link the views from now on, with the slices that are side by side."""
+        self._synchronise(0)
+        self._link_slices()
+
+    def _link_slices(self) -> None:
+        """Take the slices shown to belong together; in one frame of reference show the same position."""
+        one, other = (pane.slices for pane in self.panes)
+        self._together = (one.place, other.place)
+        if one.facts is not None and other.facts is not None and is_same_frame(one.facts, other.facts):
+            self._synchronise_slice(0)
+
     def _synchronise_slice(self, side: int) -> None:
-        one, other = self.panes[side], self.panes[1 - side]
-        if self._synchronising or not self.linked.isChecked() or one.place is None or other.place is None:
+        one, other = self.panes[side].slices, self.panes[1 - side].slices
+        if self._synchronising or not self.linked.isChecked() or one.facts is None or other.facts is None:
             return
+        together = self._together if side == 0 else self._together[::-1]
         self._synchronising = True
-        other.slices.go_to_slice(linked_slice(one.place, len(one.slices), len(other.slices)))
+        other.go_to_slice(linked_slice(one.place, one.facts, other.facts, together))
         self._synchronising = False
+
+    # Both images in one place
+
+    def _set_blinking(self, on: bool) -> None:
+        if on:
+            self.difference.setChecked(False)
+            self._blink_timer.start()
+            self._blink()
+        else:
+            self._blink_timer.stop()
+            self.panes[1].view.show_second(None)
+
+    def _blink(self) -> None:
+        """Show the other of both images where the case is."""
+        view = self.panes[1].view
+        second = SecondImage(self.panes[0].view, tr("Query")) if view.second is None else None
+        view.show_second(second)
+
+    def _set_difference(self, on: bool) -> None:
+        if on:
+            self.blink.setChecked(False)
+        second = SecondImage(self.panes[0].view, tr("Difference"), is_difference=True)
+        self.panes[1].view.show_second(second if on else None)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.blink.setChecked(False)
+
+    # For the report
+
+    def _choose_for_report(self, on: bool) -> None:
+        case = self.current_case()
+        if case is not None:
+            self._state.set_in_report(case, on)
+
+    def _keep_note(self) -> None:
+        case = self.current_case()
+        if case is not None:
+            self._state.set_note(case, self.notes.toPlainText().strip())
 
     def _measure(self, on: bool) -> None:
         for pane in self.panes:
@@ -387,6 +531,9 @@ class ComparePage(FullPage):
         actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
             Qt.Key.Key_R: self.draw.click,
+            Qt.Key.Key_O: self.blink.click,
+            Qt.Key.Key_X: self.difference.click,
+            Qt.Key.Key_A: self.in_report.click,
             Qt.Key.Key_Left: lambda: self.step(-1),
             Qt.Key.Key_Right: lambda: self.step(1),
             Qt.Key.Key_Comma: lambda: self.step(-1),

@@ -66,7 +66,7 @@ class ConceptsSection(Panel):
         inner = QWidget()
         self._list = vbox(inner, spacing=8)
         self._list.addStretch(1)
-        self._scroll = PanelScrollArea(inner)
+        self._scroll = PanelScrollArea(inner, tr("Concepts"))
         top = hbox(spacing=8)
         top.addWidget(self.header, 1)
         top.addWidget(self.undo)

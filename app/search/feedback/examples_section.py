@@ -52,6 +52,7 @@ class ExamplesSection(QWidget):
         self._file_images: dict[Query, QImage | None] = {}
         self._requested: set[Query] = set()
         self._tiles: list[_ExampleTile] = []
+        self._hides_if_empty = False
         self.setAccessibleName(tr("Examples"))
         self.setAcceptDrops(True)
         self.header = SectionHeader(tr("Examples"))
@@ -78,6 +79,11 @@ class ExamplesSection(QWidget):
     def tiles(self) -> list[QAbstractButton]:
         """A tile for each example, positive ones first."""
         return list(self._tiles)
+
+    def hide_if_empty(self, on: bool) -> None:
+        """Whether it is hidden while there are no examples, instead of saying how to add one."""
+        self._hides_if_empty = on
+        self._update_header()
 
     def _refresh(self) -> None:
         current = examples.examples(self._state)
@@ -128,7 +134,7 @@ class ExamplesSection(QWidget):
     def _update_header(self) -> None:
         search, ranked_search = self._state.search, self._state.ranked_search
         count = len(self._tiles)
-        self.setVisible(search is not None)
+        self.setVisible(search is not None and bool(count or not self._hides_if_empty))
         self.header.set_note("" if count else _HINT)
         self.header.set_action(tr("Remove all") if count else "")
         problems = []

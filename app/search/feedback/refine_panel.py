@@ -118,7 +118,7 @@ class RefinePanel(Panel):
         self._sections.addWidget(self._body, 1)
         # In a low window all sections scroll together at full height. The footer stays in place.
         column = vbox(self)
-        column.addWidget(PanelScrollArea(inner), 1)
+        column.addWidget(PanelScrollArea(inner, tr("Refine")), 1)
         column.addWidget(footer)
 
     def _show_page(self, page: QWidget) -> None:

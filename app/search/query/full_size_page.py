@@ -77,7 +77,7 @@ class FullSizePage(FullPage):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
 
-        self.pane = ImagePane(context.jobs)
+        self.pane = ImagePane(context.jobs, kept_views=context.state.kept_views)
         self.view = self.pane.view
         self.strip = SliceStrip(context.jobs)
         self.planes = PlaneViews(context.jobs, self.pane)
@@ -316,6 +316,10 @@ class FullSizePage(FullPage):
         self.header.set_subtitle(source.label(self._state.columns) if source is not None else "")
         self.facts.show_case(
             self._state.columns, source.case if source else None, has_query=source is not None
+        )
+        library = self._state.library
+        self.facts.show_lesion(
+            self._state.columns, source.case if source else None, library.lesions if library else {}
         )
         self.facts.show_image(loaded.image if loaded is not None else None)
         self.tools.setEnabled(loaded is not None)

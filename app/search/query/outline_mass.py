@@ -11,6 +11,7 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
+from semblance.core.imaging.segmentation import NoOutline
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import view_images
 
@@ -46,7 +47,7 @@ def outline_mass(
             view.region.draw(region)
 
     def fail(error: SemblanceError) -> None:
-        if not isinstance(error, view_images.NoOutline):
+        if not isinstance(error, NoOutline):
             context.messages.error(error)
             return
         if view.image is not shown:

@@ -83,7 +83,7 @@ class QueryPanel(Panel):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
 
-        self.pane = ImagePane(context.jobs)
+        self.pane = ImagePane(context.jobs, kept_views=context.state.kept_views)
         self.view, self.histogram = self.pane.view, self.pane.histogram
         self.view.own_presets = partial(saved_presets, context.settings)
         self.tools = ToolRow()
@@ -113,7 +113,16 @@ class QueryPanel(Panel):
         body = QWidget()
         self._body = vbox(body, spacing=8)
         self._body.setContentsMargins(8, 5, 8, 8)
-        for widget in (self.tools, self._pages, self._search_with_row, self.facts, self.examples):
+        self._footer_area = QWidget()
+        self._footer = vbox(self._footer_area)
+        for widget in (
+            self.tools,
+            self._pages,
+            self._search_with_row,
+            self.facts,
+            self.examples,
+            self._footer_area,
+        ):
             self._body.addWidget(widget, 1 if widget is self._pages else 0)
         column = vbox(self)
         column.addWidget(self.header)
@@ -139,7 +148,13 @@ class QueryPanel(Panel):
 
     def add_footer(self, widget: QWidget) -> None:
         """Put ``widget`` below the facts."""
-        self._body.addWidget(widget)
+        self._footer.addWidget(widget)
+
+    def set_plain(self, plain: bool) -> None:
+        """Show the image and its facts only, without histogram, judgements, and examples while there are none."""
+        self.pane.set_histogram_shown(not plain)
+        self._footer_area.setVisible(not plain)
+        self.examples.hide_if_empty(plain)
 
     def set_tool(self, name: str) -> None:
         """One of :data:`semblance.app.viewer.tools.ALL`; the image gets the keyboard."""
@@ -337,6 +352,10 @@ class QueryPanel(Panel):
         source = self._source
         self.facts.show_case(
             self._state.columns, source.case if source else None, has_query=source is not None
+        )
+        library = self._state.library
+        self.facts.show_lesion(
+            self._state.columns, source.case if source else None, library.lesions if library else {}
         )
         self.facts.show_image(self._loaded.image if self._loaded else None)
         self._region.update_controls()

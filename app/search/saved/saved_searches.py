@@ -15,7 +15,7 @@ from semblance.app.shell.state import Change
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.searches import saved_searches
+from semblance.core.workflows.searches import outcomes, saved_searches
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch
 
 #: Changes that follow each other faster are saved together.
@@ -193,6 +193,11 @@ def rename(context: Context, old: str, new: str) -> Job | None:
 
     job.done.connect(show)
     return job
+
+
+def enter_outcome(context: Context, name: str, finding: str) -> Job | None:
+    """Enter what the query of a saved search turned out to be; "" removes it."""
+    return None if context.state.path is None else _run(context, outcomes.enter_outcome, name, finding)
 
 
 def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | None:

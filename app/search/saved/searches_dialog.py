@@ -64,6 +64,9 @@ class SearchesDialog(Dialog):
         self._pages.addWidget(self.list)
         self.open_button = accept_button(tr("Open"))
         self.rename_button, self.delete_button = QPushButton(tr("Rename…")), QPushButton(tr("Delete"))
+        self.outcome_button = QPushButton(tr("Enter diagnosis…"))
+        self.outcome_button.setToolTip(tr("What the query turned out to be later. Its estimate is kept"))
+        self.outcome_button.clicked.connect(self.enter_outcome)
         self.close_button = QPushButton(tr("Close"))
         self.deleted_button = QPushButton()
         self.deleted_button.setMenu(Menu(self.deleted_button))
@@ -84,6 +87,7 @@ class SearchesDialog(Dialog):
         undo_row.addStretch(1)
         buttons = QHBoxLayout()
         buttons.addWidget(self.rename_button)
+        buttons.addWidget(self.outcome_button)
         buttons.addWidget(self.delete_button)
         buttons.addWidget(self.deleted_button)
         buttons.addStretch(1)
@@ -136,6 +140,20 @@ class SearchesDialog(Dialog):
             prompt = tr("A search named '{name}' exists already. Enter another name:", name=name.strip())
         if accepted and name.strip() and name.strip() != selected.name:
             self._refresh_after(saved_searches.rename(self._context, selected.name, name))
+
+    def enter_outcome(self) -> None:
+        """Enter what the query of the selected search turned out to be."""
+        selected = self._selected()
+        if selected is None or not self._writable:
+            return
+        none = tr("(not known)")
+        findings = [none, *self._context.state.columns.findings]
+        at = findings.index(selected.outcome) if selected.outcome in findings else 0
+        title, label = tr("Later diagnosis"), tr("What '{name}' turned out to be", name=selected.name)
+        finding, accepted = QInputDialog.getItem(self, title, label, findings, at, editable=False)
+        if accepted:
+            given = "" if finding == none else finding
+            self._refresh_after(saved_searches.enter_outcome(self._context, selected.name, given))
 
     def delete(self) -> None:
         """Delete the selected search; it can be restored."""
@@ -192,6 +210,7 @@ class SearchesDialog(Dialog):
         self.open_button.setEnabled(selected)
         self.rename_button.setEnabled(selected and self._writable)
         self.delete_button.setEnabled(selected and self._writable)
+        self.outcome_button.setEnabled(selected and self._writable)
 
     def _show_deleted(self) -> None:
         self._deleted_label.setVisible(bool(self._deleted))
@@ -269,7 +288,9 @@ class SearchesDialog(Dialog):
         judged = (
             tr_n("{n} judgement", "{n} judgements", search.judged) if search.judged else tr("no judgements")
         )
-        return " · ".join(part for part in (name, search.metric, judged, _local(search.saved)) if part)
+        outcome = tr("diagnosis {finding}", finding=search.outcome) if search.outcome else ""
+        parts = (name, search.metric, judged, outcome, _local(search.saved))
+        return " · ".join(part for part in parts if part)
 
 
 def _local(time: str) -> str:

@@ -24,7 +24,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
@@ -44,8 +44,6 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 TWO_LINES_HEIGHT = 620
 #: Width of the header without its two switches.
 FIXED_HEADER = 310
-#: The note of a card without one, and its longer form.
-NO_NOTE = ("", "")
 #: Key in the settings: whether cards move visibly to a new order.
 GLIDE = "glide"
 
@@ -158,9 +156,11 @@ class RankingPanel(Panel):
         return self._compared_text(ranking) or adjustments_text(self._state.ranked_search) or default_text
 
     def _compared_text(self, ranking: SearchResult) -> str:
-        """ "200 of 250" if some cases have no features; otherwise empty."""
+        """ "200 of 250" if some cases have no features, or how many are sealed; otherwise empty."""
         has_case = ranking.query.case is not None
         total = len(self._state.columns) - has_case
+        if ranking.sealed and ranking.compared + ranking.sealed >= total:
+            return tr("{n:,}, {sealed:,} sealed", n=ranking.compared, sealed=ranking.sealed)
         if ranking.compared >= total:
             return ""
         return tr("{n:,} of {total:,}", n=ranking.compared, total=total)
@@ -181,6 +181,12 @@ class RankingPanel(Panel):
         ranking, columns = self._state.ranking, self._state.columns
         compared_text = "" if ranking is None else self._compared_text(ranking)
         tip = tr("The others have no features. Choose Metric > Extract features….")
+        if ranking is not None and ranking.sealed:
+            tip = tr_n(
+                "{n} case is in the sealed test vault and is never shown as a similar case.",
+                "{n} cases are in the sealed test vault and are never shown as similar cases.",
+                ranking.sealed,
+            )
         short = "" if ranking is None else format_number(ranking.compared, ",")
         self.header.set_subtitle(self.status_text, short, tip=tip if compared_text else "")
         self._show_hidden_counts()
@@ -272,6 +278,11 @@ class RankingPanel(Panel):
             notes=[notes[row[0]] for row, shown in zip(rows, present, strict=True) if shown]
             if notes
             else None,
+            other_findings={
+                case.row: ", ".join(case.near_duplicate_findings)
+                for case in ranking.ranked
+                if case.near_duplicate_findings
+            },
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -361,12 +372,12 @@ class RankingPanel(Panel):
 
 
 def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int, tuple[str, str]]:
-    """By catalogue row, the marked cases that a case is near to: by their ranks, and by their names. Empty without
-    marks."""
+    """By catalogue row, what the marks did: the marked cases that a case is near to, by their ranks and by their names.
+    Empty without marks."""
     if not ranking.marks:
         return {}
     ranks = {case.case_id: str(case.rank) for case in ranking.ranked}
-    liked = ranking.marks.liked
+    liked, disliked = ranking.marks.liked, ranking.marks.disliked
 
     def name(case: str) -> str:
         index = columns.index_of_id(case)
@@ -376,12 +387,13 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
         # A marked case may be grouped or hidden. Its name would be too long for a card.
         return ranks.get(case) or ("+" if case in liked else "\N{EN DASH}")
 
-    return {
-        case.row: (_near_text(case, rank), _near_text(case, name))
-        if case.case_id not in ranking.marks.liked + ranking.marks.disliked
-        else NO_NOTE
-        for case in ranking.ranked
-    }
+    def note(case: RankedCase) -> tuple[str, str]:
+        if case.case_id in liked or case.case_id in disliked:
+            # The longer form stands in the description already.
+            return (JUDGEMENT_TEXTS[1 if case.case_id in liked else -1], "")
+        return (_near_text(case, rank), _near_text(case, name))
+
+    return {case.row: note(case) for case in ranking.ranked}
 
 
 def _near_text(case: RankedCase, name: Callable[[str], str]) -> str:

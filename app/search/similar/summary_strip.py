@@ -18,7 +18,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.nearest_chips import NearestChips, finding_code
 from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from semblance.core.language import count_label, format_number, localise_number, tr, tr_name
+from semblance.core.language import count_label, format_number, localise_number, tr, tr_name, visible
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.estimate import (
     FEWER,
@@ -183,7 +183,7 @@ class SummaryStrip(QFrame):
             # Two numbers side by side would read as one.
             label_text += ":"
         self.estimate.setText(
-            f'<span style="color:{second}">{html.escape(label_text)}</span> '
+            f'<span style="color:{second}">{html.escape(visible(label_text))}</span> '
             f'<b>{format_number(vote.probability, ".2f")}</b> <span style="color:{second}">'
             f"({localise_number(f'{low:.2f}–{high:.2f}')})</span>"
         )

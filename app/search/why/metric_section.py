@@ -15,6 +15,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr, tr_n, tr_name
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.registry import learner_title
+from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.library.library_snapshot import MetricFacts
 
@@ -76,11 +77,10 @@ class MetricSection(QWidget):
         if scored is None or scored.scores is None or mean is None:
             self.facts.set_fact(_ACCURACY, tr("not measured"))
             return
-        accuracy = (
-            f"{mean:.2f} ({low:.2f}–{high:.2f})" if low is not None and high is not None else f"{mean:.2f}"
-        )
         self.facts.set_fact(
-            _ACCURACY, accuracy, tr("Tested on {what}", what=measured_text(scored.scores.measured_on))
+            _ACCURACY,
+            interval_text(mean, low, high),
+            tr("Tested on {what}", what=measured_text(scored.scores.measured_on)),
         )
         kind = scored.measured
         self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")

@@ -64,7 +64,7 @@ class WhyPanel(Panel):
         self.waterfall.exclusion_changed.connect(
             lambda groups: explain_distance.rank_without(context, groups)
         )
-        self.sentence = WrappedLabel(role="second")
+        self.sentence = WrappedLabel()
         self.card = MetricSection(self._state)
         #: Names of the groups in the order of their boxes.
         self._order: tuple[str, ...] = ()
@@ -81,16 +81,22 @@ class WhyPanel(Panel):
     def _make_body(self) -> QScrollArea:
         inner = QWidget()
         body = vbox(inner, spacing=8, margins=(12, 8, 12, 8))
-        body.addWidget(self.images)
         body.addWidget(self.sentence)
+        body.addWidget(self.images)
         body.addWidget(HLine())
         body.addWidget(self.header)
         body.addWidget(self.kind)
         body.addWidget(self.waterfall)
-        body.addWidget(HLine())
+        self._last_line = HLine()
+        body.addWidget(self._last_line)
         body.addWidget(self.card)
         body.addStretch(1)
-        return PanelScrollArea(inner)
+        return PanelScrollArea(inner, tr("Why these cases"))
+
+    def set_plain(self, plain: bool) -> None:
+        """Explain the case only, without how the metric was trained."""
+        self.card.setVisible(not plain)
+        self._last_line.setVisible(not plain)
 
     @property
     def shown(self) -> Explanation | None:

@@ -15,7 +15,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
-from semblance.core.language import tr
+from semblance.core.language import tr, visible
 from semblance.core.workflows.searches.compare_images import ComparedImage, ImageComparison
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase
@@ -71,9 +71,9 @@ class WhyImages(QWidget):
         self._title.setText(
             f"{tr('Rank {rank}', rank=ranked_case.rank)}  {ranked_case.case_id.rpartition('/')[2]}"
         )
-        self._title.set_tip(ranked_case.case_id)
+        self._title.set_tip(visible(ranked_case.case_id))
         self._chip.set_finding(codes.get(finding, -1), columns.letters.get(finding, "?"))
-        self._chip.setToolTip(finding or tr("finding not given"))
+        self._chip.setToolTip(visible(finding) or tr("finding not given"))
         explain_distance.compare_images(
             self._context, ranked_search, ranked_case.case_id, self._show, self._fail
         )

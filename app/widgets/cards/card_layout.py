@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QRect
 
 from semblance.app.shell.theme import theme
+from semblance.app.widgets.finding_chip import SIDE as CHIP_SIDE
 
 MARGIN = 4
 SIDE = 8
 GAP_X, GAP_Y = 2, 4
-SMALLEST, LARGEST, DEFAULT_SIZE = 64, 160, 96
+SMALLEST, LARGEST = 64, 160
 NO_PLACE = -1
-#: Images may be this small if that gives one column more, up to five.
-LEAST = 84
-#: Height of the line with a note below a card.
-NOTE_HEIGHT = 15
+#: Height of the line with the distance and of the line with a note below a card.
+DISTANCE_HEIGHT = NOTE_HEIGHT = 15
+#: The cases that the summary above the cards is about.
+NEAREST = 10
+
+
+@dataclass(frozen=True)
+class CardStyle:
+    """What cards show, and the sides of their images and buttons in px at text scale 1.
+
+    ``least``: images may be so small, not ``smallest``, if the nearest ten are visible then. ``columns``: as many
+    where that is possible. ``fills``: larger images go before more columns, as long as the nearest ten are visible.
+    ``shows_buttons``: on every card, not only on the one under the mouse.
+    """
+
+    smallest: int = 96
+    largest: int = LARGEST
+    least: int = 84
+    columns: int = 5
+    fills: bool = False
+    button: int = 14
+    shows_buttons: bool = False
+    shows_distance: bool = True
+
+
+SMALL_CARDS = CardStyle()
+LARGE_CARDS = CardStyle(
+    smallest=150,
+    largest=240,
+    least=110,
+    columns=4,
+    fills=True,
+    button=20,
+    shows_buttons=True,
+    shows_distance=False,
+)
 
 
 @dataclass(frozen=True)
@@ -35,34 +69,51 @@ class CardLayout:
     caption: int
     pitch: int
     rows: bool
+    style: CardStyle = SMALL_CARDS
 
     @classmethod
     def cards(
         cls,
         width: int,
         count: int,
-        smallest: int = DEFAULT_SIZE,
         *,
+        height: int = 0,
+        style: CardStyle = SMALL_CARDS,
         has_notes: bool = False,
         most_columns: int | None = None,
     ) -> CardLayout:
-        """As many columns as fit with images of ``smallest`` px. The images then fill the width.
+        """As many columns as fit in ``style``. The images then fill the width.
 
-        ``has_notes``: the captions have a third line. ``most_columns``: not more columns than this, for larger images.
+        ``height``: of the viewport. ``has_notes``: the captions have one more line. ``most_columns``: not more columns
+        than this, for larger images.
         """
-        smallest = min(LARGEST, max(smallest, theme().px(80)))
+        caption = theme().px(
+            6
+            + max(CHIP_SIDE, style.button)
+            + (DISTANCE_HEIGHT if style.shows_distance else 0)
+            + (NOTE_HEIGHT if has_notes else 0)
+        )
         available = max(1, width - 2 * SIDE + GAP_X)
+
+        def side_of(columns: int) -> int:
+            return available // columns - 2 * MARGIN - GAP_X
+
+        def pitch_of(columns: int) -> int:
+            return MARGIN + max(SMALLEST, min(style.largest, side_of(columns))) + caption + 3 + GAP_Y
+
+        smallest = min(style.largest, max(style.smallest, theme().px(80)))
         columns = max(1, available // (smallest + 2 * MARGIN + GAP_X))
-        if columns < 5 and available // (columns + 1) - 2 * MARGIN - GAP_X >= theme().px(LEAST):
+        if style.fills:
+            columns = _filling_columns(
+                columns, style, side_of, lambda n: SIDE - (-NEAREST // n) * pitch_of(n) <= height
+            )
+        elif columns < style.columns and side_of(columns + 1) >= theme().px(style.least):
             # Two lines of five show the ten nearest, which the summary above is about, without scrolling. A narrower
             # panel shows more cards rather than larger ones.
             columns += 1
         columns = min(columns, most_columns or columns)
-        image_side = max(SMALLEST, min(LARGEST, available // columns - 2 * MARGIN - GAP_X))
-        caption = theme().px(35 + (NOTE_HEIGHT if has_notes else 0))
-        return cls(
-            width, count, columns, image_side, caption, MARGIN + image_side + caption + 3 + GAP_Y, rows=False
-        )
+        image_side = max(SMALLEST, min(style.largest, side_of(columns)))
+        return cls(width, count, columns, image_side, caption, pitch_of(columns), rows=False, style=style)
 
     @classmethod
     def list(cls, width: int, count: int) -> CardLayout:
@@ -125,3 +176,24 @@ class CardLayout:
             elif target < 0:
                 target = place % self.columns if page else place
         return max(0, min(self.count - 1, target))
+
+
+def _filling_columns(
+    most: int, style: CardStyle, side_of: Callable[[int], int], shows_nearest: Callable[[int], bool]
+) -> int:
+    """The columns with the largest images, up to ``most``, with which the nearest ten are visible. More where they are
+    visible with smaller images, else ``most``."""
+    first = style.columns
+    while side_of(first) > style.largest:
+        first += 1
+    while most < style.columns and side_of(most + 1) >= theme().px(style.least):
+        most += 1
+    for columns in range(min(first, most), most + 1):
+        if shows_nearest(columns):
+            return columns
+    columns = most
+    while side_of(columns + 1) >= theme().px(style.least):
+        columns += 1
+        if shows_nearest(columns):
+            return columns
+    return most

@@ -11,10 +11,11 @@ from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
 
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
-from semblance.app.widgets.cards.card_layout import MARGIN, NOTE_HEIGHT, CardLayout
+from semblance.app.widgets.cards.card_layout import DISTANCE_HEIGHT, MARGIN, NOTE_HEIGHT, CardLayout
 from semblance.app.widgets.cards.card_parts import (
     ROW_END_MARGIN,
     bar_length,
+    caption_line,
     card_feedback_buttons,
     feedback_buttons,
     feedback_buttons_width,
@@ -150,33 +151,34 @@ class CardPainter:
         if state.role:
             self._draw_role(square, state.role)
 
-        line = QRect(square.x(), square.bottom() + 6, side, tokens.px(SIDE))
-        text_width = side - line.height() - 4
+        style, line, chip = self._layout.style, caption_line(at, self._layout), tokens.px(SIDE)
+        text_width = side - chip - 4
         if self._shows_feedback_buttons(place, state):
-            self._draw_feedback_buttons(feedback_buttons(line), place)
-            text_width -= feedback_buttons_width() + 2
+            self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), place)
+            text_width -= feedback_buttons_width(style.button) + 2
         elif not self._judging and (mark := model.judgements.get(model.case_row(place), 0)):
             # Where cards are only shown, the mark is no button.
-            where = feedback_buttons(line)[1]
+            where = feedback_buttons(line, style.button)[1]
             self._draw_mark(where, mark, on=True)
             text_width -= where.width() + 2
         index = model.index(place)
         if model.pending is not None and model.pending[place]:
             self._small.draw(self._painter, line, tr("no features yet"), tokens.third)
         else:
-            self._draw_chip(index, QPoint(line.x(), line.y()))
-            where = QRect(line.x() + line.height() + 4, line.y(), text_width, line.height())
+            self._draw_chip(index, QPoint(line.x(), line.y() + (line.height() - chip) // 2))
+            where = QRect(line.x() + chip + 4, line.y(), text_width, line.height())
             self._small.draw(
                 self._painter, where, model.columns.finding_name(index) or tr("unknown"), tokens.text
             )
 
-        lower = QRect(line.x(), line.bottom() + 1, side, tokens.px(15))
-        if model.distances is None:
-            self._small.draw(self._painter, lower, model.columns.name(index), tokens.third, middle=True)
-        else:
-            self._draw_distance(lower, place)
+        below = QRect(line.x(), line.bottom() + 1, side, tokens.px(NOTE_HEIGHT))
+        if style.shows_distance:
+            if model.distances is None:
+                self._small.draw(self._painter, below, model.columns.name(index), tokens.third, middle=True)
+            else:
+                self._draw_distance(below, place)
+            below.translate(0, tokens.px(DISTANCE_HEIGHT))
         if model.notes is not None:
-            below = QRect(line.x(), lower.bottom() + 1, side, tokens.px(NOTE_HEIGHT))
             self._small.draw(self._painter, below, model.notes[place][0], tokens.second)
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
@@ -284,7 +286,8 @@ class CardPainter:
 
     def _shows_feedback_buttons(self, place: int, state: CardState) -> bool:
         judged = self._model.judgements.get(self._model.case_row(place), 0) != 0
-        return self._judging and (state.current or state.hovered or state.selected or judged)
+        is_always = self._layout.style.shows_buttons and not self._layout.rows
+        return self._judging and (is_always or state.current or state.hovered or state.selected or judged)
 
     def _draw_feedback_buttons(self, where: tuple[QRect, QRect], place: int) -> None:
         judgement = self._model.judgements.get(self._model.case_row(place), 0)
@@ -293,9 +296,20 @@ class CardPainter:
 
     def _draw_mark(self, at: QRect, mark: int, *, on: bool) -> None:
         """+ or -, filled if it is set."""
-        shade = self._theme.accent if on else self._theme.third
-        fill = self._theme.tool_on if on else "none"
-        name = "plus" if mark > 0 else "minus"
+        tokens, name = self._theme, "plus" if mark > 0 else "minus"
+        if at.width() > tokens.px(SIDE):
+            # Large enough for the shape of a button.
+            self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+            fill = tokens.accent_filled if on else tokens.control
+            self._painter.setPen(colour(fill if on or tokens.is_dark else tokens.control_line))
+            self._painter.setBrush(colour(fill))
+            self._painter.drawRoundedRect(QRectF(at).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+            self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            shade, inset = tokens.on_accent if on else tokens.second, (at.width() - tokens.px(12)) // 2
+            pixmap = icon_pixmap(name, tokens.px(12), shade, self._ratio)
+            self._painter.drawPixmap(at.topLeft() + QPoint(inset, inset), pixmap)
+            return
+        shade, fill = (tokens.accent, tokens.tool_on) if on else (tokens.third, "none")
         self._painter.drawPixmap(at.topLeft(), icon_pixmap(name, at.width(), shade, self._ratio, fill))
 
     def _draw_distance(self, line: QRect, place: int) -> None:

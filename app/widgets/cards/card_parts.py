@@ -5,23 +5,22 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QRect
 
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.cards.card_layout import MARGIN, CardLayout
+from semblance.app.widgets.cards.card_layout import MARGIN, SMALL_CARDS, CardLayout
 from semblance.app.widgets.finding_chip import SIDE
 
-BUTTON_SIZE = 14
 MORE_LIKE, LESS_LIKE = 1, -1
 #: px at the right end of a row.
 ROW_END_MARGIN = 11
 
 
-def feedback_buttons_width() -> int:
-    """The width of both feedback buttons."""
-    return 2 * theme().px(BUTTON_SIZE) + 1
+def feedback_buttons_width(button: int = SMALL_CARDS.button) -> int:
+    """The width of both feedback buttons, each ``button`` px wide at text scale 1."""
+    return 2 * theme().px(button) + 1
 
 
-def feedback_buttons(line: QRect) -> tuple[QRect, QRect]:
+def feedback_buttons(line: QRect, button: int = SMALL_CARDS.button) -> tuple[QRect, QRect]:
     """The rectangles of the buttons + and - at the right end of a line."""
-    side = theme().px(BUTTON_SIZE)
+    side = theme().px(button)
     y = line.y() + (line.height() - side) // 2
     down = QRect(line.right() + 1 - side, y, side, side)
     return down.translated(-side - 1, 0), down
@@ -37,8 +36,14 @@ def card_feedback_buttons(card: QRect, layout: CardLayout) -> tuple[QRect, QRect
     if layout.rows:
         end = card.right() - ROW_END_MARGIN - bar_length(card) - 12
         return feedback_buttons(QRect(card.x(), card.y(), end + 1 - card.x(), card.height()))
+    return feedback_buttons(caption_line(card, layout), layout.style.button)
+
+
+def caption_line(card: QRect, layout: CardLayout) -> QRect:
+    """The line below the image of a card, with the finding and the buttons."""
     y = card.y() + MARGIN + layout.image_side + 5
-    return feedback_buttons(QRect(card.x() + MARGIN, y, layout.image_side, theme().px(SIDE)))
+    height = theme().px(max(SIDE, layout.style.button))
+    return QRect(card.x() + MARGIN, y, layout.image_side, height)
 
 
 def feedback_at(card: QRect, layout: CardLayout, point: QPoint) -> int:

@@ -12,7 +12,7 @@ from semblance.app.shell import theme as themes
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.theme import colour, plain_tip, theme
 from semblance.app.widgets.cards.card_animation import CardAnimation
-from semblance.app.widgets.cards.card_layout import NO_PLACE, CardLayout
+from semblance.app.widgets.cards.card_layout import NO_PLACE, SMALL_CARDS, CardLayout, CardStyle
 from semblance.app.widgets.cards.card_painter import CardPainter, CardState, ScaledImages
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -38,6 +38,7 @@ class CardView(QAbstractScrollArea):
         self._images = ScaledImages()
         self._rows, self._judging = False, False
         self._most_columns: int | None = None
+        self._style = SMALL_CARDS
         self._place = self._hover = NO_PLACE
         self._animation = CardAnimation(self)
         self._animation.moved.connect(self.viewport().update)
@@ -124,6 +125,13 @@ class CardView(QAbstractScrollArea):
         """Rows of a list instead of cards."""
         if rows != self._rows:
             self._rows = rows
+            self._lay_out()
+            self._show_current()
+
+    def set_style(self, style: CardStyle) -> None:
+        """How large cards are and what they show."""
+        if style != self._style:
+            self._style = style
             self._lay_out()
             self._show_current()
 
@@ -214,7 +222,12 @@ class CardView(QAbstractScrollArea):
             self._layout = CardLayout.list(width, count)
         else:
             self._layout = CardLayout.cards(
-                width, count, has_notes=self._model.notes is not None, most_columns=self._most_columns
+                width,
+                count,
+                height=self.viewport().height(),
+                style=self._style,
+                has_notes=self._model.notes is not None,
+                most_columns=self._most_columns,
             )
         bar, height = self.verticalScrollBar(), self.viewport().height()
         bar.setRange(0, max(0, self._layout.height - height))

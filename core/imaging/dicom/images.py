@@ -14,6 +14,7 @@ from semblance.core.imaging.dicom.colour import from_palette, to_rgb
 from semblance.core.imaging.dicom.compressed_frames import check_fragments, decode_frame
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, errors_as_bad_input, open_dicom
 from semblance.core.imaging.dicom.geometry import (
+    SlicePlane,
     aspect_of,
     directions,
     distance_between,
@@ -27,7 +28,7 @@ from semblance.core.imaging.dicom.uncompressed_frames import read_frame
 from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, modality_lut_values, values_of
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
-from semblance.core.imaging.volume import Spacing, Stack
+from semblance.core.imaging.volume import Spacing, Stack, StackLocation
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_PIXELS
 
@@ -141,6 +142,8 @@ class DicomStack(Stack):
         known = [plane for plane in planes if plane is not None]
         if known:
             self.directions = directions(known[0])
+            if len(known) < 2 or known[1].height > known[0].height:
+                self.location = _location(dataset, known[0])
         # Two frames at one position (time points, segments) have no slice distance.
         distance = distance_between(known) if len(known) == len(planes) else None
         self.spacing_mm = _volume_spacing(distance or slice_distance(dataset), spacing_of(dataset))
@@ -158,13 +161,20 @@ class DicomStack(Stack):
         self._file.close()
 
 
-def series_facts(datasets: list[Dataset]) -> tuple[Spacing | None, tuple[str, str, str] | None]:
-    """Spacing and directions of a volume, from the headers of some neighbouring slices in order."""
+def series_facts(
+    datasets: list[Dataset],
+) -> tuple[Spacing | None, tuple[str, str, str] | None, StackLocation | None]:
+    """Spacing, directions and location of a volume, from the headers of its first slices in order."""
     planes = [plane for plane in map(slice_plane, datasets) if plane is not None]
     if not planes:
-        return None, None
+        return None, None, None
     distance = distance_between(planes) or slice_distance(datasets[0])
-    return _volume_spacing(distance, planes[0].spacing), directions(planes[0])
+    spacing = _volume_spacing(distance, planes[0].spacing)
+    return spacing, directions(planes[0]), _location(datasets[0], planes[0])
+
+
+def _location(dataset: Dataset, first: SlicePlane) -> StackLocation:
+    return StackLocation(text(dataset, "FrameOfReferenceUID"), first.orientation, first.height)
 
 
 def check_dicom(file: BinaryIO, name: str) -> None:

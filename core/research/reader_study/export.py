@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.research.reader_study.analysis import LOG_SECONDS, Estimated, StudyAnalysis
 from semblance.core.research.reader_study.design import (
@@ -43,7 +44,7 @@ def study_score_title(score: str, positive: str) -> str:
         "accuracy": tr_lazy("Accuracy"),
         "sensitivity": tr_lazy("Sensitivity"),
         "specificity": tr_lazy("Specificity"),
-        "auc": tr_lazy("AUC, {finding} against the rest", finding=positive),
+        "auc": score_title(f"auc:{positive}"),
         LOG_SECONDS: tr_lazy("Time per case, geometric mean [s]"),
         "agreement": tr_lazy("Agreement of the readers, Fleiss' kappa"),
     }[score]

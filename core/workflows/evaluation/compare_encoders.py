@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semblance.core.engine.run_parts import run_parts
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.data import EvaluationData, prepare
-from semblance.core.evaluation.data_sources import case_data
+from semblance.core.evaluation.data_sources import case_data, sealed_rows
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.evaluation.protocols.bdm import BDMProtocol
 from semblance.core.evaluation.protocols.protocol import LearnerSpec
@@ -163,6 +163,7 @@ def _cases(library: Library, request: EncoderRequest) -> EvaluationData:
     rows = np.array(
         [r.id for r in library.catalogue.all_cases() if r.has_image and r.finding], dtype=np.int64
     )
+    rows = np.setdiff1d(rows, sealed_rows(library))
     if not len(rows):
         raise BadInput(
             tr_lazy("{library} has no images with findings.", library=library.path.name),

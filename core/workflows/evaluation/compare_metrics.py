@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.retrieval.comparison import Agreement, kendall, ranks_in, shared, whole_order
 from semblance.core.retrieval.index import Index, Matrix, Rows
-from semblance.core.retrieval.near_duplicates import COMPARED
-from semblance.core.retrieval.neighbourhoods import usual_nearest
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
 from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query, check_one_query
@@ -193,13 +190,10 @@ class _MetricSearch:
     index: Index | ScanIndex
     embedding: Matrix
     ties: Matrix | None
-    #: Squared distance from a case to its nearest, usually; ``None`` where too few are known.
-    usual: float | None
 
     @classmethod
     def of_metric(cls, loaded: LoadedMetric, name: str = "") -> _MetricSearch:
-        usual = usual_nearest(loaded.neighbourhoods.distances)
-        return cls(name or loaded.record.name, loaded, loaded.index, loaded.embedding, loaded.ties, usual)
+        return cls(name or loaded.record.name, loaded, loaded.index, loaded.embedding, loaded.ties)
 
     @classmethod
     def of(cls, library: Path, side: str | Search, reporter: Reporter) -> _MetricSearch:
@@ -212,8 +206,7 @@ class _MetricSearch:
             return cls.of_metric(loaded, name)
         session = open_refinement(library, side.metric, reporter, without=side.without)
         embedding = session.embedded(np.arange(len(loaded.rows)), judged, side.strength)
-        usual = usual_nearest(session.nearest_under(session.form(judged, side.strength)))
-        return cls(name, loaded, Index(embedding), embedding, None, usual)
+        return cls(name, loaded, Index(embedding), embedding, None)
 
     def embedded_query(self, row: int) -> EmbeddedQuery:
         place = self.loaded.place_of(row)
@@ -227,27 +220,12 @@ class _MetricSearch:
             self.loaded.cases.lesion_of(row),
         )
 
-    def representatives(self, places: Rows) -> Rows:
-        """Of each of ``places`` (r,), near to far, the one it is a near-duplicate of, else its own."""
-        first = places[:COMPARED]
-        coordinates = np.asarray(self.embedding[first], dtype=np.float64)
-        same = self.loaded.duplicate_finder.representatives(first, coordinates, self.usual)
-        return np.concatenate([first[np.array(same, dtype=np.int64)], places[COMPARED:]])
-
-    def nearest(
-        self, embedded: EmbeddedQuery, k: int, *, hide: bool, group_duplicates: bool
-    ) -> tuple[Rows, Mapping[int, int]]:
-        """(k,) catalogue rows of the nearest, as the ranking has them, and under which of them others are
-        grouped."""
-        loaded, count = self.loaded, k + k // 5
+    def nearest(self, embedded: EmbeddedQuery, k: int, *, hide: bool, group_duplicates: bool) -> Rows:
+        """(k,) catalogue rows of the nearest, as the ranking has them."""
+        loaded = self.loaded
         patients, keys = loaded.patient_codes if hide else None, loaded.keys if group_duplicates else None
-        while True:
-            places = rank(self.index, embedded, count, patients=patients, keys=keys).rows
-            representatives = self.representatives(places) if group_duplicates else places
-            remaining = places[representatives == places]
-            if len(remaining) >= k or len(places) < count:
-                return loaded.rows[remaining[:k]], _representative_rows(loaded, places, representatives)
-            count += k - len(remaining)
+        rows: Rows = loaded.rows[rank(self.index, embedded, k, patients=patients, keys=keys).rows]
+        return rows
 
     def agreement(self, embedded: EmbeddedQuery, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
@@ -266,8 +244,8 @@ class _MetricSearch:
 
 @dataclass(frozen=True, eq=False)
 class _MetricRanking:
-    """One metric's answer: the catalogue rows of the whole order, the first distances, and under which row
-    near-duplicates are grouped; ``embedded`` of ``field``, both ``None`` for a search as it is refined."""
+    """One metric's answer: the catalogue rows of the whole order, the first distances, and whether each lesion is in
+    it once; ``embedded`` of ``field``, both ``None`` for a search as it is refined."""
 
     loaded: LoadedMetric
     field: _MetricSearch | None
@@ -275,27 +253,25 @@ class _MetricRanking:
     order: Rows
     distances: Matrix
     vote: Vote
-    representatives: Mapping[int, int]
+    is_grouped: bool
 
     @classmethod
     def of(cls, loaded: LoadedMetric, query: Query, hide: bool, group_duplicates: bool) -> _MetricRanking:
         embedded = embed_query(loaded, query)
         patients, keys = loaded.patient_codes if hide else None, loaded.keys if group_duplicates else None
-        first, order = whole_order(loaded.index, embedded, COMPARED, patients=patients, keys=keys)
+        first, order = whole_order(loaded.index, embedded, DEPTH, patients=patients, keys=keys)
         field = _MetricSearch.of_metric(loaded)
-        representatives = field.representatives(order) if group_duplicates else order
-        remaining = representatives == order
-        voters = order[remaining][:VOTERS].tolist()
+        voters = order[:VOTERS].tolist()
         search = Search(loaded.record.name, query, hide_same_patient=hide, group_duplicates=group_duplicates)
         vote = estimate_from_neighbours(loaded, search, embedded, voters)
         return cls(
             loaded,
             field,
             embedded,
-            loaded.rows[order[remaining]],
-            first.distances[remaining[: len(first.distances)]],
+            loaded.rows[order],
+            first.distances,
             vote,
-            _representative_rows(loaded, order, representatives),
+            group_duplicates,
         )
 
     @classmethod
@@ -304,14 +280,14 @@ class _MetricRanking:
         ranked = result.ranked
         rows = np.array([line.row for line in ranked], dtype=np.int64)
         distances = np.array([line.distance for line in ranked[:DEPTH]], dtype=np.float64)
-        representatives = {copy: line.row for line in ranked for copy in line.near_duplicate_rows}
         loaded = open_metric(library, search.metric, reporter)
-        return cls(loaded, None, None, rows, distances, result.vote, representatives)
+        return cls(loaded, None, None, rows, distances, result.vote, search.group_duplicates)
 
     def ranks(self, rows: Rows) -> Rows:
         """(r,) the rank of each of ``rows``, of the case it is grouped under where it is; 0 where it has none."""
-        representatives = [self.representatives.get(row, row) for row in rows.tolist()]
-        return ranks_in(self.order, np.array(representatives, dtype=np.int64))
+        if not self.is_grouped:
+            return ranks_in(self.order, rows)
+        return ranks_in(_lesions(self.loaded, self.order), _lesions(self.loaded, rows))
 
     def agreement(self, order: Rows) -> Agreement | None:
         """How this orders the cases that another gives in ``order``."""
@@ -321,12 +297,9 @@ class _MetricRanking:
         return kendall(np.arange(len(order)), np.where(ranks > 0, ranks, REFINED_RANKS + 1))
 
 
-def _representative_rows(loaded: LoadedMetric, places: Rows, representatives: Rows) -> dict[int, int]:
-    """Catalogue row of each of ``places`` (r,) that is grouped -> that of the case it is grouped under."""
-    copies = np.flatnonzero(representatives != places)
-    return dict(
-        zip(loaded.rows[places[copies]].tolist(), loaded.rows[representatives[copies]].tolist(), strict=True)
-    )
+def _lesions(loaded: LoadedMetric, rows: Rows) -> Rows:
+    """(r,) the number of the lesion of each of the catalogue ``rows``."""
+    return np.array([loaded.cases.lesion_of(row) for row in rows.tolist()], dtype=np.int64)
 
 
 def _compared(left: _MetricRanking, right: _MetricRanking) -> MetricComparison:
@@ -362,7 +335,7 @@ def _disagreement(
 ) -> Disagreement:
     """Only the first ranks of both: the others of a case are measured, not looked for."""
     embedded = [field.embedded_query(row) for field in (one, two)]
-    (left, _), (right, representatives) = [
+    left, right = [
         field.nearest(query, DEPTH, hide=hide, group_duplicates=group_duplicates)
         for field, query in zip((one, two), embedded, strict=True)
     ]
@@ -373,11 +346,14 @@ def _disagreement(
         else sum(field.loaded.cases.finding_of(int(other)) == finding for other in rows[:VOTERS])
         for field, rows in zip((one, two), (left, right), strict=True)
     ]
+    compared = (left, right)
+    if group_duplicates:
+        compared = (_lesions(one.loaded, left), _lesions(one.loaded, right))
     return Disagreement(
         row,
         one.loaded.cases.ids[row],
         finding,
-        shared(np.array([representatives.get(other, other) for other in left.tolist()]), right, VOTERS),
+        shared(*compared, VOTERS),
         two.agreement(embedded[1], left),
         same[0],
         same[1],

@@ -18,6 +18,7 @@ from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_c
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
 from semblance.core.library.label_staleness import is_changed_since
+from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCurve, TrainingCurve
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -49,6 +50,7 @@ class ScoredMetric:
     #: Whether its vote was tried to be calibrated when it was scored.
     has_calibration: bool = False
     control: ShuffledControl | None = None
+    openings: tuple[VaultOpening, ...] = ()
 
     @property
     def ece(self) -> float | None:
@@ -207,6 +209,8 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         "measured_on",
         "seed",
         "shuffled_control_at_10",
+        "vault_openings",
+        "vault_accuracy_at_10",
     )
     rows = []
     for metric in metrics:
@@ -218,7 +222,9 @@ def scores_csv(metrics: Sequence[ScoredMetric]) -> str:
         numbers = [value for k in TABLE_K for value in metric.accuracy(k)]
         control = None if metric.control is None else metric.control.accuracy
         names = (metric.name, metric.learner, metric.features)
-        rows.append((*names, *numbers, *measured, measured_on, metric.seed, control))
+        numbered = "; ".join(f"{one.number} ({one.time})" for one in metric.openings)
+        vault = metric.openings[-1].result["accuracy"][0] if metric.openings else None
+        rows.append((*names, *numbers, *measured, measured_on, metric.seed, control, numbered, vault))
     return csv_text(header, rows)
 
 
@@ -230,8 +236,10 @@ def sensitivity_interval(shares: Sequence[float], n: int) -> tuple[tuple[float, 
     return tuple(low.tolist()), tuple(high.tolist())
 
 
-def count_held_out(columns: CaseColumns, training: Sequence[int] | np.ndarray[Any, Any]) -> int:
-    """Cases with a finding that are no training case and of no training case's patient."""
+def count_held_out(
+    columns: CaseColumns, training: Sequence[int] | np.ndarray[Any, Any], sealed: Sequence[int] = ()
+) -> int:
+    """Cases with a finding that are no training case, of no training case's patient, and not ``sealed`` (row ids)."""
     places = np.searchsorted(columns.case_row, training)
     places = places[places < len(columns)]
     places = places[np.isin(columns.case_row[places], training)]
@@ -240,7 +248,7 @@ def count_held_out(columns: CaseColumns, training: Sequence[int] | np.ndarray[An
     patients = columns.patient[places]
     is_training_patient = np.zeros(len(columns.patients) + 1, dtype=bool)
     is_training_patient[patients[patients != NO_PATIENT]] = True
-    unseen &= ~is_training_patient[columns.patient]
+    unseen &= ~is_training_patient[columns.patient] & ~np.isin(columns.case_row, sealed)
     return int(unseen.sum())
 
 
@@ -274,6 +282,7 @@ def _scored(metric: MetricFacts, snapshot: LibrarySnapshot) -> ScoredMetric:
         stored_calibration(metric.scores),
         "calibration" in (metric.scores or {}),
         stored_control(metric.scores),
+        stored_openings(metric.scores),
     )
 
 
@@ -292,7 +301,7 @@ def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapsh
     if having != len(snapshot.columns) or metric.card.get("findings_map"):
         return False
     then = (metric.scores or {}).get(COUNTED, scores.n_test)
-    return bool(count_held_out(snapshot.columns, metric.training) != then)
+    return bool(count_held_out(snapshot.columns, metric.training, snapshot.sealed) != then)
 
 
 def _measured(measured_on: str) -> str:

@@ -12,7 +12,8 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.display import MIN_SIDE_OF_SLICES, DisplayImage, display_image
 from semblance.core.imaging.region import Region
-from semblance.core.imaging.volume import Spacing
+from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
+from semblance.core.imaging.volume import Spacing, StackLocation
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
@@ -24,15 +25,16 @@ LEAST_CONTRAST = 1 / 255
 
 @dataclass(frozen=True)
 class StackFacts:
-    """A volume: how many slices, which one is shown first, their distances and the way they run.
+    """A volume: how many slices, which one is shown first, their distances, the way they run and where they lie.
 
-    ``spacing_mm`` and ``directions`` as in :class:`semblance.core.imaging.volume.Stack`.
+    ``spacing_mm``, ``directions`` and ``location`` as in :class:`semblance.core.imaging.volume.Stack`.
     """
 
     slices: int
     place: int
     spacing_mm: Spacing | None
     directions: tuple[str, str, str] | None
+    location: StackLocation | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +117,6 @@ def report_slices(places: Sequence[int], shown: Callable[[int], DisplayImage], r
             reporter.partial(ViewedSlice(place, image))
 
 
-class NoOutline(BadInput):
-    """Nothing at the place that was asked for has an outline."""
-
-
 def outline_mass(
     library: Path | None,
     what: int | ImageAddress,
@@ -135,11 +133,9 @@ def outline_mass(
         NoOutline: nothing there has an outline.
         BadInput: the image is gone.
     """
-    from semblance.core.imaging.segmentation import segment_at, segment_in
-
     address = address_of(library, what)
     image = open_image(address) if place is None else stack_cache.get(address).image(place)
-    found = segment_in(image, where) if isinstance(where, Region) else segment_at(image, *where)
+    found = segment_in(image, where) if isinstance(where, Region) else segment_at(image, *where, clear=True)
     if np.ptp(image.cropped(found).grey()) < LEAST_CONTRAST:
         raise NoOutline(
             tr_lazy("The image has one grey around this place."),
@@ -153,5 +149,5 @@ def _viewed(address: ImageAddress, region: Region | None, case: CaseDetails | No
         return ViewedImage(display_image(open_image(address)), region, case)
     stack = stack_cache.get(address)
     place = stack.middle(region)
-    facts = StackFacts(len(stack), place, stack.spacing_mm, stack.directions)
+    facts = StackFacts(len(stack), place, stack.spacing_mm, stack.directions, stack.location)
     return ViewedImage(display_image(stack.image(place)), region, case, facts)

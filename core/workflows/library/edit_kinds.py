@@ -17,6 +17,8 @@ class EditKind(Enum):
     LABELS_FILE = "labels file"
     REMOVE_CASES = "remove cases"
     REVIEW = "data review"
+    JOIN_LESIONS = "join lesions"
+    SPLIT_LESIONS = "split lesions"
     ADD_FINDING = "add finding"
     RENAME_FINDING = "rename finding"
     MERGE_FINDINGS = "merge findings"
@@ -75,6 +77,12 @@ _DESCRIPTIONS: dict[EditKind, Callable[[Mapping[str, Any]], str]] = {
         "Label {n} case from {file}", "Label {n} cases from {file}", s["n"], file=s["file"]
     ),
     EditKind.REMOVE_CASES: lambda s: tr_lazy_n("Remove {n} case", "Remove {n} cases", s["n"]),
+    EditKind.JOIN_LESIONS: lambda s: tr_lazy_n(
+        "Mark {n} case as one lesion", "Mark {n} cases as one lesion", s["n"]
+    ),
+    EditKind.SPLIT_LESIONS: lambda s: tr_lazy_n(
+        "Mark {n} case as another lesion", "Mark {n} cases as other lesions", s["n"]
+    ),
     EditKind.ADD_FINDING: lambda s: tr_lazy("Add the finding {name}", name=s["name"]),
     EditKind.RENAME_FINDING: lambda s: tr_lazy(
         "Rename the finding {old} to {new}", old=s["old"], new=s["new"]

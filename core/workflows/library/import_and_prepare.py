@@ -12,6 +12,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.tasks import SILENT, Cancelled, Reporter
 from semblance.core.workflows.library.import_source import ImportResult, import_source
 from semblance.core.workflows.library.prepare_library import LibraryPreparation, Preparation
+from semblance.core.workflows.metrics.vault import seal_share
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ def import_and_prepare(
     must_exist: bool = False,
     metric_in_use: str = "",
     seed: int = 0,
+    seal: float | None = None,
     workers: int | None = None,
     reporter: Reporter = SILENT,
 ) -> PreparedImport:
@@ -45,7 +47,8 @@ def import_and_prepare(
     its ``imported`` grows first, then ``extracted``, then a provisional metric is ``current``. One of them is the
     :class:`semblance.core.workflows.library.import_source.ImportResult`, at the end of the import. Progress is that
     of the import until it ends. The metric is chosen after all cases are measured. Cancelling keeps what was
-    imported and measured; the same call goes on from there.
+    imported and measured; the same call goes on from there. ``seal``: the share of
+    the patients to seal in the test vault before a metric is chosen.
 
     Raises:
         BadInput, BadArguments, SemblanceError, Cancelled: as the import. What keeps the library from being
@@ -75,6 +78,8 @@ def import_and_prepare(
     if not imported.cases:
         return PreparedImport(imported)
     try:
+        if seal is not None:
+            seal_share(library, seal, seed=seed)
         preparation.extract()
         return PreparedImport(imported, preparation.choose_metric())
     except SemblanceError as error:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.data_sources import unit_names
+from semblance.core.evaluation.data_sources import sealed_rows, unit_names
 from semblance.core.evaluation.splits import Rows, patient_codes
 from semblance.core.metrics.registry import learner_class
 
@@ -76,7 +76,7 @@ def is_supervised(metric: Metric) -> bool:
 
 
 def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:
-    """Cases with a finding, of no patient of the ids ``training``.
+    """Cases with a finding, of no patient of the ids ``training`` and not sealed.
 
     What a window, which knows neither contents nor cases used elsewhere, counts to tell whether scores are
     stale.
@@ -84,6 +84,7 @@ def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:
     cases = library.catalogue.all_cases()
     trained = set(np.asarray(training).tolist())
     patients = {r.patient for r in cases if r.id in trained and r.patient}
+    trained |= set(sealed_rows(library).tolist())
     return sum(bool(r.finding) and r.id not in trained and r.patient not in patients for r in cases)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.registry import make_learner
@@ -35,7 +36,7 @@ def store_provisional_metric(library: Library, feature_set: FeatureSet, name: st
     Raises:
         BadInput: all measured cases have the same features.
     """
-    measured = library.features.cases_of(feature_set)
+    measured = np.setdiff1d(library.features.cases_of(feature_set), sealed_rows(library))
     sample = np.random.default_rng(0).permutation(measured)[:MOST_FITTED]
     fitted_on, numbers = library.features.read(feature_set, sample)
     metric = fit_metric(

@@ -24,6 +24,7 @@ from semblance.core.evaluation.subgroups import (
     subgroup_scores,
 )
 from semblance.core.library.open_library import open_library
+from semblance.core.library.vault import OPENINGS
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.calibrate_estimate import calibrate_rankings
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases, held_out_cases
@@ -60,6 +61,7 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
             **scores,
             "training_curve": (record.scores or {}).get("training_curve", []),
             CONTROL: (record.scores or {}).get(CONTROL),
+            OPENINGS: (record.scores or {}).get(OPENINGS, []),
             COUNTED: counted_by_patient(opened, record.training),
         }
         opened.set_scores(name, stored)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.evaluation.evaluate_metric import card_scores
 from semblance.core.features.fusion import clinical_columns
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
@@ -114,9 +114,7 @@ def fit_and_score(
 
     control = shuffled_control(request, metric, data, fit, reporter)
     metric = metric.with_card(
-        split=Split(request.seed, request.held_out, data.cases.by_patient),
-        scores=_card_scores(scores),
-        measured_on=scores["measured_on"],
+        split=Split(request.seed, request.held_out, data.cases.by_patient), **card_scores(scores)
     )
     measured = {**scores, CONTROL: None if control is None else control.to_json()}
     return metric, {**measured, CURVE: curve.to_json()}
@@ -169,16 +167,6 @@ def fit_training_part(
         clinical_columns=clinical_columns(feature_set.extractor, feature_set.settings),
     )
     return card, curve
-
-
-def _card_scores(scores: Mapping[str, Any]) -> dict[str, float | None]:
-    """Those on the card: retrieval accuracy @10, or at the largest k there is, AUC and calibration error."""
-    accuracies = scores["retrieval_accuracy"]["mean"]
-    k = min(10, len(accuracies))
-    found = {f"retrieval_accuracy@{k}": accuracies[k - 1], "auc": scores["auc"]}
-    if scores["calibration"] is not None:
-        found["calibration_error"] = scores["calibration"]["ece"]
-    return found
 
 
 def _warning(library: Library, data: TrainingData) -> str:

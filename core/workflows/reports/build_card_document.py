@@ -6,24 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from semblance.core.evaluation.calibration import Calibration
-from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
 from semblance.core.evaluation.shortcuts import ShortcutProbe, stored_probes
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.evaluation.subgroups import AGE, ALPHA, FINDING, SubgroupScore, stored_subgroups
 from semblance.core.language import as_lazy, join_texts, tr_lazy
+from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.metrics.card import MetricCard
+from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.card_document import NOT_MEASURED, CardDocument, Section, Table
 from semblance.core.reports.card_facts import (
     column_lines,
     constraints_text,
     learner_text,
     parameters_text,
-    score_text,
     split_text,
     trained_on,
 )
 from semblance.core.reports.document import Fact
-from semblance.core.reports.formatting import time_text
+from semblance.core.reports.formatting import spread_text, time_text
 
 #: What a subgroup is called after.
 _ATTRIBUTE_TITLES = {
@@ -45,6 +46,8 @@ _SHORTCUT_TITLES = {
     "image_size": tr_lazy("image size"),
     "crop_scale": tr_lazy("region size relative to the image"),
 }
+#: What a second opening of the test vault says.
+LATER_OPENING = tr_lazy("not the first opening: earlier results were known, so this one may be too high")
 #: Findings shown as the weakest.
 WEAKEST = 3
 
@@ -71,15 +74,17 @@ def card_document(
         _section(tr_lazy("Data"), _data(card)),
         _section(tr_lazy("Training"), _training(card)),
         *_scores(card, measured, stored_control(scores)),
+        *_vault(stored_openings(scores)),
         *_failures(measured),
         *_subgroups(measured, stored_subgroups(scores), calibration),
         *_shortcuts(measured, stored_probes(scores)),
         *_calibration(measured, calibration, has_calibration="calibration" in (scores or {})),
         _section(tr_lazy("Origin"), _origin(card)),
     ]
+    current = scored_card(card, scores).to_json()
     values = {
         "name": name,
-        "card": {key: value for key, value in card.to_json().items() if key not in ("authors", "messages")},
+        "card": {key: value for key, value in current.items() if key not in ("authors", "messages")},
         "scores": _public_scores(scores),
     }
     return CardDocument(name, tuple(section for section in sections if section), values)
@@ -137,20 +142,17 @@ def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledCont
                 "{cases}, {measured_on}", cases=_queries(scores), measured_on=as_lazy(scores.measured_on)
             ),
         ),
-        (tr_lazy("Retrieval accuracy @{k}", k=k), _spread(scores.retrieval_accuracy.at(k))),
+        (score_title(f"retrieval_accuracy@{k}"), spread_text(*scores.retrieval_accuracy.at(k))),
         (tr_lazy("Control, trained on shuffled findings"), "" if control is None else control_text(control)),
         (
             tr_lazy("{voters}-NN accuracy", voters=scores.voters),
-            _spread(scores.knn_accuracy.at(scores.voters)),
+            spread_text(*scores.knn_accuracy.at(scores.voters)),
         ),
-        (
-            tr_lazy("Mean AUC over findings"),
-            "" if scores.mean_auc is None else tr_lazy("{auc:.2f}", auc=scores.mean_auc),
-        ),
+        (score_title("auc"), spread_text(scores.mean_auc)),
         *(
             (
-                tr_lazy("AUC, {finding} against the rest", finding=finding),
-                score_text({"value": curve.auc, "ci95": curve.ci95}),
+                score_title(f"auc:{finding}"),
+                spread_text(curve.auc, *(curve.ci95 or (None, None))),
             )
             for finding, curve in scores.roc.items()
         ),
@@ -176,6 +178,36 @@ def control_text(control: ShuffledControl) -> str:
     )
 
 
+def _vault(openings: Sequence[VaultOpening]) -> list[Section]:
+    """The tests on the sealed patients, each counted and dated."""
+    facts = [
+        Fact(
+            tr_lazy("Opening {number}, {time}", number=one.number, time=time_text(one.time)),
+            opening_text(one),
+        )
+        for one in openings
+    ]
+    return [Section(tr_lazy("Sealed test vault"), tuple(facts))] if facts else []
+
+
+def opening_text(opening: VaultOpening) -> str:
+    """The result of an opening; a second one is marked."""
+    result = opening.result
+    accuracy, auc = result.get("accuracy") or (None, None, None), result.get("mean_auc")
+    parts = [
+        tr_lazy("retrieval accuracy @10 {value}", value=spread_text(*accuracy) or "–"),
+        *([] if auc is None else [tr_lazy("mean AUC {auc:.2f}", auc=auc)]),
+        tr_lazy(
+            "{cases:,} sealed cases of {patients:,} patients or lesions",
+            cases=int(result.get("cases") or 0),
+            patients=int(result.get("patients") or 0),
+        ),
+    ]
+    if opening.number > 1:
+        parts.append(LATER_OPENING)
+    return join_texts(parts)
+
+
 def _queries(scores: MetricScores) -> str:
     """How many held-out cases were queries."""
     if scores.sampled_queries is None:
@@ -199,7 +231,7 @@ def _failures(scores: MetricScores | None) -> list[Section]:
             tr_lazy("Weakest, {name}", name=name),
             tr_lazy(
                 "{value} accuracy @{k} of {n:,} cases",
-                value=_spread((one.mean, one.low, one.high)),
+                value=spread_text(one.mean, one.low, one.high),
                 k=one.k,
                 n=one.n,
             ),
@@ -346,8 +378,7 @@ def _shortcut_mark(one: ShortcutProbe) -> str:
 
 
 def _share(value: float | None, interval: tuple[float, float] | None) -> str:
-    low, high = interval or (None, None)
-    return _spread((value, low, high)) or "–"
+    return spread_text(value, *(interval or (None, None))) or "–"
 
 
 def _gap(one: SubgroupScore) -> str:
@@ -419,12 +450,3 @@ def _public_scores(scores: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if calibration:
         details["calibration"] = {key: value for key, value in calibration.items() if key != "cases"}
     return details
-
-
-def _spread(values: tuple[float | None, float | None, float | None]) -> str:
-    mean, low, high = values
-    if mean is None:
-        return ""
-    if low is None or high is None:
-        return tr_lazy("{mean:.2f}", mean=mean)
-    return tr_lazy("{mean:.2f} ({low:.2f}–{high:.2f})", mean=mean, low=low, high=high)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from semblance.core.errors import SemblanceError
-from semblance.core.evaluation.evaluate_metric import MetricScores
+from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
 from semblance.core.imaging import open_image
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
@@ -16,6 +16,7 @@ from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
+from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.card_facts import card_facts
 from semblance.core.reports.case_attributes import attribute_title, shown_attributes
 from semblance.core.reports.curves import ACCURACY, ACCURACY_K, ROC, Curve, RocCurve
@@ -29,6 +30,7 @@ from semblance.core.reports.document import (
     VoteFacts,
     compared_rows,
 )
+from semblance.core.reports.formatting import spread_text, time_text
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.reports.redaction import CaseNames
@@ -45,6 +47,7 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     scored_metrics,
 )
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, read_snapshot
+from semblance.core.workflows.reports.build_card_document import opening_text
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
 from semblance.core.workflows.searches.explain_distance import MOVED, nearest_mark, short_explanations
@@ -80,7 +83,6 @@ def report_document(
     result, search = ranked_search.result, ranked_search.search
     details = loaded.library.catalogue.details([case.row for case in result.ranked])
     thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
-    card = loaded.metric.card
     scores = loaded.record.scores or {}
     snapshot = read_snapshot(library)
     query = _query_facts(loaded, result.query, options)
@@ -92,9 +94,11 @@ def report_document(
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != JudgementKind.CLOSER}
-    shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked])
+    chosen = {place for place, case in enumerate(result.ranked) if case.case_id in search.in_report}
+    shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked], chosen)
     large = {case.case_id: _large_image(details[case.row], identified=options.identified) for case in shown}
     scored = _scored(snapshot, loaded.record.name, result.vote.finding or query.finding)
+    card = loaded.metric.card if scored is None else scored_card(loaded.metric.card, scores)
     without = len(result.vote.voters) - sum(result.counts.values())
     estimate = result.vote
     vote = VoteFacts(
@@ -134,6 +138,7 @@ def report_document(
                 case.near_duplicates,
                 _reason(reason.sentence, case, result),
                 large.get(case.case_id),
+                is_chosen=case.case_id in search.in_report,
             )
             for case, reason in zip(result.ranked, why, strict=True)
         ),
@@ -258,6 +263,12 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     ]
     if moved:
         notes.append(tr_lazy("Moved along: {moved}.", moved=join_texts(moved)))
+    ranks = {case.case_id: case.rank for case in ranked_search.result.ranked}
+    notes += [
+        tr_lazy("Rank {rank}: {note}", rank=ranks[case], note=note)
+        for case, note in search.notes
+        if case in ranks
+    ]
     return tuple(notes)
 
 
@@ -352,16 +363,16 @@ def _tested(scored: _Scored | None) -> str:
     """On what the metric was tested and how well it did, as one sentence."""
     if scored is None:
         return tr_lazy("The metric was not tested on held-out cases.")
-    results = []
-    for curve in scored.roc():
-        if curve.current:
-            name = tr_lazy("AUC, {finding} against the rest", finding=scored.finding)
-            results.append(_value(name, curve.auc, curve.auc_low, curve.auc_high))
+    results = [
+        _value(f"auc:{scored.finding}", curve.auc, curve.auc_low, curve.auc_high)
+        for curve in scored.roc()
+        if curve.current
+    ]
     mean, low, high = scored.current.accuracy(ACCURACY_K)
     if mean is not None:
-        results.append(_value(tr_lazy("Retrieval accuracy @{k}", k=ACCURACY_K), mean, low, high))
+        results.append(_value(f"retrieval_accuracy@{ACCURACY_K}", mean, low, high))
     if scored.current.ece is not None:
-        results.append(_value(tr_lazy("Calibration error"), scored.current.ece, None, None))
+        results.append(_value("calibration_error", scored.current.ece, None, None))
     text = tr_lazy_n(
         "The metric was tested with {n} query ({measured_on}): {results}.",
         "The metric was tested with {n} queries ({measured_on}): {results}.",
@@ -369,15 +380,24 @@ def _tested(scored: _Scored | None) -> str:
         measured_on=as_lazy(scored.scores.measured_on),
         results=join_texts(results, "; "),
     )
-    if not scored.current.stale:
-        return text
-    return join_texts([text, tr_lazy("The library has changed since.")], " ")
+    texts = [text]
+    if scored.current.openings:
+        last = scored.current.openings[-1]
+        texts.append(
+            tr_lazy(
+                "Sealed test vault, opening {number} ({time}): {result}.",
+                number=last.number,
+                time=time_text(last.time),
+                result=opening_text(last),
+            )
+        )
+    if scored.current.stale:
+        texts.append(tr_lazy("The library has changed since."))
+    return join_texts(texts, " ")
 
 
-def _value(name: str, value: float, low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return tr_lazy("{name} {value:.2f}", name=name, value=value)
-    return tr_lazy("{name} {value:.2f} ({low:.2f}–{high:.2f})", name=name, value=value, low=low, high=high)
+def _value(score: str, value: float, low: float | None, high: float | None) -> str:
+    return tr_lazy("{name} {value}", name=score_title(score), value=spread_text(value, low, high))
 
 
 def _plots(scored: _Scored) -> tuple[Plot, ...]:

@@ -24,6 +24,8 @@ from semblance.core.workflows.searches.search_metric import open_search_metric
 
 #: Ranked cases on a report.
 LISTED = 20
+#: Ranks down to which a case can be chosen for a report.
+MOST_RANKED = 200
 #: What the list of a batch is called.
 INDEX = "reports.csv"
 
@@ -46,7 +48,11 @@ def write_search_report(
     check_suffix(out)
     chosen = options or ReportOptions()
     loaded = open_search_metric(library, search, reporter)
-    ranked_search = rank_cases(library, search, k=LISTED, reporter=reporter)
+    wanted = {*search.in_report, *(case for case, _ in search.notes)}
+    ranked_search = rank_cases(library, search, k=MOST_RANKED if wanted else LISTED, reporter=reporter)
+    ranked = ranked_search.result.ranked
+    listed = tuple(case for case in ranked if case.rank <= LISTED or case.case_id in wanted)
+    ranked_search = replace(ranked_search, result=replace(ranked_search.result, ranked=listed))
     reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
     write_report(report_document(loaded, library, ranked_search, chosen, reporter), out, chosen.page)
     log_export(library, "report", out.suffix, identified=chosen.identified)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
@@ -126,7 +127,8 @@ def create_study(library: Path, request: StudyRequest, *, reporter: Reporter = S
         *([Arm(RANDOM_NAME, RANDOM)] if request.random else []),
     )
     with open_library(library) as opened:
-        records = [record for record in opened.catalogue.all_cases() if record.finding]
+        sealed = set(sealed_rows(opened).tolist())
+        records = [r for r in opened.catalogue.all_cases() if r.finding and r.id not in sealed]
         findings = tuple(sorted({record.finding for record in records}))
         units = IdentityIndex(opened)
         trained = _trained_cases(opened, request.metrics, units)

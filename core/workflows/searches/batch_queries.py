@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere
@@ -14,13 +17,14 @@ MAX_BYTES = 64 << 20
 
 
 def all_cases(library: Path) -> list[str]:
-    """Every case of ``library``.
+    """Every case of ``library`` but for the sealed ones.
 
     Raises:
         BadInput: not a library.
     """
     with open_library(library) as opened:
-        return [row.case_id for row in opened.catalogue.all_cases()]
+        sealed = set(sealed_rows(opened).tolist())
+        return [row.case_id for row in opened.catalogue.all_cases() if row.id not in sealed]
 
 
 def held_out_cases(library: Path, metric: str) -> list[str]:
@@ -32,7 +36,8 @@ def held_out_cases(library: Path, metric: str) -> list[str]:
     """
     with open_library(library) as opened:
         record = opened.metric(metric)
-        fresh = set(IdentityIndex(opened).unseen(record.training, contents_elsewhere(record.card)).tolist())
+        unseen = IdentityIndex(opened).unseen(record.training, contents_elsewhere(record.card))
+        fresh = set(np.setdiff1d(unseen, sealed_rows(opened)).tolist())
         held_out = [row.case_id for row in opened.catalogue.all_cases() if row.id in fresh]
     if not held_out:
         raise BadArguments(

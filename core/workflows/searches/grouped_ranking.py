@@ -1,4 +1,4 @@
-"""The ranking of one query: its own patient hidden, near-duplicates grouped under the nearest of them."""
+"""The ranking of one query: its own patient hidden, cases of one lesion grouped under the nearest of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import numpy.typing as npt
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.feedback_index import FeedbackIndex
-from semblance.core.retrieval.grouping import group_near_duplicates
 from semblance.core.retrieval.index import Matrix, Rows
-from semblance.core.retrieval.neighbourhoods import usual_nearest
 from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -21,8 +19,9 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Cases with another finding that stand beside the ranking, and near-duplicates of one case that are listed by id.
 OTHERS, MAX_LISTED = 6, 100
-#: How many near-duplicates are grouped under a case, the ids of the first of them, and their distances.
-GroupedCases = tuple[int, tuple[int, ...], tuple[float, ...]]
+#: How many near-duplicates are grouped under a case, the ids of the first of them, their distances, and the other
+#: findings that they have.
+GroupedCases = tuple[int, tuple[int, ...], tuple[float, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class QueryComparison:
     ordered: FeedbackIndex | None = None
 
     def rank(self, k: int, among: npt.NDArray[np.bool_] | None = None) -> Ranking:
-        """The ``k`` nearest, of the cases ``among`` (n,) only; near-duplicates of equal content already grouped."""
+        """The ``k`` nearest, of the cases ``among`` (n,) only."""
         return rank(
             self.index if self.ordered is None else self.ordered,
             self.query,
@@ -54,12 +53,6 @@ class QueryComparison:
             keys=self.loaded.keys if self.search.group_duplicates else None,
             allowed=among,
         )
-
-    def representatives(self, places: Rows) -> Rows:
-        """(r,) for each of ``places``, nearest first, which of them it is a near-duplicate of, else itself."""
-        usual = usual_nearest(self.nearest) if self.search.group_duplicates else None
-        folded = self.loaded.duplicate_finder.representatives(places, self.coordinates(places), usual)
-        return np.array(folded, dtype=np.int64)
 
     def coordinates(self, places: Rows) -> Matrix:
         """(r, m) where Euclidean distances are those of the index, or near them where it has no coordinates."""
@@ -88,85 +81,52 @@ class QueryComparison:
         return embedded
 
 
-@dataclass(frozen=True, eq=False)
-class GroupedRanking:
-    """A ranking whose near-duplicates are grouped.
-
-    ``representatives`` (r,): for each ranked case the place of the case it is grouped under, its own where it is
-    grouped under none. ``remaining`` (s,): the places of the cases that stay in the ranking.
-    """
-
-    ranking: Ranking
-    representatives: Rows
-    remaining: Rows
-
-    @property
-    def places(self) -> Rows:
-        """The cases that stay, nearest first."""
-        return self.ranking.rows[self.remaining]
-
-    @property
-    def distances(self) -> Matrix:
-        """Their squared distances."""
-        return self.ranking.distances[self.remaining]
-
-    @property
-    def near_duplicates(self) -> int:
-        """How many cases are hidden because a copy of them is shown, or is the query."""
-        return self.ranking.hidden_near_duplicates + len(self.representatives) - len(self.remaining)
+def group_ranking(compared: QueryComparison, count: int) -> Ranking:
+    """The ``count`` nearest; more to choose from for a diverse search."""
+    return compared.rank(count * AMONG if compared.search.diverse > 0.0 else count)
 
 
-def group_ranking(compared: QueryComparison, count: int) -> GroupedRanking:
-    """The nearest, so that ``count`` stay where there are as many; more to choose from for a diverse search."""
-    first = count * AMONG if compared.search.diverse > 0.0 else count
-    return GroupedRanking(*group_near_duplicates(compared.rank, compared.representatives, count, first))
-
-
-def shown_order(compared: QueryComparison, found: GroupedRanking, k: int) -> Rows:
-    """The numbers, among the cases that stay, of the ``k`` to show; a diverse search picks unlike ones."""
+def shown_order(compared: QueryComparison, found: Ranking, k: int) -> Rows:
+    """The numbers, among the ranked cases, of the ``k`` to show; a diverse search picks unlike ones."""
     if compared.search.diverse <= 0.0:
-        return np.arange(min(k, len(found.remaining)))
-    coordinates = compared.coordinates(found.places)
+        return np.arange(min(k, len(found.rows)))
+    coordinates = compared.coordinates(found.rows)
     # Where marks order the cases, what stands earlier counts as nearer.
     return diverse_order(np.sort(found.distances), coordinates, k, compared.search.diverse)
 
 
-def nearest_others(
-    compared: QueryComparison, found: GroupedRanking, finding: str | None
-) -> tuple[Rows, Matrix]:
+def nearest_others(compared: QueryComparison, found: Ranking, finding: str | None) -> tuple[Rows, Matrix]:
     """The nearest cases with another finding than ``finding``, near-duplicates grouped; none for ``None``."""
     if finding is None:
         return np.empty(0, dtype=np.int64), np.empty(0)
-    loaded, ranking = compared.loaded, found.ranking
+    loaded = compared.loaded
     other = (loaded.finding_codes >= 0) & (loaded.finding_codes != loaded.code_of(finding))
-    near = np.flatnonzero(other[ranking.rows])[: 2 * OTHERS]
-    rows, distances = ranking.rows[near], ranking.distances[near]
-    if len(near) < 2 * OTHERS and compared.ordered is None and not isinstance(compared.index, ClickIndex):
+    near = np.flatnonzero(other[found.rows])[:OTHERS]
+    rows, distances = found.rows[near], found.distances[near]
+    if len(near) < OTHERS and compared.ordered is None and not isinstance(compared.index, ClickIndex):
         # A click may not cost a second comparison with all cases; the window ranks two hundred.
-        again = compared.rank(2 * OTHERS, among=other)
+        again = compared.rank(OTHERS, among=other)
         rows, distances = again.rows, again.distances
-    remaining = np.flatnonzero(compared.representatives(rows) == np.arange(len(rows)))[:OTHERS]
-    return rows[remaining], distances[remaining]
+    return rows, distances
 
 
-def grouped_cases(compared: QueryComparison, found: GroupedRanking) -> dict[int, GroupedCases]:
+def grouped_cases(compared: QueryComparison, found: Ranking) -> dict[int, GroupedCases]:
     """The near-duplicates that each ranked place stands for."""
-    loaded, query, ranking = compared.loaded, compared.query, found.ranking
+    loaded, query = compared.loaded, compared.query
     out: dict[int, GroupedCases] = {}
-    for at, place in enumerate(ranking.rows.tolist()):
-        copies: list[int] = []
-        if ranking.duplicate_counts[at]:
-            equal = loaded.keys == loaded.keys[place]
-            if compared.search.hide_same_patient:
-                equal &= ~query.same_patient_cases(loaded.patient_codes)
-            copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
-        representative = int(ranking.rows[found.representatives[at]])
-        n, rows, distances = out.get(representative, (0, (), ()))
-        if representative != place:
-            n, copies = n + 1, [place, *copies]
+    for at in np.flatnonzero(found.duplicate_counts).tolist():
+        place = int(found.rows[at])
+        equal = loaded.keys == loaded.keys[place]
+        if compared.search.hide_same_patient:
+            equal &= ~query.same_patient_cases(loaded.patient_codes)
+        copies = [one for one in np.flatnonzero(equal).tolist() if one not in (place, query.row)]
+        others = {loaded.findings[one] for one in copies} - {None, loaded.findings[place]}
         copies = copies[:MAX_LISTED]
         measured = compared.index.distances(query.embedded, np.array(copies, dtype=np.int64)).tolist()
-        ids = (rows + tuple(loaded.rows[copies].tolist()))[:MAX_LISTED]
-        away = (distances + tuple(measured))[:MAX_LISTED]
-        out[representative] = (n + int(ranking.duplicate_counts[at]), ids, away)
+        out[place] = (
+            int(found.duplicate_counts[at]),
+            tuple(loaded.rows[copies].tolist()),
+            tuple(measured),
+            tuple(sorted(filter(None, others))),
+        )
     return out

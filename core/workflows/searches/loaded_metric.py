@@ -13,11 +13,10 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
-from semblance.core.library.lesion_groups import cases_by_hand
+from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
-from semblance.core.retrieval.near_duplicates import DuplicateFinder
 from semblance.core.retrieval.neighbourhoods import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.retrieval.scan_index import index_for
@@ -63,12 +62,11 @@ class LoadedMetric:
         # Cases last: another program may add some, with numbers, in between.
         embedded = embed_cases(library, record, self.metric, self.feature_set, reporter)
         self.cases = CaseTable(library.catalogue)
+        #: Row ids of the cases in the sealed test vault: they answer no search and ask none.
+        self.sealed = frozenset(sealed_rows(library).tolist())
         self._set_up(embedded)
         self.calibration = stored_calibration(record.scores)
         self.prevalences = library.prevalences
-        self.duplicate_finder = DuplicateFinder(
-            library, self.rows, self.findings, cases_by_hand(library.catalogue)
-        )
         self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
         self._ledgers: OrderedDict[str, Ledger] = OrderedDict()
@@ -114,7 +112,7 @@ class LoadedMetric:
 
     def _set_up(self, embedded: CachedEmbedding) -> None:
         rows, embedding, ties, drawn = embedded
-        there = np.array([int(row) in self.cases for row in rows], dtype=bool)
+        there = np.array([int(row) in self.cases and int(row) not in self.sealed for row in rows], dtype=bool)
         self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
         #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_places`;
         #: ``None`` where they have to be read.

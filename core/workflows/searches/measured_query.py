@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from semblance.core.retrieval.index import Matrix, Rows
-from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.workflows.searches.grouped_ranking import GroupedRanking, QueryComparison, group_ranking
+from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
+from semblance.core.workflows.searches.grouped_ranking import QueryComparison, group_ranking
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 _CACHE_KEY = "measured query"
@@ -22,7 +22,7 @@ class MeasuredQuery:
         self._loaded, self.query = loaded, query
         self._rows = np.arange(len(loaded.rows))
         self.distances: Matrix = loaded.index.distances(query.embedded, self._rows)
-        self._rankings: dict[tuple[bool, ...], GroupedRanking] = {}
+        self._rankings: dict[tuple[bool, ...], Ranking] = {}
 
     @classmethod
     def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
@@ -38,7 +38,7 @@ class MeasuredQuery:
         """Bytes of what grows with the library."""
         return 2 * self.distances.nbytes
 
-    def ranking(self, compared: QueryComparison, count: int) -> GroupedRanking:
+    def ranking(self, compared: QueryComparison, count: int) -> Ranking:
         """The first ``count`` cases of ``compared``, which compares this query by the metric alone; the same for
         every mark."""
         search = compared.search

@@ -29,6 +29,7 @@ def embed_query(loaded: LoadedMetric, query: Query) -> EmbeddedQuery:
     Raises:
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
+    check_not_sealed(loaded, query)
     if query.case is None:
         return _outside_image(loaded, query).embedded
     row = loaded.cases.row_of(query.case)
@@ -45,6 +46,7 @@ def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
     Raises:
         BadInput: no such case, no features for it, or an image that cannot be read.
     """
+    check_not_sealed(loaded, query)
     if query.case is None:
         return _outside_image(loaded, query).features
     if query.region is not None:
@@ -60,11 +62,25 @@ def features_in(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> 
     Raises:
         BadInput: as :func:`query_features`.
     """
+    check_not_sealed(loaded, query)
     if feature_set.id == loaded.feature_set.id:
         return query_features(loaded, query)
     if query.case is not None and query.region is None:
         return case_features(loaded, query.case, feature_set)
     return _measure(loaded, query, feature_set)[0]
+
+
+def check_not_sealed(loaded: LoadedMetric, query: Query) -> None:
+    """Refuse a query of the sealed test vault: what is seen of it decides what is chosen next.
+
+    Raises:
+        BadInput: the case is sealed.
+    """
+    if loaded.sealed and query.case is not None and loaded.cases.row_of(query.case) in loaded.sealed:
+        raise BadInput(
+            tr_lazy("The case {case} is in the sealed test vault.", case=query.case),
+            "Search with another case. The vault is opened once, to test a finished metric: Research > Test vault…",
+        )
 
 
 def unknown_columns(loaded: LoadedMetric, query: Query) -> list[str]:

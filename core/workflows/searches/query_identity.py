@@ -1,8 +1,8 @@
 """Whose image a query from outside is: its patient's cases in the library, and other copies of the image.
 
 Recognised by, in this order: the patient's id with its issuer, the study and its accession number, the bytes
-of the file, the pixels, and pixels that are nearly the same. Nothing but the query is decoded, except where a
-library image has the same thumbnail.
+of the file, the pixels, and pixels that are nearly the same, as same-lesion groups are found. Nothing but the query is
+decoded, except where a library image has the same thumbnail.
 """
 
 from __future__ import annotations
@@ -11,24 +11,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import Image, open_image
 from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.imaging.dicom.patient_identity import TAGS, PatientKeys, patient_keys
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
-from semblance.core.imaging.image_signature import image_signature
+from semblance.core.imaging.same_image import (
+    OUTLINE_CORRELATION,
+    ComparedImage,
+    Pixels,
+    is_same_image,
+    mirrored,
+    outline,
+)
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.library.content_hashes import content_hash_of_stream
 from semblance.core.library.pseudonyms import known_pseudonyms
 from semblance.core.library.same_patient import cases_of_file, cases_of_other_issuers, cases_of_study
 from semblance.core.retrieval.index import Rows
-from semblance.core.retrieval.near_duplicates import COMPARED
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
 #: Images of equal thumbnails that are decoded to compare their pixels.
 _DECODED = 4
+#: Cases closest in outline that may be the same image, and cases nearest under the metric that may be a part of it.
+_BY_OUTLINE, _BY_METRIC = 8, 5
+_OUTLINES = "outlines"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +58,18 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     with path.open("rb") as file:
         own |= cases_of_file(loaded.library.catalogue, content_hash_of_stream(file))
     copies: set[int] = set()
-    near: set[int] = set()
     encoded = thumbnail(image)
-    signature = image_signature(encoded)
-    # An even image has the pixels of many others, and no signature.
-    if signature is not None:
+    compared = ComparedImage(encoded)
+    found = outline(compared)
+    # An even image has the pixels of many others, and no outline.
+    if found is not None:
         equal, copies = _cases_by_pixels(loaded, image, encoded)
         own |= equal
-        close = loaded.index.search(embedded.embedded, COMPARED, tie_query=embedded.tie_break)
-        near = loaded.duplicate_finder.places_like(
-            signature, close.rows, close.distances, loaded.neighbourhoods.usual_distance
-        )
+        copies |= _cases_by_detail(loaded, compared, found, embedded)
     patients = {patient for row in own if (patient := loaded.cases.patient_of(row))}
     own |= loaded.cases.rows_of_patients(patients) - other_patients
     same_patient = loaded.places_of(own)
-    near |= loaded.places_of(copies)
+    near = loaded.places_of(copies)
     # A copy of a case is of the case's lesion.
     near |= set(np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist())
     near_duplicates = near - same_patient
@@ -119,3 +126,54 @@ def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tupl
         if np.array_equal(shown.pixels, image.pixels):
             equal |= there
     return equal, rows - equal
+
+
+def _cases_by_detail(
+    loaded: LoadedMetric, query: ComparedImage, found: Pixels, embedded: EmbeddedQuery
+) -> set[int]:
+    """Row ids of the cases whose image is that of the query saved anew, windowed, mirrored, annotated or cropped."""
+    near = loaded.index.search(embedded.embedded, _BY_METRIC, tie_query=embedded.tie_break)
+    by_metric = {int(row) for row in loaded.rows[near.rows]}
+    rows = by_metric | loaded.cases.rows_of_contents(_close_in_outline(loaded, found))
+    details = loaded.details(sorted(rows))
+    thumbnails = loaded.library.thumbnails.get(sorted({case.content for case in details.values()}))
+    copies: set[int] = set()
+    for row, case in details.items():
+        encoded = thumbnails.get(case.content)
+        if case.address is None or encoded is None:
+            continue
+        try:
+            other = ComparedImage(encoded)
+        except (OSError, ValueError):
+            # A damaged thumbnail is made again when it is seen; until then its case is like no other.
+            continue
+        if is_same_image(query, other, parts=row in by_metric and case.region is None):
+            copies.add(row)
+    return copies
+
+
+def _close_in_outline(loaded: LoadedMetric, found: Pixels) -> list[str]:
+    """The contents of the images that are closest in outline, in any mirrored form."""
+    if _OUTLINES not in loaded.cache:
+        known = {key: value for key, value in loaded.library.thumbnails.outlines().items() if value}
+        values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(len(known), -1)
+        loaded.cache[_OUTLINES] = _Outlines(list(known), values)
+    outlines: _Outlines = loaded.cache[_OUTLINES]
+    if not outlines.contents:
+        return []
+    forms = np.concatenate(mirrored(found[np.newaxis]))
+    products = (outlines.values @ forms.T).max(axis=1)
+    closest = np.argsort(-products, kind="stable")[:_BY_OUTLINE]
+    return [outlines.contents[at] for at in closest.tolist() if products[at] >= OUTLINE_CORRELATION]
+
+
+@dataclass(frozen=True, eq=False)
+class _Outlines:
+    """The outlines (n, 144) of the library's images and their ``contents``."""
+
+    contents: list[str]
+    values: npt.NDArray[np.float16]
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes

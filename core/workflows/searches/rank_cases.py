@@ -21,7 +21,7 @@ from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
-from semblance.core.retrieval.ranking import EmbeddedQuery
+from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
 from semblance.core.searches.contradictions import Contradiction, contradictions
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.marks import NO_MARKS, QueryMarks, is_mark, marks_of
@@ -40,7 +40,6 @@ from semblance.core.workflows.searches.estimate import (
 )
 from semblance.core.workflows.searches.grouped_ranking import (
     GroupedCases,
-    GroupedRanking,
     QueryComparison,
     group_ranking,
     grouped_cases,
@@ -238,10 +237,10 @@ def _result(
     found = group_ranking(compared, max(k, VOTERS))
     # Marks may follow the findings on screen: they have no part in what the findings say.
     voting = found if marked is None else _ranking_without_marks(plain)
-    voters = voting.places[:VOTERS].tolist()
+    voters = voting.rows[:VOTERS].tolist()
     vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=compared.changed)
     order = shown_order(compared, found, k)
-    shown = found.places[order]
+    shown = found.rows[order]
     others, other_distances = nearest_others(compared, found, next(iter(vote.counts), None))
     details = loaded.details(loaded.rows[np.union1d(shown, others)].tolist())
     ranked = _lines(loaded, details, shown, found.distances[order], grouped_cases(compared, found))
@@ -249,7 +248,7 @@ def _result(
         ranked = marked.with_nearest(ranked)
     rank_of = {case.row: case.rank for case in ranked}
     beside = _lines(loaded, details, others, other_distances, {})
-    match = check_match(plain, comparison.plain_query, voting.ranking)
+    match = check_match(plain, comparison.plain_query, voting)
     is_far = match is not None and match.is_far
     if is_far and vote.calibrated:
         vote = vote.without_estimate(NO_MATCH)
@@ -258,8 +257,8 @@ def _result(
         search.metric,
         ranked,
         len(loaded.rows) - (compared.query.row is not None),
-        found.ranking.hidden_same_patient,
-        found.near_duplicates,
+        found.hidden_same_patient,
+        found.hidden_near_duplicates,
         vote.counts,
         is_far,
         match,
@@ -267,13 +266,14 @@ def _result(
         vote,
         tuple(replace(case, rank=rank_of.get(case.row, 0)) for case in beside),
         _warnings(loaded, search.query),
-        len(loaded.cases),
+        len(loaded.cases) - len(loaded.sealed),
         NO_MARKS if marked is None else marked.marks,
         loaded.without_patient,
+        len(loaded.sealed),
     )
 
 
-def _ranking_without_marks(plain: QueryComparison) -> GroupedRanking:
+def _ranking_without_marks(plain: QueryComparison) -> Ranking:
     """The cases that vote; measured once where the metric alone compares."""
     if plain.index is not plain.loaded.index:
         return group_ranking(plain, VOTERS)
@@ -293,7 +293,7 @@ def _lines(
         case = details.get(int(loaded.rows[place]))
         if case is not None:
             path = "" if case.address is None else str(case.address)
-            copies = near_duplicates.get(place, (0, (), ()))
+            copies = near_duplicates.get(place, (0, (), (), ()))
             lines.append(
                 RankedCase(rank, case.row, case.case_id, distance, case.finding, case.patient, path, *copies)
             )

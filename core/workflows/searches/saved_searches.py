@@ -18,6 +18,7 @@ from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.library_snapshot import LAST, load_state
 from semblance.core.workflows.searches.open_metrics import without_reload
+from semblance.core.workflows.searches.outcomes import ESTIMATE, OUTCOME, kept_estimate
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
@@ -41,6 +42,8 @@ class SavedSearch:
     thumbnail: bytes
     judged: int
     saved: str
+    #: What the query turned out to be; "" where that was not entered.
+    outcome: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,16 @@ def search_record(
             "near_duplicates": result.near_duplicates,
             "no_good_match": result.no_good_match,
         }
+        vote = result.vote
+        if vote.probability is not None and vote.interval is not None and not result.no_good_match:
+            out[ESTIMATE] = {
+                "metric": result.metric,
+                "finding": vote.finding,
+                "probability": vote.probability,
+                "interval": list(vote.interval),
+                "measured_on": vote.measured_on,
+                "prevalence": None if vote.prevalence is None else list(vote.prevalence),
+            }
     return out
 
 
@@ -97,7 +110,8 @@ def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter 
                 opened.save_search(LAST, state)
             if state.get("name"):
                 stored = opened.load_search(str(state["name"])) or {}
-                renewed = {**state, "thumbnail": stored.get("thumbnail", "")}
+                shown = {key: value for key, value in state.items() if key != ESTIMATE}
+                renewed = {**shown, "thumbnail": stored.get("thumbnail", ""), **kept_estimate(stored, state)}
                 if dict(stored) != renewed:
                     update_search(opened.catalogue, str(state["name"]), renewed)
 
@@ -112,8 +126,27 @@ def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Report
 
     name = name.strip()
     with open_library(library) as opened, without_reload(library):
-        add_search(opened.catalogue, name, {**state, "name": name, "thumbnail": _thumbnail(state)})
+        hashes = {one.name: str(one.card.get("content_hash") or "") for one in opened.metrics()}
+        kept = kept_estimate(None, state, hashes.get(str(state.get("metric")), ""))
+        add_search(opened.catalogue, name, {**state, "name": name, "thumbnail": _thumbnail(state), **kept})
     return name
+
+
+def save_result(
+    library: Path,
+    name: str,
+    result: SearchResult,
+    without: Sequence[str] = (),
+    *,
+    reporter: Reporter = SILENT,
+) -> str:
+    """Keep an answered search as the new search ``name``, with its estimate; ``without``: groups left out.
+
+    Raises:
+        BadArguments: a name it cannot have.
+    """
+    search = Search(result.metric, result.query, new_ledger(), without=tuple(without))
+    return save(library, name, search_record(search, RankedSearch(search, result), {}, name))
 
 
 def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> Search:
@@ -160,7 +193,14 @@ def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedS
             row = rows.get(search.query.case or "", -1)
             out.append(
                 SavedSearch(
-                    stored.name, _named(search.query), search.metric, row, image, judged, stored.saved
+                    stored.name,
+                    _named(search.query),
+                    search.metric,
+                    row,
+                    image,
+                    judged,
+                    stored.saved,
+                    str((stored.state.get(OUTCOME) or {}).get("finding") or ""),
                 )
             )
     return out

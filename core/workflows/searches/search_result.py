@@ -49,7 +49,8 @@ class RankedCase:
     """One line of a ranking; ``row`` is the case's row id in the catalogue.
 
     ``near_duplicates`` counts its grouped near-duplicates, ``near_duplicate_rows`` are the ids of the first
-    of them, with their ``near_duplicate_distances``. ``rank`` is 0 for a case that stands beyond the ranking.
+    of them, with their ``near_duplicate_distances``; ``near_duplicate_findings`` are the findings they have and it
+    has not. ``rank`` is 0 for a case that stands beyond the ranking.
     ``near_liked`` and ``near_disliked``: the ids of the liked and of the disliked case it is nearest to where
     marks order the ranking, ``None`` where no other case is marked so; ``nearer_to_liked`` says to which of the
     two it is nearer.
@@ -65,6 +66,7 @@ class RankedCase:
     near_duplicates: int = 0
     near_duplicate_rows: tuple[int, ...] = ()
     near_duplicate_distances: tuple[float, ...] = ()
+    near_duplicate_findings: tuple[str, ...] = ()
     near_liked: str | None = None
     near_disliked: str | None = None
     nearer_to_liked: bool = False
@@ -74,13 +76,14 @@ class RankedCase:
 class SearchResult:
     """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
 
-    ``compared`` are the cases with the metric's features but for the query, ``cases`` all of the library: while
-    it is being measured these are more. ``others``: the nearest cases with another finding than most of the
-    nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered the
-    ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
+    ``compared`` are the cases with the metric's features but for the query, ``cases`` all of the library but for the
+    sealed ones: while it is being measured these are more. ``others``: the nearest cases with another finding than
+    most of the nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered
+    the ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
     them. What a person marks may follow the findings they see, and would then only give their own opinion back.
     ``match``: how far the query is from its nearest, ``None`` where that was not asked or too few cases tell.
-    ``without_patient``: ranked by the metric trained again without the query's patient.
+    ``without_patient``: ranked by the metric trained again without the query's patient. ``sealed``: cases in the
+    sealed test vault, which answer no search.
     """
 
     query: Query
@@ -99,6 +102,7 @@ class SearchResult:
     cases: int = 0
     marks: QueryMarks = NO_MARKS
     without_patient: bool = False
+    sealed: int = 0
 
     @property
     def is_unclear(self) -> bool:
@@ -122,6 +126,7 @@ class SearchResult:
             "warnings": list(self.warnings),
             "feedback": self.marks.to_json(),
             "without_patient": self.without_patient,
+            "sealed": self.sealed,
             "seconds": self.seconds,
         }
 
@@ -134,6 +139,7 @@ def _case_json(case: RankedCase) -> dict[str, Any]:
         "finding": case.finding,
         "path": case.path,
         "near_duplicates": case.near_duplicates,
+        "near_duplicate_findings": list(case.near_duplicate_findings),
     }
 
 

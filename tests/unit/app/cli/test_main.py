@@ -19,8 +19,8 @@ from tests.helpers.tables import table_library, write_table
 COMMANDS = {
     "audit-log", "backup", "card", "check-data", "compare-encoders", "demo", "doctor", "evaluate", "experiment",
     "export-metric", "extractors", "features", "import", "import-metric", "info", "kinds", "learners", "prevalence",
-    "feature-set", "findings", "history", "label", "metric", "protocols", "redo", "relink", "remove", "report",
-    "restore", "search", "train", "undo",
+    "feature-set", "findings", "history", "import-labels", "label", "metric", "protocols", "redo", "relink", "remove",
+    "report", "restore", "search", "train", "undo",
 }  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def test_results_for_people(run_command, library, tmp_path):
         "evaluate", library, "--learner", "euclidean", "--protocol", "bdm", "--repeats", "2"
     )
     assert (status, err) == (0, "")
-    assert "retrieval_accuracy@10" in out
+    assert "Retrieval accuracy @10" in out
     assert "measured on held-out cases, patients known" in out
     assert run_command("features", library, "--extractor", "raw")[1].splitlines()[1] == "features: raw"
     assert "metric: again" in run_command("train", library, "--learner", "euclidean", "--name", "again")[1]
@@ -199,7 +199,7 @@ def test_several_tables_are_compared(run_command, document, tmp_path):
     status, out, err = run_command(*arguments)
     assert (status, err) == (0, "")
     assert f"{tables[2]}:" in out
-    assert "triplet_accuracy, 3 tables: Friedman chi-squared" in out
+    assert "Triplet accuracy, 3 tables: Friedman chi-squared" in out
     assert set(document(*arguments[:-4])) >= {"protocol", "results", "comparisons"}
 
 

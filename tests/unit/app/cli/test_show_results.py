@@ -150,8 +150,8 @@ def test_scores_with_their_intervals_and_failures(capsys):
     assert "0.900 (0.800–0.950)" in output
     assert "0.700" in output
     assert "failed: nca: too few cases" in output
-    assert output.splitlines()[0].split("  ")[-2:] == ["paper (printed)", "fit s"]
-    assert output.splitlines()[1].split()[-3:] == ["auc", "0.850", "1.23"]
+    assert "paper (printed)" in " ".join(output.split())
+    assert "Mean AUC over findings 0.850" in " ".join(output.split())
     assert "magic" not in output
     assert "chosen_k" not in output
     show_scores({**document, "results": []})
@@ -185,7 +185,7 @@ def test_several_tables_end_with_the_ranks_over_all(capsys):
     assert output[0] == "a.csv:"
     assert "b.csv:" in output
     assert output[-3:] == [
-        "mean AUC over findings, 4 tables: Friedman chi-squared 1.000, p 0.317; average ranks bdm 1.25, euclidean 1.75",
+        "Mean AUC over findings, 4 tables: Friedman chi-squared 1.000, p 0.317; average ranks bdm 1.25, euclidean 1.75",
         "  euclidean and bdm: z 1.00, p 0.317, after Holm 0.5",
         "failed: c.csv: is empty",
     ]

@@ -92,6 +92,16 @@ def test_ticks_filter_by_split(qtbot, panel):
     assert len(shown_cases(panel)) == TRAINED
 
 
+def test_sealed_cases_are_a_part_of_the_split(qtbot, panel, context):
+    sealed = tuple(range(TRAINED, TRAINED + 5))
+    context.state.set_library(replace(LIBRARY, sealed=sealed))
+    assert shows(panel, "5")
+    assert shows(panel, str(CASES - TRAINED - 5))
+    tick(qtbot, panel, "training")
+    tick(qtbot, panel, "held-out")
+    assert shown_cases(panel) == [f"c{n:03d}" for n in sealed]
+
+
 def test_there_is_no_split_without_a_metric(panel, context):
     assert panel._split.isVisible()
     context.state.set_library(snapshot())

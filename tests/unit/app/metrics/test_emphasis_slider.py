@@ -66,7 +66,7 @@ def test_the_tool_tip_says_why_it_is_disabled(window):
 
 
 def test_the_metric_menu_lists_a_slider_once(window):
-    picker = window.top._pickers[2]
+    picker = window.top.metric_picker
     assert [action.text() for action in picker._choices()] == ["between", "plain"]
     next(action for action in picker._choices() if action.text() == "between").trigger()
     wait_for(window, lambda: ranked_by(window, 70))

@@ -18,7 +18,8 @@ from tests.translations import translated_texts
 KNOWN = {
     "", "library", "writable", "features", "metric", "can score", "scores", "query", "ranking", "training",
     "can judge", "judgements", "undone judgements", "two metrics",
-    "can add examples", "examples", "can add concepts", "concepts", "concepts changed", "can save search",
+    "edits", "undone edits", "can add examples", "examples", "can add concepts",
+    "concepts", "concepts changed", "can save search",
 }  # fmt: skip
 
 
@@ -101,7 +102,9 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("undo the judgement", "Undo judgement"),
         ("tutorial", "Tutorial"),
         ("window level", "Reset the query's window / level"),
-        ("finding", "Find case"),
+        ("finding", "Findings…"),
+        ("label", "Set finding…"),
+        ("delete", "Remove from the library"),
     ],
 )
 def test_people_find_commands_by_their_own_words(actions, typed, first):

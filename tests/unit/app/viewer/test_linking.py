@@ -3,11 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
+from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
+from semblance.core.imaging.volume import StackLocation
+from semblance.core.workflows.imaging.view_images import StackFacts
 
 
 def test_the_same_share_is_visible_of_an_image_of_another_size():
@@ -45,6 +47,28 @@ def test_images_without_a_unit_share_their_range():
     assert linked.high == pytest.approx(other.low + (other.high - other.low) / 2)
 
 
-def test_slices_go_along_from_end_to_end():
-    assert [linked_slice(place, 10, 91) for place in (0, 5, 9)] == [0, 50, 90]
-    assert linked_slice(0, 1, 9) == 4
+def stack(slices, spacing=None, way="S", frame="", height=0.0):
+    directions = None if spacing is None else (way, "P", "L")
+    location = StackLocation(frame, (1, 0, 0, 0, 1, 0), height)
+    return StackFacts(slices, 0, None if spacing is None else (spacing, 1.0, 1.0), directions, location)
+
+
+def test_slices_go_along_from_end_to_end_where_nothing_is_known_of_them():
+    assert [linked_slice(place, stack(10), stack(91), (0, 0)) for place in (0, 5, 9)] == [0, 50, 90]
+    assert linked_slice(0, stack(1), stack(9), (0, 0)) == 4
+    across = stack(10, 2.0, "A")
+    assert linked_slice(9, across, stack(91, 1.0), (0, 0)) == 90
+
+
+def test_slices_in_one_frame_of_reference_are_at_the_same_position():
+    thin, thick = stack(100, 1.0, frame="f", height=-50.0), stack(20, 5.0, frame="f", height=-40.0)
+    assert [linked_slice(place, thin, thick, (7, 7)) for place in (0, 10, 60, 99)] == [0, 0, 10, 18]
+    assert linked_slice(10, thick, thin, (7, 7)) == 60
+    assert not is_same_frame(stack(5, 1.0), stack(5, 1.0))
+
+
+def test_slices_of_two_people_are_as_many_mm_from_those_side_by_side():
+    one, other = stack(100, 1.0, frame="f"), stack(40, 2.5, frame="g")
+    assert [linked_slice(place, one, other, (50, 10)) for place in (50, 60, 0)] == [10, 14, 0]
+    turned = stack(40, 2.5, "I")
+    assert linked_slice(60, one, turned, (50, 10)) == 6

@@ -19,6 +19,7 @@ from semblance.app.widgets import focus_ring
 from semblance.app.widgets.badge import KINDS, Badge
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.panel_header import PanelHeader, TabHeader
 from semblance.app.widgets.progress_line import ProgressLine, time_left
@@ -33,6 +34,21 @@ from tests.helpers.widgets import show_widget
 
 def button(widget: QWidget, text: str) -> QPushButton:
     return next(found for found in widget.findChildren(QPushButton) if found.text() == text)
+
+
+def test_names_with_line_breaks_and_marks_of_direction_are_spelled_out(qtbot) -> None:
+    name, shown = "cas\u202eeno\nx", r"cas\u202eeno\nx"
+    label, chip, facts = ElidedLabel(name), FindingChip(0, "C", name), FactList(("Patient",))
+    for widget in (label, chip, facts):
+        qtbot.addWidget(widget)
+    assert label.text() == shown
+    label.setText(f"{name} again")
+    label.set_tip(name)
+    facts.set_fact("Patient", name)
+    assert label.text() == f"{shown} again"
+    assert "\u202e" not in label.toolTip()
+    assert chip.accessibleName() == chip.toolTip() == shown
+    assert facts.text("Patient") == shown
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,7 +13,7 @@ from tests.helpers.striped_library import striped_library
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
-CTRL = Qt.KeyboardModifier.ControlModifier
+CTRL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
         ):
             for dock in window.parts.layout.docks.values():
                 dock.hide()
-            qtbot.keyClick(window.panels.ranking.grid, number, CTRL)
+            qtbot.keyClick(window.panels.ranking.grid, number, ALT)
             settle(window)
             assert window.focusWidget() is widget
             assert widget.isVisible()
@@ -58,7 +58,7 @@ def test_a_folded_library_opens_for_the_key_that_leads_to_it(qtbot, trained):
         window.resize(1280, 800)
         settle(window)
         assert window.parts.layout.docks["library"].collapsed
-        qtbot.keyClick(window, Qt.Key.Key_1, CTRL)
+        qtbot.keyClick(window, Qt.Key.Key_1, ALT)
         settle(window)
         assert window.panels.library.grid.isVisible()
         assert window.focusWidget() is window.panels.library.grid
@@ -137,7 +137,7 @@ def test_a_key_leads_to_the_metric(qtbot, trained):
     with open_window(trained) as window:
         show_query(window)
         window.activateWindow()
-        qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_6, CTRL)
+        qtbot.keyClick(window.panels.ranking.grid, Qt.Key.Key_6, ALT)
         picker = window.top.metric_picker
         assert window.focusWidget() is picker
         assert picker.accessibleName() == f"Metric: {window.state.metric.name}"

@@ -6,7 +6,7 @@ import pytest
 
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.card import MetricCard, Split
-from semblance.core.reports.card_facts import card_facts, score_name, score_text
+from semblance.core.reports.card_facts import card_facts, score_text
 from semblance.core.reports.contributions import leading_parts, relative_distance, waterfall
 from semblance.core.reports.formatting import distance_text, region_text, signed_text, time_text
 from tests.helpers.reports import report, row
@@ -110,8 +110,6 @@ def test_the_card_in_lines() -> None:
 
 def test_scores_without_a_value_are_empty() -> None:
     assert score_text(math.nan) == score_text(None) == score_text({"mean": None}) == ""
-    assert score_name("auc:benign") == "AUC, benign against the rest"
-    assert score_name("hit_rate@3") == "Hit rate @3"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from semblance.core.research.titles import cases_title, learner_title, protocol_
         ("retrieval_accuracy@10", "Retrieval accuracy @10"),
         ("map@r", "MAP@R"),
         ("auc", "Mean AUC over findings"),
+        ("auc:benign@2", "AUC, benign@2 against the rest"),
+        ("hit_rate@3", "Hit rate @3"),
         ("something_new@3", "something_new@3"),
     ],
 )

@@ -180,3 +180,51 @@ def test_menu_draws_and_searches_and_the_next_case_has_no_region(panel, jobs, qt
     assert panel.drawn is None
     assert not panel.search_region.isVisible()
     assert not panel.draw.isChecked()
+
+
+def test_both_images_are_seen_in_turn_in_one_place(panel, qtbot):
+    query, case = (pane.view for pane in panel.panes)
+    alone = case.grab().toImage()
+    qtbot.keyClick(case, Qt.Key.Key_O)
+    assert panel.blink.isChecked()
+    assert case.second is not None
+    assert case.grab().toImage() != alone
+    panel._blink_timer.stop()
+    panel._blink()
+    assert case.second is None
+    panel._blink_timer.start()
+    qtbot.keyClick(case, Qt.Key.Key_X)
+    assert (panel.blink.isChecked(), panel._blink_timer.isActive()) == (False, False)
+    assert case.second.is_difference
+    panel.hide()
+    panel.difference.click()
+    assert case.second is None
+    assert query.second is None
+
+
+def test_the_difference_of_equal_images_is_black(panel, qtbot):
+    query, case = (pane.view for pane in panel.panes)
+    query.set_overlay_text_shown(False)
+    case.set_overlay_text_shown(False)
+    case.case_region = None
+    case.show_image(query.image)
+    case.set_window(query.window_level)
+    panel.difference.click()
+    centre = case.grab().toImage().pixelColor(case.rect().center())
+    assert max(centre.red(), centre.green(), centre.blue()) <= 1
+
+
+def test_cases_and_notes_are_chosen_for_the_report(panel, qtbot, jobs):
+    first, second = (panel.state.ranking.ranked[place].case_id for place in (2, 3))
+    qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_A)
+    qtbot.keyClicks(panel.notes, "same margin")
+    qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Right)
+    jobs.run_pending()
+    assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (False, "")
+    assert panel.state.search.in_report == (first,)
+    assert panel.state.search.notes == ((first, "same margin"),)
+    qtbot.keyClick(panel.panes[1].view, Qt.Key.Key_Left)
+    jobs.run_pending()
+    assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (True, "same margin")
+    panel.state.set_query(Query(case=second))
+    assert (panel.state.search.in_report, panel.state.search.notes) == ((), ())

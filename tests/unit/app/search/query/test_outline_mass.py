@@ -61,8 +61,12 @@ def test_missing_image_shows_an_error(context, view, disc):
     assert [message.level for message in context.messages.history] == ["error"]
 
 
-def test_where_nothing_has_an_outline_a_message_says_so_and_offers_the_brush(context, view, disc):
-    Image.new("L", (150, 120), 60).save(disc)
+@pytest.mark.parametrize("what", ["flat", "noise", "slope"])
+def test_where_nothing_has_an_outline_a_message_says_so_and_offers_the_brush(context, view, disc, what):
+    noise = np.random.default_rng(1).integers(0, 256, (120, 150))
+    slope = np.linspace(20, 200, 150)[None, :].repeat(120, axis=0)
+    pixels = {"flat": np.full((120, 150), 60), "noise": noise, "slope": slope}[what]
+    Image.fromarray(pixels.astype(np.uint8)).save(disc)
     outline_mass(context, view, None, ImageAddress(disc), None, (92, 48))
     context.jobs.run_pending()
     assert view.region.region is None

@@ -97,7 +97,7 @@ def test_cards_say_which_marked_cases_they_are_near_to(panel, context, jobs):
     for place, case in enumerate(context.state.ranking.ranked):
         note, tip = model.notes[place]
         if case.row in (liked, disliked):
-            assert (note, tip) == ("", "")
+            assert (note, tip) == (f"marked {'more' if case.row == liked else 'less'} like this", "")
             continue
         near, far = case.near_liked, case.near_disliked
         near, far = (near, far) if case.nearer_to_liked else (far, near)

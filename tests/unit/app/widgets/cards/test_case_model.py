@@ -30,6 +30,12 @@ def test_a_case_in_words(model: CaseModel) -> None:
     assert CaseModel(model.columns, np.array([1])).describe(0) == "b, finding not given"
 
 
+def test_hidden_characters_of_names_are_spelled_out() -> None:
+    name = "cas\u202eeno\nx"
+    columns = case_columns([10], [name], [name], [name], [0])
+    assert CaseModel(columns, np.array([0])).describe(0).count(r"cas\u202eeno\nx") == 3
+
+
 def test_very_small_distances_differ(model: CaseModel) -> None:
     close = replace(model, distances=np.linspace(0.00121, 0.00128, len(model)))
     texts = [close.distance_text(place) for place in range(len(close))]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import pytest
 
 from semblance.core.errors import BadArguments
+from semblance.core.library.library import Library
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -13,6 +15,7 @@ from semblance.core.workflows.evaluation.compare_metrics import compare_metrics,
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from tests.helpers.libraries import join
 from tests.helpers.recording_reporter import RecordingReporter
 from tests.helpers.tables import PLAIN, table_library
 
@@ -126,25 +129,18 @@ def test_every_case_is_a_query_as_judgements_refine_its_metric(library):
     assert disagreements(library, "plain", moved) == found
 
 
-def test_near_duplicates_are_folded_and_stand_where_their_like_stands(library, monkeypatch):
+def test_cases_of_one_lesion_stand_where_the_nearest_of_them_stands(library, tmp_path):
+    library = shutil.copytree(library, tmp_path / library.name)
     case = _some_case(library)
     before = compare_metrics(library, "plain", "learnt", Query(case=case))
-    loaded = open_metric(library, "plain")
     first, copy = before.left[0].row, before.left[2].row
-    stays, goes = loaded.place_of(first), loaded.place_of(copy)
-
-    def representatives(places, _coordinates, _usual):
-        known, own = places.tolist(), list(range(len(places)))
-        if stays in known and goes in known[known.index(stays) :]:
-            own[known.index(goes)] = known.index(stays)
-        return own
-
-    monkeypatch.setattr(loaded.duplicate_finder, "representatives", representatives)
+    with Library.open(library) as opened:
+        join(opened, [first, copy])
     both = compare_metrics(library, "plain", "learnt", Query(case=case))
     assert copy not in [line.row for line in both.left]
     assert both.left[2].row == before.left[3].row
     for line in both.right:
-        if line.row == copy:
+        if line.row in (first, copy):
             assert line.other == 1
     line = next(line for line in disagreements(library, "plain", "learnt").lines if line.case_id == case)
     assert line.shared == both.shared(10)

@@ -7,18 +7,14 @@ import csv
 import numpy as np
 import pytest
 from PIL import Image
-from scipy.ndimage import gaussian_filter
 
-from semblance.core.library.lesion_groups import BY_HAND, read_groups, split
+from semblance.core.library.lesion_groups import BY_HAND, read_groups
 from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.features.detect_lesions import detect_crops, detect_lesions
 from semblance.core.workflows.library.import_source import import_source
-
-
-def texture(seed, side=120):
-    noise = gaussian_filter(np.random.default_rng(seed).normal(size=(side, side)), 2)
-    return Image.fromarray(np.clip(128 + 300 * noise, 0, 255).astype(np.uint8))
+from tests.helpers.images import texture
+from tests.helpers.libraries import split
 
 
 @pytest.fixture
@@ -62,7 +58,7 @@ def test_a_later_import_is_compared_with_all_and_leaves_what_was_split_by_hand(f
     import_source(folder, tmp_path / "lib")
     with Library.open(tmp_path / "lib") as opened:
         again = opened.catalogue.row_of("images/benign/again.png")
-        split(opened.catalogue, [again])
+        split(opened, [again])
     texture(3).resize((80, 80)).save(folder / "malignant" / "third.png")
     import_source(folder, tmp_path / "lib")
     assert grouped(tmp_path / "lib") == [{"benign/3.png", "malignant/third.png"}]

@@ -18,6 +18,7 @@ from tests.helpers.libraries import (
     case_rows,
     fill,
     finding_of,
+    join,
     make_library,
     numbers_set,
     tables_of,
@@ -121,9 +122,7 @@ def test_undoing_leaves_what_was_changed_meanwhile(path):
 
 def test_removed_cases_come_back_with_features_groups_and_scores(path):
     with Library.open(path) as library:
-        from semblance.core.library import lesion_groups
-
-        lesion_groups.join(library.catalogue, [1, 5])
+        join(library, [1, 5])
     before = content_of(path)
     result = remove_cases(path, ["s/0.png", "s/4.png"])
     assert (result.changed, result.outdated) == (2, ("m",))

@@ -10,7 +10,6 @@ from PIL import Image
 
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.roc import auc
-from semblance.core.library.lesion_groups import join
 from semblance.core.library.library import Library
 from semblance.core.metrics.metric import load_metric
 from semblance.core.searches.query import Query
@@ -23,6 +22,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.build_card_document import card_document
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.images import striped_folder
+from tests.helpers.libraries import join
 from tests.helpers.tables import write_table
 
 
@@ -41,8 +41,8 @@ def table_with_gaps(folder):
     extract_features(folder / "lib", "raw")
     with Library.open(folder / "lib", writable=True) as opened:
         ids = sorted(row.id for row in opened.catalogue.all_cases())
-        join(opened.catalogue, ids[10:20])
-        join(opened.catalogue, ids[100:130])
+        join(opened, ids[10:20])
+        join(opened, ids[100:130])
     return folder / "lib"
 
 

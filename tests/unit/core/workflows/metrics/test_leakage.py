@@ -12,7 +12,6 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_PATIENTS
 from semblance.core.evaluation.protocols.split_protocol import random_halves
-from semblance.core.library.lesion_groups import join
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -30,6 +29,7 @@ from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from tests.helpers.images import striped_folder
+from tests.helpers.libraries import join
 from tests.helpers.tables import PLAIN, table_library, write_table
 
 
@@ -88,7 +88,7 @@ def test_a_lesion_stands_on_one_side_counts_once_and_never_answers_itself(tmp_pa
         rows = list(names)
         lesions = [set(rows[start::8]) for start in range(8)]
         for members in lesions:
-            join(opened.catalogue, members)
+            join(opened, members)
         data = library_data(opened, opened.features.get(None))
     assert data.lesions is not None
     train_metric(library, TrainRequest("euclidean", "plain", held_out=0.5))

@@ -15,6 +15,7 @@ from PIL import Image
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
+from semblance.core.reports.document import COMPARED, compared_rows
 from semblance.core.reports.options import MAX_COMMENT, ReportOptions, read_logo
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
@@ -91,6 +92,20 @@ def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
     assert ordered in write_search_report(table, search, tmp_path / "r.html").read_text()
     before = write_search_report(table, replace(search, strength=0.0), tmp_path / "before.json")
     assert json.loads(before.read_text())["order"] == ""
+
+
+def test_chosen_cases_and_notes_are_in_the_report_at_any_rank(table, tmp_path):
+    ranked = rank_cases(table, search_of(), k=200).result.ranked
+    near, deep = ranked[1], ranked[-1]
+    assert deep.rank > 20
+    search = replace(search_of(), in_report=(deep.case_id,), notes=((deep.case_id, "same margin"),))
+    document = json.loads(write_search_report(table, search, tmp_path / "r.json").read_text())
+    assert [line["rank"] for line in document["results"]] == [*range(1, 21), deep.rank]
+    assert f"Rank {deep.rank}: same margin" in document["notes"]
+    assert deep.case_id not in str(document)
+    rows = [line.case_id for line in ranked]
+    chosen = compared_rows(rows, [""] * len(rows), {len(rows) - 1})
+    assert (chosen[-1], chosen[1], len(chosen)) == (deep.case_id, near.case_id, COMPARED)
 
 
 def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):

@@ -313,6 +313,16 @@ def test_a_copy_with_another_finding_is_of_one_lesion_and_counts_once(made):
     assert len({"p004.png", "p004 contradicts.jpg"} & set(shown)) == 1
 
 
+def test_a_case_says_that_a_grouped_copy_contradicts_it(made):
+    ranked = nearest_cases(made, "plain", Query("images/level/p001.png"), k=30).ranked
+    twins = {"p004.png": ("upright",), "p004 contradicts.jpg": ("level",)}
+    contradicted = {
+        names([case])[0]: case.near_duplicate_findings for case in ranked if case.near_duplicate_findings
+    }
+    (name,) = contradicted
+    assert contradicted[name] == twins[name]
+
+
 def test_grouping_leaves_as_many_as_requested(made):
     assert len(nearest_cases(made, "plain", Query("images/level/p001.png"), k=12).ranked) == 12
 

@@ -70,6 +70,13 @@ def test_a_nearly_equal_copy_is_hidden_and_counted_apart(images, original, tmp_p
     assert result.to_json()["hidden"] == {"same_patient": 0, "near_duplicates": 1}
 
 
+def test_a_mirrored_copy_is_a_copy(images, original, tmp_path):
+    with Image.open(original) as opened:
+        mirrored = opened.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        mirrored.save(tmp_path / "mirrored.png")
+    assert CASE not in ids(search(images, tmp_path / "mirrored.png"))
+
+
 def test_own_cases_are_shown_where_the_user_wants_them_and_make_no_estimate(images, original):
     result = search(images, original, hide_same_patient=False)
     assert ids(result)[0] == CASE

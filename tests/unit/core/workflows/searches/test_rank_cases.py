@@ -92,7 +92,7 @@ def test_the_shape_of_the_json(table):
         "query", "metric", "results", "hidden", "vote", "no_good_match", "seconds",
     } <= set(document)  # fmt: skip
     assert document["query"] == {"case_id": "t/c0", "image": None, "region": None}
-    shape = {"rank", "case_id", "distance", "finding", "path", "near_duplicates"}
+    shape = {"rank", "case_id", "distance", "finding", "path", "near_duplicates", "near_duplicate_findings"}
     assert set(document["results"][0]) == shape
     assert set(document["hidden"]) == {"same_patient", "near_duplicates"}
     vote = document["vote"]

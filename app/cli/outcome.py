@@ -1,0 +1,112 @@
+"""The commands of outcomes: what past queries turned out to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from semblance.app.cli.options import Json, LibraryPath
+from semblance.app.cli.output import echo, print_document, print_table
+
+commands = typer.Typer(
+    no_args_is_help=True, help="Enter later diagnoses of saved searches, and see whether estimates stay true."
+)
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the saved search.")]
+
+
+@commands.command("enter")
+def enter(
+    library: LibraryPath,
+    name: _Name,
+    finding: Annotated[
+        str, typer.Option(metavar="FINDING", help="What the query turned out to be; empty removes it.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Enter what the query of a saved search turned out to be. The estimate given then is kept."""
+    from semblance.core.workflows.searches.outcomes import enter_outcome
+
+    found = enter_outcome(library, name, finding)
+    print_document(found.to_json(), as_json, lambda document: echo(_line(document)))
+
+
+@commands.command("list")
+def list_outcomes(library: LibraryPath, as_json: Json = False) -> None:
+    """List the saved searches with their estimates and outcomes."""
+    from semblance.core.workflows.searches.outcomes import followed_searches
+
+    searches = [one.to_json() for one in followed_searches(library)]
+    print_document({"searches": searches}, as_json, _show_list)
+
+
+@commands.command("drift")
+def drift(
+    library: LibraryPath,
+    period: Annotated[str, typer.Option(help="month, quarter or year.")] = "quarter",
+    as_json: Json = False,
+) -> None:
+    """Compare the kept estimates with the outcomes, by period."""
+    from semblance.core.workflows.searches.outcomes import drift_report
+
+    print_document(drift_report(library, period).to_json(), as_json, _show_drift)
+
+
+def _line(document: Mapping[str, Any]) -> str:
+    estimate = (
+        "no estimate"
+        if document["probability"] is None
+        else f"estimate for {document['estimated']} {document['probability']:.2f}"
+    )
+    return (
+        f"{document['name']}: {estimate}, {document['time']}; outcome {document['outcome'] or 'not entered'}"
+    )
+
+
+def _show_list(document: Mapping[str, Any]) -> None:
+    for one in document["searches"]:
+        echo(_line(one))
+    if not document["searches"]:
+        echo("No search is saved.")
+
+
+def _show_drift(document: Mapping[str, Any]) -> None:
+    echo(
+        f"{document['searches']} saved searches, {document['estimates']} with an estimate, "
+        f"{document['outcomes']} of these with an outcome"
+    )
+    if document["outcomes"] < document["minimum"]:
+        echo(f"Fewer than {document['minimum']} outcomes: nothing is claimed.")
+        return
+    table = Table(
+        "period", "outcomes", "mean estimate", "had the finding", "Brier score", "error", "perfect below", "p"
+    )
+    for one in document["scores"]:
+        table.add_row(
+            one["period"] or "all",
+            str(one["n"]),
+            *_cells(one),
+        )
+    print_table(table)
+    if document["reference"] is not None:
+        echo(f"Brier score on the held-out cases of the metric: {document['reference']:.3f}")
+
+
+def _cells(one: Mapping[str, Any]) -> list[str]:
+    if one["brier"] is None:
+        return ["too few", "", "", "", "", ""]
+
+    def spread(value: float, ends: list[float]) -> str:
+        return f"{value:.2f} ({ends[0]:.2f}-{ends[1]:.2f})"
+
+    return [
+        f"{one['estimate']:.2f}",
+        spread(one["observed"], one["observed_interval"]),
+        spread(one["brier"], one["brier_interval"]),
+        f"{one['error']:.2f}",
+        f"{one['perfect']:.2f}",
+        "" if one["p"] is None else f"{one['p']:.3f}",
+    ]

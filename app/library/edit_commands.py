@@ -1,0 +1,279 @@
+"""Commands that correct the open library: findings, patients, removal of cases, undo, redo and history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QWidget
+
+from semblance.app.library.edit_history_dialog import EditHistoryDialog
+from semblance.app.library.findings_dialog import FindingsDialog
+from semblance.app.library.label_dialog import LabelDialog
+from semblance.app.library.labels_dialog import LabelsDialog
+from semblance.app.shell import edit_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Lane
+from semblance.app.shell.state import Change
+from semblance.app.widgets.finding_chip import chip_pixmap
+from semblance.core.language import tr, tr_n, translate, visible
+from semblance.core.workflows.library import import_labels
+from semblance.core.workflows.library.edit_cases import EditResult, remove_cases, set_finding, set_patient
+from semblance.core.workflows.library.edit_kinds import describe_edit
+from semblance.core.workflows.library.edit_lesions import join_lesions, split_lesions
+from semblance.core.workflows.library.import_labels import LabelImport
+
+#: Findings that the menu lists; others are typed.
+_LISTED = 20
+
+
+class EditCommands(QObject):
+    """``selected_cases`` returns the catalogue rows of the selected cases in the focused panel."""
+
+    def __init__(self, context: Context, parent: QWidget, selected_cases: Callable[[], list[int]]) -> None:
+        super().__init__(parent)
+        self._context, self._parent, self._selected_cases = context, parent, selected_cases
+        self._findings: FindingsDialog | None = None
+        self._history: EditHistoryDialog | None = None
+        #: The preview that was opened last.
+        self._labels: LabelsDialog | None = None
+        self.commands: dict[str, Callable[[], object]] = {
+            "undo_edit": partial(edit_operations.undo, context),
+            "redo_edit": partial(edit_operations.redo, context),
+            "edit_history": self.show_history,
+            "import_labels": self.choose_labels,
+            "findings": self.show_findings,
+            "set_finding": lambda: self.ask_finding(self._selected_cases()),
+            "set_patient": lambda: self.ask_patient(self._selected_cases()),
+            "detect_lesions": partial(edit_operations.detect_groups, context),
+            "join_lesions": lambda: self.join(self._selected_cases()),
+            "split_lesions": lambda: self.split(self._selected_cases()),
+            "remove_cases": lambda: self.remove(self._selected_cases()),
+        }
+
+        context.state.on_change(Change.LIBRARY | Change.CASES, self, self._name_edits)
+        context.state.on_change(Change.LIBRARY | Change.CASES | Change.RANKING, self, self._give_undo_key)
+        self._name_edits()
+        self._give_undo_key()
+
+    def _give_undo_key(self) -> None:
+        """Ctrl+Z undoes what was done last, an edit or a judgement."""
+        state = self._context.state
+        self._context.actions.give_undo_key(
+            undoes_edit=state.edit_is_newest,
+            redoes_edit=state.last_undone_edit is not None and "undone judgements" not in state.available,
+        )
+
+    def _name_edits(self) -> None:
+        """Say in the menus what will be undone and redone."""
+        state, actions = self._context.state, self._context.actions
+        for command, text, edit in (
+            ("undo_edit", tr("Undo: {edit}"), state.last_edit),
+            ("redo_edit", tr("Redo: {edit}"), state.last_undone_edit),
+        ):
+            described = "" if edit is None else translate(describe_edit(edit.kind, edit.summary))
+            actions.set_text(command, text.format(edit=described) if described else "")
+
+    def fill_menu(self, menu: QMenu, case_row: int) -> None:
+        """Add the entries for the case of the menu and the cases selected with it."""
+        rows = self._selected_cases()
+        rows = rows if case_row in rows else [case_row]
+        library = self._context.state.library
+        if library is None or not library.writable:
+            return
+        n = len(rows)
+        menu.addSeparator()
+        one = n == 1
+        self._fill_findings(
+            menu.addMenu(tr("Set finding") if one else tr("Set finding of {n} cases", n=n)), rows
+        )
+        menu.addAction(
+            tr("Set patient…") if one else tr("Set patient of {n} cases…", n=n),
+            partial(self.ask_patient, rows),
+        )
+        self._fill_lesions(menu, rows)
+        menu.addAction(
+            tr("Remove from the library") if one else tr("Remove {n} cases from the library", n=n),
+            partial(self.remove, rows),
+        )
+        if note := edit_operations.outdated_note(self._context):
+            menu.addAction(note).setEnabled(False)
+
+    def _fill_lesions(self, menu: QMenu, rows: Sequence[int]) -> None:
+        state, n = self._context.state, len(rows)
+        assert state.library is not None
+        lesions = state.library.lesions
+        query = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
+        query_row = int(state.columns.case_row[query]) if query >= 0 else None
+        if n > 1:
+            menu.addAction(tr("Mark {n} cases as one lesion", n=n), partial(self.join, rows))
+        elif query_row is not None and query_row not in (*rows, *self._lesion_of(rows[0])):
+            menu.addAction(tr("Mark as the same lesion as the query"), partial(self.join, [query_row, *rows]))
+        if any(row in lesions for row in rows):
+            text = tr("Mark as another lesion") if n == 1 else tr("Mark {n} cases as other lesions", n=n)
+            menu.addAction(text, partial(self.split, rows))
+
+    def _lesion_of(self, row: int) -> tuple[int, ...]:
+        """The cases of the same-lesion group of a case that is not alone in it."""
+        library = self._context.state.library
+        facts = None if library is None else library.lesions.get(row)
+        return () if facts is None else facts.rows
+
+    def join(self, rows: Sequence[int]) -> None:
+        """Make the cases one same-lesion group."""
+        ids = self._ids(rows)
+        if len(ids) > 1:
+            edit_operations.edit(self._context, join_lesions, ids)
+        elif ids:
+            self._context.messages.info(tr("Select at least two cases to mark them as one lesion."))
+
+    def split(self, rows: Sequence[int]) -> None:
+        """Take the cases out of their same-lesion groups."""
+        ids = self._ids([row for row in rows if self._lesion_of(row)])
+        if ids:
+            edit_operations.edit(self._context, split_lesions, ids)
+        elif rows:
+            self._context.messages.info(tr("No selected case is in a same-lesion group."))
+
+    def _fill_findings(self, menu: QMenu, rows: Sequence[int]) -> None:
+        columns = self._context.state.columns
+        present = {columns.finding_name(index) for index in self._indices(rows)}
+        for code, name in enumerate(columns.findings[:_LISTED]):
+            chip = QIcon(chip_pixmap(code, columns.letters[name], self._parent.devicePixelRatioF()))
+            action = menu.addAction(
+                chip, visible(name).replace("&", "&&"), partial(self.set_finding, rows, name)
+            )
+            # A check mark would hide the chip.
+            font = action.font()
+            font.setBold(present == {name})
+            action.setFont(font)
+        menu.addSeparator()
+        menu.addAction(tr("No finding"), partial(self.set_finding, rows, None)).setEnabled(present != {None})
+        menu.addAction(tr("Other finding…"), partial(self.ask_finding, rows))
+
+    def set_finding(self, rows: Sequence[int], finding: str | None) -> None:
+        """Give the cases a finding, or none."""
+        if ids := self._ids(rows):
+            edit_operations.edit(self._context, set_finding, ids, finding)
+
+    def ask_finding(self, rows: Sequence[int]) -> None:
+        """Ask for the finding of the cases."""
+        columns = self._context.state.columns
+        present = {columns.finding_name(index) for index in self._indices(rows)}
+        self._ask(
+            rows,
+            tr("Set finding"),
+            tr_n("Finding of {case}", "Finding of {n} cases", len(rows), case=self._first_id(rows)),
+            columns.findings,
+            present,
+            tr("No finding"),
+            set_finding,
+        )
+
+    def ask_patient(self, rows: Sequence[int]) -> None:
+        """Ask for the patient of the cases."""
+        columns = self._context.state.columns
+        present = {columns.patient_name(index) for index in self._indices(rows)}
+        self._ask(
+            rows,
+            tr("Set patient"),
+            tr_n("Patient of {case}", "Patient of {n} cases", len(rows), case=self._first_id(rows)),
+            columns.patients,
+            present,
+            tr("Patient not known"),
+            set_patient,
+        )
+
+    def _ask(
+        self,
+        rows: Sequence[int],
+        title: str,
+        prompt: str,
+        known: Sequence[str],
+        present: set[str | None],
+        removal: str,
+        workflow: Callable[..., EditResult],
+    ) -> None:
+        ids, state = self._ids(rows), self._context.state
+        if not ids or state.library is None or not state.library.writable:
+            return
+        common = next(iter(present)) if len(present) == 1 else None
+        note = edit_operations.outdated_note(self._context)
+        dialog = LabelDialog(title, prompt, known, common or "", note, removal, self._parent)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            edit_operations.edit(self._context, workflow, ids, dialog.label())
+        dialog.deleteLater()
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Remove the cases from the library."""
+        if ids := self._ids(rows):
+            edit_operations.edit(self._context, remove_cases, ids)
+
+    def choose_labels(self) -> None:
+        """Choose a file of labels and show what it would change."""
+        if self._context.state.path is None:
+            return
+        filters = f"{tr('Table')} (*.csv *.tsv *.txt);;{tr('All files (*)')}"
+        chosen, _ = QFileDialog.getOpenFileName(self._parent, tr("Import labels"), "", filters)
+        if chosen:
+            self.preview_labels(Path(chosen))
+
+    def preview_labels(self, file: Path) -> None:
+        """Show what the labels of ``file`` would change, to apply them."""
+        path = self._context.state.path
+        if path is None:
+            return
+        job = self._context.jobs.run(
+            tr("Reading {name}", name=file.name),
+            import_labels.preview_labels,
+            path,
+            file,
+            lane=Lane.READ,
+            channel="labels",
+        )
+
+        def show(preview: LabelImport) -> None:
+            if self._context.state.path != path:
+                return
+            dialog = LabelsDialog(file.name, preview, self._parent)
+            dialog.accepted.connect(
+                lambda: edit_operations.edit(self._context, import_labels.apply_labels, file)
+            )
+            dialog.finished.connect(dialog.deleteLater)
+            self._labels = dialog
+            dialog.open()
+
+        self._context.follow(job, show)
+
+    def show_findings(self) -> FindingsDialog | None:
+        """Show the findings, to change them."""
+        if self._context.state.library is None:
+            return None
+        if self._findings is None:
+            self._findings = FindingsDialog(self._context, self._parent)
+        self._findings.show()
+        self._findings.raise_()
+        return self._findings
+
+    def show_history(self) -> EditHistoryDialog | None:
+        """Show the edits of the library."""
+        if self._context.state.library is None:
+            return None
+        if self._history is None:
+            self._history = EditHistoryDialog(self._context, self._parent)
+        self._history.show()
+        self._history.raise_()
+        return self._history
+
+    def _indices(self, rows: Sequence[int]) -> list[int]:
+        columns = self._context.state.columns
+        return [index for row in rows if (index := columns.index_of_row(row)) >= 0]
+
+    def _ids(self, rows: Sequence[int]) -> list[str]:
+        return [self._context.state.columns.ids[index] for index in self._indices(rows)]
+
+    def _first_id(self, rows: Sequence[int]) -> str:
+        return next(iter(self._ids(rows)), "")

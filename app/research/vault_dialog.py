@@ -1,0 +1,302 @@
+"""The dialog *Test vault*: seal patients of the open library, and open the vault to test a finished metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QPushButton, QSpinBox, QWidget
+
+from semblance.app.research.experiment_tables import ResultTable
+from semblance.app.shell import library_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import Job
+from semblance.app.shell.state import Change
+from semblance.app.widgets.copy_details_button import CopyDetailsButton
+from semblance.app.widgets.dialog import closing_row, dialog_layout, form, resize_dialog
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.errors import SemblanceError
+from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.library.vault import VaultOpening
+from semblance.core.reports.curves import interval_text
+from semblance.core.reports.formatting import time_text
+from semblance.core.workflows.metrics import vault
+from semblance.core.workflows.metrics.vault import VaultStatus
+from semblance.core.workflows.reports.build_card_document import LATER_OPENING
+from semblance.core.workflows.searches.batch_queries import listed_cases
+
+_SIZE = (960, 560)
+#: Percent of the patients that are proposed to be sealed.
+_SHARE = 20
+
+
+class VaultDialog(Dialog):
+    """What is sealed above, the openings below. ``help_requested``."""
+
+    help_requested = Signal()
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._status: VaultStatus | None = None
+        self._job: Job | None = None
+        self.setWindowTitle(tr("Sealed test vault"))
+        resize_dialog(self, *_SIZE)
+        self.facts = WrappedLabel(selectable=True)
+        self.warning = WrappedLabel(role="error", selectable=True)
+        self.share = QSpinBox()
+        self.share.setRange(5, 50)
+        self.share.setValue(_SHARE)
+        self.share.setSuffix(tr(" % of the patients"))
+        self.seed = QSpinBox()
+        self.seed.setRange(0, 999_999)
+        self.seal_button = self._button(tr("Seal"), self.seal)
+        self.list_button = self._button(tr("Seal a list…"), self._choose_list)
+        self.list_button.setToolTip(tr("A text file with one patient or case ID a line"))
+        self.unseal_button = self._button(tr("Undo sealing"), self.unseal)
+        self.metric_box: QComboBox = NoWheelComboBox()
+        self.metric_box.setAccessibleName(tr("Metric to test"))
+        self.finished_box = QCheckBox(tr("I have finished choosing. Count this opening"))
+        self.finished_box.toggled.connect(self._update)
+        self.open_button = self._button(tr("Open the vault"), self.open_vault)
+        self.openings = ResultTable(tr("Openings of the test vault"))
+        self.progress = ProgressLine()
+        self.progress.cancel_requested.connect(self.cancel)
+        self._problem = WrappedLabel(role="error", selectable=True)
+        self._copy_details = CopyDetailsButton()
+        self._help_button = self._button(tr("Help"), self.help_requested.emit)
+        self._help_button.setIcon(icon("help"))
+        QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
+        self._make_layout()
+        context.state.on_change(Change.LIBRARY, self, self.load)
+        self._show_problem(None)
+        self._show(None)
+        self.load()
+
+    def _button(self, text: str, clicked: Callable[[], object]) -> QPushButton:
+        button = QPushButton(text)
+        button.setAutoDefault(False)
+        button.clicked.connect(lambda _=False: clicked())
+        return button
+
+    def _make_layout(self) -> None:
+        layout = dialog_layout(self)
+        layout.addWidget(
+            WrappedLabel(
+                tr(
+                    "Sealed patients take part in no training, choice, score or calibration, and are never shown as "
+                    "similar cases. When everything is chosen, open the vault once to test the metric on them."
+                )
+            )
+        )
+        layout.addWidget(self.facts)
+        layout.addWidget(self.warning)
+        fields = form()
+        seal = hbox(spacing=8)
+        for widget in (self.share, self.seal_button, self.list_button, self.unseal_button):
+            seal.addWidget(widget)
+        seal.addStretch(1)
+        fields.addRow(tr("Seal"), seal)
+        fields.addRow(tr("Seed"), self.seed)
+        fields.addRow(tr("Metric"), self.metric_box)
+        opening = hbox(spacing=8)
+        opening.addWidget(self.finished_box)
+        opening.addWidget(self.open_button)
+        opening.addStretch(1)
+        fields.addRow("", opening)
+        layout.addLayout(fields)
+        layout.addWidget(SectionHeader(tr("Openings")))
+        layout.addWidget(self.openings, 1)
+        problem = hbox(spacing=8)
+        problem.addWidget(self._problem, 1)
+        problem.addWidget(self._copy_details)
+        layout.addLayout(problem)
+        layout.addWidget(self.progress)
+        layout.addLayout(closing_row(self, self._help_button))
+
+    # Commands
+
+    def load(self) -> None:
+        """Read what is sealed in the open library."""
+        path = self._context.state.path
+        if path is None:
+            self._show(None)
+            return
+        self._start(tr("Reading the test vault"), self._show, vault.vault_status, path)
+
+    def seal(self) -> None:
+        """Seal a share of the patients."""
+        path = self._context.state.path
+        if path is not None:
+            share, seed = self.share.value() / 100, self.seed.value()
+            self._start(tr("Sealing patients"), self._changed, vault.seal_share, path, share, seed=seed)
+
+    def seal_list(self, file: Path) -> None:
+        """Seal the patients and cases that ``file`` lists."""
+        path = self._context.state.path
+        if path is None:
+            return
+        try:
+            listed = listed_cases(file)
+        except SemblanceError as error:
+            self._show_problem(error)
+            return
+        self._start(tr("Sealing patients"), self._changed, vault.seal_listed, path, listed)
+
+    def unseal(self) -> None:
+        """Undo the sealing."""
+        path = self._context.state.path
+        if path is not None:
+            self._start(tr("Undoing the sealing"), self._changed, vault.unseal_vault, path)
+
+    def open_vault(self) -> None:
+        """Test the chosen metric on the sealed patients."""
+        path, metric = self._context.state.path, self.metric_box.currentText()
+        if path is not None and metric:
+            self._start(
+                tr("Testing {name} on the vault", name=metric), self._changed, vault.open_vault, path, metric
+            )
+
+    def cancel(self) -> None:
+        """Cancel what runs."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def _choose_list(self) -> None:
+        file, _ = QFileDialog.getOpenFileName(self, tr("List of patients to seal"), "", "*.txt *.csv")
+        if file:
+            self.seal_list(Path(file))
+
+    def _start(
+        self,
+        title: str,
+        then: Callable[[Any], object],
+        workflow: Callable[..., Any],
+        *args: Any,
+        **options: Any,
+    ) -> None:
+        self._show_problem(None)
+        job = self._context.jobs.run(title, workflow, *args, channel="test vault", **options)
+        self._job = job
+        job.changed.connect(lambda: self.progress.show_job(job))
+        job.done.connect(then)
+        job.failed.connect(self._show_problem)
+        job.ended.connect(self._end)
+        self.progress.show_job(job)
+        self._update()
+
+    # Showing
+
+    def _changed(self, _: object) -> None:
+        self.finished_box.setChecked(False)
+        library_operations.renew(self._context)
+
+    def _end(self) -> None:
+        self._job = None
+        self._update()
+
+    def _show(self, status: VaultStatus | None) -> None:
+        self._status = status
+        snapshot = self._context.state.library
+        chosen = self.metric_box.currentText() or (
+            self._context.state.metric.name if self._context.state.metric else ""
+        )
+        names = [] if snapshot is None else [metric.name for metric in snapshot.metrics]
+        self.metric_box.clear()
+        self.metric_box.addItems(names)
+        if chosen in names:
+            self.metric_box.setCurrentText(chosen)
+        self.facts.setText(_facts(status))
+        before = () if status is None else status.metrics_before
+        self.warning.setText(
+            tr(
+                "Trained before the sealing, so that they may have seen these patients: {names}.",
+                names=", ".join(before),
+            )
+        )
+        self.warning.setVisible(bool(before))
+        openings = () if status is None else status.openings
+        header = [
+            tr("opening"),
+            tr("date"),
+            tr("metric"),
+            tr("accuracy @10"),
+            tr("mean AUC"),
+            tr("cases"),
+            "",
+        ]
+        self.openings.set_rows(header, [_row(one) for one in openings], text_columns=3)
+        self._update()
+
+    def _show_problem(self, error: SemblanceError | None) -> None:
+        self._problem.setText("" if error is None else f"{error.message} {error.hint}".strip())
+        self._problem.setVisible(error is not None)
+        self._copy_details.set_error(error)
+
+    def _update(self) -> None:
+        status, running = self._status, self._job is not None
+        snapshot = self._context.state.library
+        writable = snapshot is not None and snapshot.writable and not running
+        sealed, opened = bool(status and status.cases), bool(status and status.openings)
+        self.progress.setVisible(running)
+        enable_widgets(
+            {
+                self.seal_button: writable and not opened,
+                self.list_button: writable and not opened,
+                self.unseal_button: writable and sealed and not opened,
+                self.open_button: writable
+                and sealed
+                and self.metric_box.count() > 0
+                and self.finished_box.isChecked(),
+            }
+        )
+        opened_tip = tr("The vault was opened, so it stays as it is") if opened else ""
+        for button in (self.seal_button, self.unseal_button):
+            button.setToolTip(opened_tip)
+        self.open_button.setToolTip(
+            tr("Nothing is sealed")
+            if not sealed
+            else ""
+            if self.finished_box.isChecked()
+            else tr("Tick that you have finished choosing")
+        )
+
+
+def _row(opening: VaultOpening) -> list[str]:
+    result = opening.result
+    auc = result.get("mean_auc")
+    return [
+        format_number(opening.number, ","),
+        translate(time_text(opening.time)),
+        opening.metric,
+        interval_text(*(result.get("accuracy") or (None, None, None))),
+        "–" if auc is None else format_number(auc, ".2f"),
+        format_number(int(result.get("cases") or 0), ","),
+        translate(LATER_OPENING) if opening.number > 1 else "",
+    ]
+
+
+def _facts(status: VaultStatus | None) -> str:
+    if status is None or not status.cases:
+        return tr("Nothing is sealed in this library.")
+    cases = tr_n("{n} case is sealed", "{n} cases are sealed", status.cases)
+    findings = ", ".join(f"{name} {format_number(n, ',')}" for name, n in (status.findings or {}).items())
+    of_patients = (
+        "" if status.patients is None else " " + tr_n("of {n} patient", "of {n} patients", status.patients)
+    )
+    return tr(
+        "{cases}{of_patients}: {findings}. Sealed on {time}.",
+        cases=cases,
+        of_patients=of_patients,
+        findings=findings,
+        time=translate(time_text(status.sealed)),
+    )

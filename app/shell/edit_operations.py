@@ -1,0 +1,158 @@
+"""Edits of the open library in jobs, and undoing and redoing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from semblance.app.shell import library_operations, search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
+from semblance.core.language import tr, tr_n, translate
+from semblance.core.library.edit_records import Reversal
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library import edit_lesions, undo_edits
+from semblance.core.workflows.library.edit_cases import EditResult
+from semblance.core.workflows.library.edit_kinds import describe_edit
+from semblance.core.workflows.library.edit_staleness import newly_outdated, outdated_text
+
+#: The message about the last edit takes the place of the one before.
+_TOPIC = "edit"
+
+
+def edit(
+    context: Context,
+    workflow: Callable[..., EditResult],
+    *arguments: Any,
+    then: Callable[[], object] | None = None,
+) -> Job | None:
+    """Run ``workflow(library, *arguments)``, read the library again and offer to undo it.
+
+    ``then`` is called when the library was read again.
+    """
+    path = context.state.path
+    if path is None:
+        return None
+    # A person waits for it: it does not queue behind long work.
+    job = context.jobs.run(tr("Saving the change"), workflow, path, *arguments, lane=Lane.READ, quiet=True)
+
+    def done(result: EditResult) -> None:
+        actions = [(tr("Undo"), lambda: undo(context))]
+        current = context.state.metric
+        if current is not None and current.name in result.outdated:
+            actions.append((tr("Evaluate again"), context.actions["score"].trigger))
+        hint = (
+            tr_n(
+                "{n} metric and its scores are out of date now.",
+                "{n} metrics and their scores are out of date now.",
+                len(result.outdated),
+            )
+            if result.outdated
+            else ""
+        )
+        context.messages.info(tr("Done: {edit}.", edit=translate(result.text)), hint, actions, topic=_TOPIC)
+        _read_again(context, path, then)
+
+    return context.follow(job, done)
+
+
+def detect_groups(context: Context) -> Job | None:
+    """Detect the same-lesion groups of the open library, read it again and say what was found."""
+    path = context.state.path
+    if path is None:
+        return None
+    job = context.jobs.run(
+        tr("Detecting same-lesion groups"), edit_lesions.detect_groups, path, channel="detect lesions"
+    )
+
+    def done(found: edit_lesions.Detection) -> None:
+        hints = [
+            tr_n(
+                "{n} case has another group than before.",
+                "{n} cases have another group than before.",
+                found.changed,
+            )
+        ]
+        if not found.parts:
+            hints.append(tr("Parts of images are looked for when the features of the encoder are extracted."))
+        context.messages.info(
+            tr_n(
+                "{n} same-lesion group with {cases:,} cases.",
+                "{n} same-lesion groups with {cases:,} cases.",
+                found.groups,
+                cases=found.cases,
+            ),
+            " ".join(hints),
+        )
+        _read_again(context, path, None)
+
+    return context.follow(job, done)
+
+
+def undo(context: Context, then: Callable[[], object] | None = None) -> None:
+    """Undo the newest edit of the open library."""
+    _reverse(context, undo_edits.undo, tr("Undone: {edit}."), (tr("Redo"), lambda: redo(context)), then)
+
+
+def redo(context: Context, then: Callable[[], object] | None = None) -> None:
+    """Redo the edit that was undone last."""
+    _reverse(context, undo_edits.redo, tr("Redone: {edit}."), (tr("Undo"), lambda: undo(context)), then)
+
+
+def _reverse(
+    context: Context,
+    workflow: Callable[..., Reversal | None],
+    text: str,
+    action: tuple[str, Callable[[], object]],
+    then: Callable[[], object] | None,
+) -> None:
+    path = context.state.path
+    if path is None:
+        return
+    job = context.jobs.run(tr("Saving the change"), workflow, path, lane=Lane.READ, quiet=True)
+
+    def done(reversal: Reversal | None) -> None:
+        if reversal is not None:
+            description = translate(describe_edit(reversal.edit.kind, reversal.edit.summary))
+            hint = translate(undo_edits.skipped_text(reversal.skipped))
+            context.messages.info(text.format(edit=description), hint, [action], topic=_TOPIC)
+        _read_again(context, path, then)
+
+    context.follow(job, done)
+
+
+def outdated_note(context: Context) -> str:
+    """What a change of findings, patients or cases makes out of date; empty for nothing."""
+    library = context.state.library
+    return "" if library is None else translate(outdated_text(len(newly_outdated(library.metrics))))
+
+
+def _read_again(context: Context, path: Path, then: Callable[[], object] | None) -> None:
+    """Read the library again and rank again, because the similar cases may have changed."""
+
+    def show() -> None:
+        _leave_removed_cases(context)
+        search_operations.rank(context)
+        if then is not None:
+            then()
+
+    # It may be by a metric that was deleted or with a case that was removed.
+    search_operations.cancel_ranking(context)
+    if context.state.path == path:
+        library_operations.renew(context, show)
+
+
+def _leave_removed_cases(context: Context) -> None:
+    """Search no more with cases that were removed."""
+    state = context.state
+
+    def remains(query: Query) -> bool:
+        return query.case is None or state.columns.index_of_id(query.case) >= 0
+
+    if state.search is not None:
+        like, unlike = state.search.like, state.search.unlike
+        state.change_search(like=tuple(filter(remains, like)), unlike=tuple(filter(remains, unlike)))
+    if state.query is not None and not remains(state.query):
+        state.set_query(None)
+        state.set_ranked_search(None)

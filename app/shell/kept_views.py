@@ -1,0 +1,41 @@
+"""How each image was last looked at: its slice and window, which stay when it is shown elsewhere."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+#: Images remembered; the one not looked at for longest is forgotten.
+MOST = 500
+
+
+@dataclass(frozen=True)
+class KeptView:
+    """``place``: the slice, 0 for an image. ``window``: its ends in the image's unit, ``None`` for colour."""
+
+    place: int = 0
+    window: tuple[float, float] | None = None
+    inverted: bool = False
+
+
+class KeptViews:
+    """The views of a window's images. The key is what identifies an image, such as its library and row."""
+
+    def __init__(self) -> None:
+        self._views: OrderedDict[Hashable, KeptView] = OrderedDict()
+
+    def get(self, key: Hashable) -> KeptView | None:
+        """The view last kept under ``key``, or ``None``."""
+        return self._views.get(key)
+
+    def keep(self, key: Hashable, view: KeptView) -> None:
+        """Keep ``view`` under ``key``."""
+        self._views[key] = view
+        self._views.move_to_end(key)
+        while len(self._views) > MOST:
+            self._views.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget all, as for another library."""
+        self._views.clear()

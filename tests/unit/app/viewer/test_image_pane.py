@@ -1,0 +1,58 @@
+"""Slice and window of an image stay when another pane shows it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from semblance.app.shell.kept_views import MOST, KeptView, KeptViews
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.window_level import Window
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.region import Region
+from semblance.core.workflows.imaging.view_images import view_file
+from tests.helpers.manual_jobs import ManualJobs
+from tests.helpers.widgets import show_widget
+
+
+@pytest.fixture
+def volume(tmp_path):
+    path = tmp_path / "volume.npz"
+    slices = np.arange(40, dtype=np.int16)[:, None, None] * 10 - 100
+    np.savez(path, ct=np.broadcast_to(slices, (40, 24, 32)) + np.arange(32, dtype=np.int16))
+    return ImageAddress(path, "ct")
+
+
+@pytest.fixture
+def panes(qtbot):
+    views, jobs = KeptViews(), ManualJobs()
+    return [show_widget(qtbot, ImagePane(jobs, kept_views=views), 300, 300) for _ in range(2)]
+
+
+def test_slice_window_and_inversion_stay_in_another_pane(panes, volume):
+    small, large = panes
+    small.show_viewed(view_file(volume), None, volume, None)
+    assert not small.is_restored
+    small.slices.go_to_slice(7)
+    small.view.set_window(Window(10.0, 50.0))
+    small.view.invert()
+    large.show_viewed(view_file(volume), None, volume, None)
+    large.go_to_slice_of(Region(0, 0, 4, 4, z=30))
+    assert (large.place, large.view.window_level, large.view.inverted) == (7, Window(10.0, 50.0), True)
+    large.slices.go_to_slice(9)
+    small.hide()
+    small.show()
+    assert small.place == 9
+
+
+def test_an_image_seen_for_the_first_time_is_shown_at_its_region(panes, volume):
+    panes[0].show_viewed(view_file(volume), None, volume, None)
+    panes[0].go_to_slice_of(Region(0, 0, 4, 4, z=30))
+    assert panes[0].place == 30
+
+
+def test_the_image_not_looked_at_for_longest_is_forgotten():
+    views = KeptViews()
+    for key in range(MOST + 1):
+        views.keep(key, KeptView(key))
+    assert (views.get(0), views.get(MOST)) == (None, KeptView(MOST))

@@ -1,0 +1,196 @@
+"""Read and Research: what each shows, how large, and how one comes from one to the other."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QWidget
+
+from semblance.app.screenshot import settle
+from semblance.app.shell.theme import set_theme
+from semblance.app.window.faces import FACES, READ, RESEARCH
+from tests.helpers.windows import open_window, search_first_case
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
+
+
+def shown_docks(window) -> set[str]:
+    return {name for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
+
+
+def test_the_first_window_shows_read_and_the_next_the_face_last_used(qtbot, library):
+    with open_window(library, face="") as window:
+        assert window.faces.current is READ
+        assert shown_docks(window) == {"library", "query", "side"}
+        assert not window.top.emphasis_slider.isVisible()
+        window.activateWindow()
+        qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_2, CTRL)
+        settle(window)
+        assert shown_docks(window) == {"library", "query", "side", "evaluation"}
+        assert window.top.face.value() == "research"
+    with open_window(library, face="") as window:
+        assert window.faces.current is RESEARCH
+        switch = window.top.face
+        qtbot.mouseClick(switch, LEFT, pos=QPoint(switch.width() // 4, switch.height() // 2))
+        settle(window)
+        assert window.faces.current is READ
+        assert shown_docks(window) == {"library", "query", "side"}
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "share", "card"),
+    [
+        (1440, 900, 0.70, 150),
+        (2560, 1440, 0.80, 200),
+        (1920, 1080, 0.70, 150),
+        (3840, 2160, 0.80, 200),
+        (1200, 1920, 0.70, 200),
+        (1280, 800, 0.70, 130),
+        (1024, 768, 0.70, 110),
+    ],
+)
+def test_read_gives_the_window_to_the_query_and_the_similar_cases(library, width, height, share, card):
+    with open_window(library, face="read") as window:
+        window.resize(width, height)
+        settle(window)
+        search_first_case(window)
+        query, ranking = window.parts.layout.docks["query"], window.panels.ranking
+        grid = ranking.grid
+        area = sum(one.width() * one.height() for one in (query, ranking))
+        assert area / (width * height) >= share
+        image = window.panels.query.view
+        side = grid._layout.image_side
+        assert min(image.width(), image.height()) >= 1.5 * side
+        assert card <= side <= 240
+        assert grid._layout.columns >= 4
+        assert grid.card_rect(9).bottom() <= grid.viewport().height()
+
+
+def test_the_query_grows_with_the_window_unless_its_border_was_moved(qtbot, library):
+    with open_window(library, face="read") as window:
+        window.resize(1440, 900)
+        settle(window)
+        query = window.parts.layout.docks["query"]
+        before = query.width()
+        window.resize(1900, 900)
+        settle(window)
+        assert query.width() > before + 100
+        window.resizeDocks([query], [500], Qt.Orientation.Horizontal)
+        settle(window)
+        qtbot.mouseRelease(window, LEFT)
+        settle(window)
+        window.resize(2200, 900)
+        settle(window)
+        assert abs(query.width() - 500) <= 6
+
+
+def test_each_face_keeps_its_own_layout_and_reset_changes_only_the_one_shown(library):
+    with open_window(library, face="read") as window:
+        layout = window.parts.layout
+        layout.docks["library"].toggleViewAction().trigger()
+        window.faces.choose("research")
+        settle(window)
+        assert "library" in shown_docks(window)
+        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, layout.docks["side"])
+        settle(window)
+        window.faces.choose("read")
+        settle(window)
+        assert shown_docks(window) == {"query", "side"}
+        window.context.actions["layout"].trigger()
+        assert shown_docks(window) == {"library", "query", "side"}
+        window.faces.choose("research")
+        settle(window)
+        assert window.dockWidgetArea(layout.docks["side"]) == Qt.DockWidgetArea.LeftDockWidgetArea
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("go_evaluation", lambda window: window.panels.evaluation),
+        ("map", lambda window: window.panels.evaluation),
+        ("refine", lambda window: window.panels.side.refine),
+        ("new_concept", lambda window: window.panels.side.concepts),
+        ("train", lambda window: window.panels.side.train),
+    ],
+)
+def test_a_command_of_a_panel_that_read_does_not_show_switches_to_research(
+    library, command, shown, monkeypatch
+):
+    with open_window(library, face="read") as window:
+        search_first_case(window)
+        # Only where it leads is tested.
+        monkeypatch.setattr(window.panels.side.train, "train", lambda: None)
+        monkeypatch.setattr(window.panels.side.concepts, "ask_name", lambda: None)
+        window.parts.commands.run(command)
+        settle(window)
+        assert window.faces.current is RESEARCH
+        assert shown(window).isVisible()
+
+
+@pytest.mark.parametrize("command", ["go_library", "go_query", "go_ranking", "go_side", "why", "find_case"])
+def test_a_command_of_a_panel_that_both_show_stays(library, command):
+    for face in FACES.values():
+        with open_window(library, face=face.name) as window:
+            search_first_case(window)
+            window.context.actions[command].trigger()
+            settle(window)
+            assert window.faces.current is face
+
+
+def test_a_face_chosen_while_comparing_ends_the_comparison(qtbot, library):
+    with open_window(library, face="read") as window:
+        search_first_case(window)
+        window.parts.full.compare(window.state.ranking.ranked[0].row)
+        settle(window)
+        window.context.actions["research"].trigger()
+        settle(window)
+        assert not window.parts.full.open
+        assert shown_docks(window) == {"library", "query", "side", "evaluation"}
+        widths = {name: dock.width() for name, dock in window.parts.layout.docks.items()}
+        window.context.actions["layout"].trigger()
+        settle(window)
+        assert {name: dock.width() for name, dock in window.parts.layout.docks.items()} == widths
+
+
+def test_a_face_chosen_without_a_library_is_that_of_the_next_library(library):
+    with open_window(library, face="read") as window:
+        window.context.actions["close_library"].trigger()
+        settle(window)
+        window.context.actions["research"].trigger()
+        settle(window)
+        assert shown_docks(window) == set()
+        window.open_library(library)
+        settle(window)
+        assert shown_docks(window) == {"library", "query", "side", "evaluation"}
+
+
+def spoken(widget: QWidget) -> str:
+    """What a screen reader calls it."""
+    found = QAccessible.queryAccessibleInterface(widget)
+    return found.text(QAccessible.Text.Name) if found is not None else ""
+
+
+@pytest.mark.parametrize("face", list(FACES))
+def test_every_control_has_a_name_and_fits_with_small_and_large_text(qapp, library, face):
+    with open_window(library, face=face) as window:
+        window.resize(1440, 900)
+        search_first_case(window)
+        for scale, theme in ((0.8, "dark"), (1.0, "light"), (1.5, "dark")):
+            set_theme(qapp, theme, scale)
+            settle(window)
+            assert (window.width(), window.height()) == (1440, 900)
+            for tab in FACES[face].tabs:
+                window.parts.layout.show_side(tab)
+                settle(window)
+                controls = [
+                    one
+                    for one in window.findChildren(QWidget)
+                    if one.isVisible() and one.focusPolicy() & Qt.FocusPolicy.TabFocus
+                ]
+                assert len(controls) > 20
+                nameless = [one for one in controls if not spoken(one) and one.focusProxy() is None]
+                assert [(type(one).__name__, one.parentWidget()) for one in nameless] == []
+            assert window.faces.current.name == face
