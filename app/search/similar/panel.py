@@ -278,6 +278,11 @@ class RankingPanel(Panel):
             notes=[notes[row[0]] for row, shown in zip(rows, present, strict=True) if shown]
             if notes
             else None,
+            other_findings={
+                case.row: ", ".join(case.near_duplicate_findings)
+                for case in ranking.ranked
+                if case.near_duplicate_findings
+            },
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
