@@ -59,6 +59,8 @@ class DockLayout(QObject):
         }
         for dock in docks.values():
             dock.help_requested.connect(panels.help_requested)
+        # The name of its tab where docks lie over each other.
+        side.header.changed.connect(lambda _tab: docks["side"].setWindowTitle(side.title))
         self._arrangement = self._fitting_arrangement()
         self._size = window.size()
         self._open_all(docks)
@@ -271,8 +273,6 @@ class DockLayout(QObject):
         is_open = self._context.state.library is not None
         for name, dock in docks.items():
             dock.is_open = name in self._face.docks
-        # The name of its tab where docks lie over each other.
-        docks["side"].setWindowTitle(self._panels.side.title)
         self._arrange(docks, self._face.docks if is_open else (), are_shown=is_open)
         self._show_saved_tab()
         if is_open and (focus is None or not focus.isVisible()):

@@ -125,9 +125,8 @@ class SidePanel(QWidget):
 
     @property
     def title(self) -> str:
-        """The names of the tabs shown."""
-        tabs = self.header.tabs
-        return ", ".join(tabs.tabText(place) for place in range(tabs.count()) if tabs.isTabVisible(place))
+        """The name of the panel shown, as on its tab."""
+        return self.header.tabs.tabText(self.header.tabs.currentIndex())
 
     @property
     def current(self) -> str:
