@@ -66,7 +66,8 @@ def import_(
             "--set",
             metavar="KEY=VALUE",
             help="How a table is written, where this is not recognised: delimiter=; (or , or tab), decimal=, (or .), "
-            "header=no (or yes). The option can be repeated.",
+            "header=no (or yes), encoding=windows-1252 (or utf-16), finding=COLUMN, patient=COLUMN. The option can be "
+            "repeated.",
         ),
     ] = None,
     as_json: Json = False,

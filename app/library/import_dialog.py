@@ -1,7 +1,8 @@
-"""The dialog before an import: the kind of the source and the library it is added to."""
+"""The dialog before an import: the kind of the source, how a table is written, and the library it is added to."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -16,7 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.shell.theme import set_look, theme
+from semblance.app.library.table_settings import TableSettings
+from semblance.app.shell.theme import plain_tip, set_look, theme
 from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
@@ -24,12 +26,18 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, translate
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.importers.table import TableImporter
 from semblance.core.library.records import SUFFIX
+
+_TABLE = TableImporter.kind
 
 
 class ImportDialog(Dialog):
-    """Asks for the kind of the source and the library. Read :meth:`kind`, :meth:`library` and :meth:`identified`
-    after it was accepted."""
+    """Asks for the kind of the source and the library. Read :meth:`kind`, :meth:`settings`, :meth:`library` and
+    :meth:`identified` after it was accepted.
+
+    ``preview`` gives the first rows of a table, read with some settings, to the fields later.
+    """
 
     def __init__(
         self,
@@ -37,8 +45,11 @@ class ImportDialog(Dialog):
         recognitions: list[tuple[str, str, Recognition]],
         library: Path | None,
         parent: QWidget | None = None,
+        *,
+        preview: Callable[[tuple[str, ...], TableSettings], object] | None = None,
     ) -> None:
         super().__init__(parent)
+        self._preview = preview
         self._source, self._library = source, library
         self.setWindowTitle(tr("Import {name}", name=source.name))
         self.setMinimumWidth(theme().px(560))
@@ -58,6 +69,10 @@ class ImportDialog(Dialog):
         self._explanation = WrappedLabel(role="second")
         self._kinds.currentIndexChanged.connect(self._show_kind)
 
+        self.table = TableSettings()
+        self.table.changed.connect(self._request_preview)
+        self.table.shown.connect(self._update_button)
+
         self._identified = QCheckBox(tr("Keep patient IDs, dates and folder names"))
         self._identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
 
@@ -75,6 +90,7 @@ class ImportDialog(Dialog):
         fields = self._form = form()
         fields.addRow(tr("Kind"), self._kinds)
         fields.addRow("", self._explanation)
+        fields.addRow(self.table)
         fields.addRow(tr("Library"), folder_row)
         fields.addRow(tr("Patients"), self._identified)
         self._pseudonym_note = _small_label(
@@ -83,7 +99,7 @@ class ImportDialog(Dialog):
         fields.addRow("", self._pseudonym_note)
         self.add_button = accept_button(tr("Add the cases"))
         self.add_button.clicked.connect(self.accept)
-        self._folder.textChanged.connect(lambda text: self.add_button.setEnabled(bool(text.strip())))
+        self._folder.textChanged.connect(self._update_button)
         column = dialog_layout(self)
         column.addLayout(header)
         column.addLayout(fields)
@@ -92,6 +108,10 @@ class ImportDialog(Dialog):
 
     def kind(self) -> str:
         return str(self._kinds.currentData())
+
+    def settings(self) -> tuple[str, ...]:
+        """How a table is written, as ``key=value`` texts; nothing for other kinds."""
+        return self.table.settings() if self.kind() == _TABLE else ()
 
     def library(self) -> Path:
         """The folder of the library. A new one gets the suffix if it has none."""
@@ -110,6 +130,21 @@ class ImportDialog(Dialog):
         headers = index >= 0 and get_importer(self.kind()).reads_headers
         for row in (self._identified, self._pseudonym_note):
             self._form.setRowVisible(row, headers)
+        is_table = self._preview is not None and self.kind() == _TABLE
+        self._form.setRowVisible(self.table, is_table)
+        if is_table:
+            self._request_preview()
+        self._update_button()
+        self.adjustSize()
+
+    def _request_preview(self) -> None:
+        if self._preview is not None:
+            self._preview(self.table.settings(), self.table)
+
+    def _update_button(self) -> None:
+        problem = self.table.problem if self.kind() == _TABLE else ""
+        self.add_button.setEnabled(bool(self._folder.text().strip()) and not problem)
+        self.add_button.setToolTip(plain_tip(problem))
 
     def _choose_folder(self) -> None:
         folder_name, _ = QFileDialog.getSaveFileName(

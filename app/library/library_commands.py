@@ -12,13 +12,17 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 from semblance.app.library.demo_library import open_demo
 from semblance.app.library.import_dialog import ImportDialog, default_library
 from semblance.app.library.prepare_operations import import_and_prepare, prepare_for_searching
+from semblance.app.library.table_settings import TableSettings
 from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
 from semblance.app.shell import library_operations, plot_operations, search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Lane
+from semblance.app.shell.messages import Action
 from semblance.core.language import tr
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.searches.query import Query
+from semblance.core.workflows.library.preview_table import preview_of_table
 
 _LAST_FOLDER = "last_folder"
 
@@ -82,8 +86,13 @@ class LibraryCommands(QObject):
     def _import_as_recognised(self, source: Path, kinds: list[tuple[str, str, Recognition]]) -> None:
         kind = kinds[0][0]
         library = default_library(source, anonymous=get_importer(kind).paths_name_patients)
-        change = (tr("Import differently…"), partial(self._show_import_dialog, source, None, kinds))
-        import_and_prepare(self._context, source, library, kind, actions=(change,))
+        actions = (self._other_import(source, None, kinds),)
+        import_and_prepare(self._context, source, library, kind, actions=actions)
+
+    def _other_import(
+        self, source: Path, into: Path | None, kinds: list[tuple[str, str, Recognition]]
+    ) -> Action:
+        return tr("Import differently…"), partial(self._show_import_dialog, source, into, kinds)
 
     def import_with_options(self, source: Path, into: Path | None = None) -> None:
         """Ask for the kind of ``source``, the library and what is kept of patients, and import it."""
@@ -100,12 +109,27 @@ class LibraryCommands(QObject):
         # The window may be closed while the source is being recognised.
         if not self._parent.isVisible():
             return
-        dialog = ImportDialog(source, kinds, into, self._parent)
+        preview = partial(self._preview, source)
+        dialog = ImportDialog(source, kinds, into, self._parent, preview=preview)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             import_and_prepare(
-                self._context, source, dialog.library(), dialog.kind(), identified=dialog.identified()
+                self._context,
+                source,
+                dialog.library(),
+                dialog.kind(),
+                settings=dialog.settings(),
+                identified=dialog.identified(),
+                actions=(self._other_import(source, into, kinds),),
             )
         dialog.deleteLater()
+
+    def _preview(self, source: Path, settings: tuple[str, ...], view: TableSettings) -> None:
+        """Read the first rows of a table for ``view``; a later request replaces this one."""
+        job = self._context.jobs.run(
+            "", preview_of_table, source, settings, lane=Lane.READ, channel="preview table", quiet=True
+        )
+        job.done.connect(view.show_preview)
+        job.failed.connect(view.show_error)
 
     def show_unreadable(self) -> None:
         """Show the files that could not be read, each with its reason."""

@@ -38,14 +38,16 @@ def import_and_prepare(
     library: Path,
     kind: str,
     *,
+    settings: Sequence[str] = (),
     identified: bool = False,
     actions: Sequence[Action] = (),
 ) -> Job:
     """Import ``source`` into ``library``, show the library while it grows, and prepare it for searching.
 
     The cases are measured and ranked while others are read. Afterwards a metric is trained; it becomes current only
-    if it is better on held-out patients, and a message says so. ``identified``: keep patient ids. ``actions`` are
-    offered beside the message about what was imported, and the one that replaces it.
+    if it is better on held-out patients, and a message says so. ``settings``: how a table is written. ``identified``:
+    keep patient ids. ``actions`` are offered beside the message about what was imported, the one that replaces it, and
+    an error.
     """
     job = context.jobs.run(
         tr("Preparing {name}", name=library.stem),
@@ -53,6 +55,7 @@ def import_and_prepare(
         source,
         library,
         kind=kind,
+        settings=tuple(settings),
         identified=identified,
         must_exist=context.state.path == library,
         metric_in_use=_metric_in_use(context, library),
@@ -75,7 +78,9 @@ def import_and_prepare(
             )
 
     job.partial.connect(show_part)
-    return context.follow(job, finish)
+    job.done.connect(finish)
+    job.failed.connect(lambda error: context.messages.error(error, actions))
+    return job
 
 
 def prepare_for_searching(context: Context, library: Path | None = None) -> Job | None:

@@ -79,7 +79,7 @@ SYNONYMS = {
         "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
     ),
     "outcomes": tr("follow-up later diagnosis biopsy histology Brier calibration drift monitoring"),
-    "vault": tr("sealed held-out test set lock patients final evaluation open"),
+    "vault": tr("sealed held-out set lock patients final evaluation open"),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),
     "score": tr("measure score held-out"),
     "map": tr("t-SNE plot scatter embedding"),

@@ -54,9 +54,9 @@ class Messages(QObject):
         self.history: list[Message] = []
         self._hooks_before: tuple[Any, Any] | None = None
 
-    def error(self, error: SemblanceError) -> None:
+    def error(self, error: SemblanceError, actions: Sequence[Action] = ()) -> None:
         """An error of ``core``."""
-        self._show(Message("error", error.message, error.hint, describe_failure(error)))
+        self._show(Message("error", error.message, error.hint, describe_failure(error), tuple(actions)))
 
     def warning(self, what: str, hint: str = "", actions: Sequence[Action] = (), *, topic: str = "") -> None:
         self._show(Message("warning", what, hint, actions=tuple(actions), topic=topic))

@@ -35,6 +35,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         tr("Search and refine"),
         (
             "similar_cases",
+            "trust",
             "reliability",
             "explanation",
             "refine",

@@ -17,6 +17,8 @@ from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit, size_text
 
 SAVE_AS_CSV = tr_lazy("Save it as CSV in UTF-8 (comma separated, one header row).")
+#: How the bytes of a table may be read; "utf-8" with or without a mark at its start.
+ENCODINGS = ("utf-8", "utf-16", "windows-1252")
 #: What separates cells.
 DELIMITERS = (",", ";", "\t")
 
@@ -101,14 +103,18 @@ class CsvFile:
     ``delimiter`` separates its cells, ``first`` is its first row that is not blank: usually the header.
     """
 
-    def __init__(self, file: BinaryIO, name: str, delimiter: str | None = None) -> None:
-        """
+    def __init__(
+        self, file: BinaryIO, name: str, delimiter: str | None = None, encoding: str | None = None
+    ) -> None:
+        """``encoding``: one of :data:`ENCODINGS`, without it UTF-8.
+
         Raises:
-            BadInput: too large, empty, not UTF-8 text, a first row that cannot be read, or a ``delimiter``, where
-                none is given, that cannot be told.
+            BadInput: too large, empty, not text in this encoding, a first row that cannot be read, or a ``delimiter``,
+                where none is given, that cannot be told.
         """
         self._file, self.name = file, name
-        _check_is_text(file, name)
+        self._encoding = encoding or ENCODINGS[0]
+        _check_is_text(file, name, self._encoding)
         csv.field_size_limit(_LONGEST_CELL)
         self.delimiter = delimiter or recognised_delimiter(self._sample(), name)
         first = next(self.records(), None)
@@ -167,7 +173,8 @@ class CsvFile:
     def _text(self) -> io.TextIOWrapper:
         """The text from its start. The wrapper must not close the file with itself."""
         self._file.seek(0)
-        return _Text(self._file, encoding="utf-8-sig", newline="")
+        encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
+        return _Text(self._file, encoding=encoding, newline="")
 
 
 class _Text(io.TextIOWrapper):
@@ -232,10 +239,18 @@ def recognised_delimiter(sample: str, name: str) -> str:
 def option_hint(option: str, value: str) -> str:
     """How a doubt about a table is settled."""
     return tr_lazy(
-        "Save it as CSV with commas, decimal points and one header row, or import it with --set {option}={value}.",
+        "Save it as CSV in UTF-8 with commas, decimal points and one header row, or import it with --set "
+        "{option}={value}.",
         option=option,
         value=value,
     )
+
+
+def whole_lines(data: bytes, encoding: str | None) -> bytes:
+    """``data``, the start of a file, up to the end of its last line."""
+    end = data.rfind(b"\n") + 1
+    # A character of UTF-16 has two bytes.
+    return data[: end + end % 2] if encoding == "utf-16" else data[:end]
 
 
 def delimiter_name(delimiter: str) -> str:
@@ -313,18 +328,20 @@ def header_of(head: bytes) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([first], delimiter=mark), [])]
 
 
-def _check_is_text(file: BinaryIO, name: str) -> None:
+def _check_is_text(file: BinaryIO, name: str, encoding: str) -> None:
     """
     Raises:
-        BadInput: too large, empty, or not UTF-8 text.
+        BadInput: too large, empty, or not text in this encoding.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder = codecs.getincrementaldecoder(encoding)()
     file.seek(0)
     size, lines, blank = 0, 1, True
     while True:
         piece = file.read(_PIECE)
-        if size == 0 and piece.startswith(_UTF16):
-            raise BadInput(tr_lazy("'{name}' is written in UTF-16.", name=name), SAVE_AS_CSV)
+        if size == 0 and piece.startswith(_UTF16) and encoding != "utf-16":
+            raise BadInput(
+                tr_lazy("'{name}' is written in UTF-16.", name=name), option_hint("encoding", "utf-16")
+            )
         size += len(piece)
         if size > MAX_TABLE_BYTES:
             raise BadInput(
@@ -335,20 +352,22 @@ def _check_is_text(file: BinaryIO, name: str) -> None:
                 ),
                 "Leave out columns or divide it into several files.",
             )
-        if b"\0" in piece:
+        if b"\0" in piece and encoding != "utf-16":
             raise BadInput(
                 tr_lazy("'{name}' is not a text table: it contains binary data.", name=name), SAVE_AS_CSV
             )
         try:
             decoder.decode(piece, final=not piece)
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
+            start = error.start if isinstance(error, UnicodeDecodeError) else 0
             raise BadInput(
                 tr_lazy(
-                    "'{name}' is not written in UTF-8: line {line} contains other bytes.",
+                    "'{name}' is not written in {encoding}: line {line} contains other bytes.",
                     name=name,
-                    line=lines + error.object.count(b"\n", 0, error.start),
+                    encoding=encoding.upper(),
+                    line=lines + piece.count(b"\n", 0, start),
                 ),
-                SAVE_AS_CSV,
+                option_hint("encoding", next(one for one in reversed(ENCODINGS) if one != encoding)),
             ) from None
         lines += piece.count(b"\n")
         blank = blank and not piece.strip()

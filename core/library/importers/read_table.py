@@ -30,6 +30,7 @@ from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.csv_text import (
     DELIMITERS,
+    ENCODINGS,
     CsvFile,
     CsvRow,
     FailedRow,
@@ -41,6 +42,7 @@ from semblance.core.library.importers.csv_text import (
     option_hint,
     shown_line,
     unnamed_column,
+    whole_lines,
 )
 from semblance.core.parameters import Parameter, Value
 
@@ -59,7 +61,12 @@ PARAMETERS = (
     Parameter(
         "header", _AUTO, "Whether the first row of a table names its columns.", choices=(_AUTO, "yes", "no")
     ),
+    Parameter("encoding", _AUTO, "How the letters of a table are encoded.", choices=(_AUTO, *ENCODINGS)),
+    Parameter("finding", "", "The column with the finding, else 'label' or the last one."),
+    Parameter("patient", "", "The column with the patient, else 'patient_id'."),
 )
+#: Bytes at the start of a table that are read for a preview.
+_PREVIEW_BYTES = 1 << 20
 
 _LARGEST = float(np.finfo(np.float32).max)
 _MISSING = frozenset(("", "nan"))
@@ -69,6 +76,8 @@ _FINDINGS = 20
 _FINDING_NAMES = ("label", "finding")
 #: A table whose first rows, so many, cannot be used is not read to its end.
 _GIVEN_UP = 10_000
+#: Columns that a message names.
+_LISTED = 20
 #: Rows that are held at a time.
 _BLOCK = 2000
 #: Names that a first row with numbers in it has only as a header.
@@ -83,16 +92,22 @@ class TableFormat:
     delimiter: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    encoding: str | None = None
+    finding: str | None = None
+    patient: str | None = None
 
     @staticmethod
     def of(settings: Mapping[str, Value]) -> TableFormat:
         """The format that values of :data:`PARAMETERS` describe."""
-        chosen = {name: str(value) for name, value in settings.items() if value != _AUTO}
+        chosen = {name: str(value) for name, value in settings.items() if value not in (_AUTO, "")}
         delimiter, header = chosen.get("delimiter"), chosen.get("header")
         return TableFormat(
             "\t" if delimiter == "tab" else delimiter,
             chosen.get("decimal"),
             None if header is None else header == "yes",
+            chosen.get("encoding"),
+            chosen.get("finding"),
+            chosen.get("patient"),
         )
 
 
@@ -229,7 +244,7 @@ class TableFile:
             BadInput: as :func:`read_table`, but for a table without any row that can be used.
         """
         self.name, self._form = name, form or TableFormat()
-        self._csv = CsvFile(file, name, self._form.delimiter)
+        self._csv = CsvFile(file, name, self._form.delimiter, self._form.encoding)
         first = self._csv.first.cells
         if len(first) < 2:
             raise self._refusal_of_one_column()
@@ -248,7 +263,10 @@ class TableFile:
             if not column and self._surveys[index].filled:
                 raise unnamed_column(index, name)
         self._decimal = self._decide_decimal()
-        self._case_column, self._patient_column = self._column("case_id"), self._column("patient_id")
+        self._case_column = self._column("case_id")
+        self._patient_column = self._chosen(self._form.patient, "patient")
+        if self._patient_column is None:
+            self._patient_column = self._column("patient_id")
         self._finding = self._find_finding_column()
         self.finding_column = self.header[self._finding]
         self._roles()
@@ -387,8 +405,28 @@ class TableFile:
     def _column(self, *names: str) -> int | None:
         return column_named(self.header, *names)
 
+    def _chosen(self, name: str | None, setting: str) -> int | None:
+        """The place of a column that a setting names.
+
+        Raises:
+            BadInput: there is none of this name.
+        """
+        place = None if name is None else column_named(self.header, name.casefold())
+        if name is not None and place is None:
+            raise BadInput(
+                tr_lazy("'{name}' has no column '{column}'.", name=self.name, column=name),
+                tr_lazy(
+                    "Its columns: {columns}. Choose one of them with --set {setting}=.",
+                    columns=", ".join(self.header[:_LISTED]),
+                    setting=setting,
+                ),
+            )
+        return place
+
     def _find_finding_column(self) -> int:
-        named = self._column(*_FINDING_NAMES)
+        named = self._chosen(self._form.finding, "finding")
+        if named is None:
+            named = self._column(*_FINDING_NAMES)
         if named is not None:
             return named
         candidates = [
@@ -479,6 +517,17 @@ class TableFile:
             )
         ]
 
+    def uses(self) -> tuple[str, ...]:
+        """What each column is used as; see :class:`TablePreview`."""
+        found = dict.fromkeys(self._features, "number") | dict.fromkeys(self._attributes, "text")
+        named = {self._finding: "finding", self._patient_column: "patient", self._case_column: "case"}
+        return tuple((named | found).get(place, "") for place in range(len(self.header)))
+
+    def first_rows(self, n_rows: int) -> tuple[tuple[str, ...], ...]:
+        """The cells of the first rows that have as many as there are columns."""
+        whole = (row.cells for _, row in self._csv.rows(header=self._has_header) if isinstance(row, CsvRow))
+        return tuple(map(tuple, islice(whole, n_rows)))
+
     def rows(self) -> Iterator[TableRows]:
         """The rows that can be used, and those that cannot, some thousand at a time.
 
@@ -548,6 +597,42 @@ class TableFile:
             {self.header[place]: [cells[place] for cells in kept] for place in self._attributes},
             [],
         )
+
+
+@dataclass(frozen=True)
+class TablePreview:
+    """The first rows of a table as they would be imported: its columns, what each is used as ("finding", "patient",
+    "case", "number", "text" or "" for none), and the cells. ``problem``: why it would be refused instead; the first row
+    is then among ``rows``, and ``uses`` is empty."""
+
+    columns: tuple[str, ...]
+    uses: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problem: str = ""
+
+
+def preview_table(file: BinaryIO, name: str, form: TableFormat, n_rows: int) -> TablePreview:
+    """The first ``n_rows`` of an open table, by the start of the file only.
+
+    Raises:
+        BadInput: its cells cannot be told apart at all.
+    """
+    data = file.read(_PREVIEW_BYTES)
+    if len(data) == _PREVIEW_BYTES:
+        data = whole_lines(data, form.encoding) or data
+    sample = io.BytesIO(data)
+    try:
+        table = TableFile(sample, name, form)
+    except BadInput as error:
+        cells = CsvFile(sample, name, form.delimiter or DELIMITERS[0], form.encoding)
+        rows = [row.cells for row in islice(cells.records(), n_rows) if isinstance(row, CsvRow)]
+        return TablePreview(
+            tuple(f"column{i + 1}" for i in range(max(map(len, rows)))),
+            (),
+            tuple(map(tuple, rows)),
+            error.message,
+        )
+    return TablePreview(tuple(table.header), table.uses(), table.first_rows(n_rows))
 
 
 def _bad_number(cell: str, column: str, decimal: str) -> str:

@@ -36,7 +36,7 @@ class TableImporter(Importer):
     def recognise(self, source: Source) -> Recognition | None:
         """Where at least half of the files are CSV tables and none is an image."""
         entries = source.entries()
-        tables = [entry for entry in entries if _is_table(source, entry)]
+        tables = [entry for entry in entries if is_table(source, entry)]
         if 2 * len(tables) < len(entries) or not tables:
             return None
         if any(has_image_name(source.label(entry.path)) for entry in entries):
@@ -53,7 +53,7 @@ class TableImporter(Importer):
         for entry in source.entries():
             reporter.check_cancelled()
             name = source.label(entry.path)
-            if not _is_table(source, entry):
+            if not is_table(source, entry):
                 yield RejectedFile(name, tr_lazy("Not a table."), failed=False)
                 continue
             try:
@@ -74,7 +74,8 @@ class TableImporter(Importer):
                 yield RejectedFile(name, str(error), failed=True)
 
 
-def _is_table(source: Source, entry: Entry) -> bool:
+def is_table(source: Source, entry: Entry) -> bool:
+    """Whether a file is named like a table."""
     return PurePosixPath(source.label(entry.path)).suffix.lower() in _SUFFIXES
 
 

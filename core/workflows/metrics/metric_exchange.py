@@ -268,8 +268,8 @@ def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
             tr_lazy("{file} cannot be read: {reason}.", file=file, reason=error.strerror or error),
             "Choose another file.",
         ) from error
-    except (zipfile.BadZipFile, ValueError):
-        raise _damaged(file) from None
+    except DAMAGED as error:
+        raise _damaged(file) from error
     try:
         sizes = {info.filename: info.file_size for info in packed.infolist()}
         if set(sizes) != {METRIC, ABOUT}:

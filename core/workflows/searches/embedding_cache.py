@@ -50,7 +50,16 @@ def load_embedding(file: Path) -> CachedEmbedding | None:
         # numpy leaves a damaged file open when it opens it itself.
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
             rows, embedding, ties, drawn = (arrays[name] for name in CachedEmbedding._fields)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError):
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        EOFError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+        MemoryError,
+    ):
         return None
     fits = (
         rows.dtype == np.int64 and embedding.dtype == ties.dtype == np.float64 and drawn.dtype.kind in "fiub"

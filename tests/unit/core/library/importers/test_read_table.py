@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.library.importers.read_table import TableFile, TableFormat, read_table
+from semblance.core.library.importers.read_table import TableFile, TableFormat, preview_table, read_table
 
 
 def table(text: str | bytes):
@@ -272,6 +272,42 @@ def test_what_can_be_meant_in_two_ways_is_refused_with_the_option_that_settles_i
 def test_settings_decide_how_a_table_is_read(text, settings, X):
     found = read_table(text.encode(), "t.csv", TableFormat.of(settings))
     assert found.X.tolist() == X
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "windows-1252"])
+def test_the_encoding_and_the_columns_of_finding_and_patient_can_be_set(encoding):
+    data = "wer,typ,größe,zähler\nP1,gutartig,1.5,4\nP2,bösartig,2.5,5\n".encode(encoding)
+    settings = {"encoding": encoding, "finding": "Typ", "patient": "WER"}
+    found = read_table(data, "t.csv", TableFormat.of(settings))
+    assert found.findings == ["gutartig", "bösartig"]
+    assert found.patient_ids == ["P1", "P2"]
+    assert found.columns == ("größe", "zähler")
+    if encoding != "utf-8":
+        with pytest.raises(BadInput, match="UTF-") as error:
+            read_table(data, "t.csv")
+        assert "--set encoding=" in error.value.hint
+    with pytest.raises(BadInput, match="no column 'none'") as error:
+        read_table(data, "t.csv", TableFormat.of({**settings, "patient": "none"}))
+    assert "wer, typ" in error.value.hint
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_preview_reads_the_start_of_a_long_table(encoding, monkeypatch):
+    monkeypatch.setattr("semblance.core.library.importers.read_table._PREVIEW_BYTES", 1002)
+    data = ("id,größe,label\n" + "".join(f"c{i},{i}.5,x\n" for i in range(500))).encode(encoding)
+    form = TableFormat(encoding=encoding, finding="label")
+    preview = preview_table(io.BytesIO(data), "t.csv", form, 3)
+    assert preview.columns == ("id", "größe", "label")
+    assert preview.uses == ("text", "number", "finding")
+    assert preview.rows == tuple((f"c{i}", f"{i}.5", "x") for i in range(3))
+    assert not preview.problem
+
+
+def test_a_preview_says_why_a_table_would_be_refused():
+    preview = preview_table(io.BytesIO(b"5,1,7\n4,2,7\n"), "t.csv", TableFormat(), 3)
+    assert "may have no header row" in preview.problem
+    assert preview.rows[0] == ("5", "1", "7")
+    assert preview.uses == ()
 
 
 def test_with_a_decimal_sign_set_the_other_one_fails_its_row_only():

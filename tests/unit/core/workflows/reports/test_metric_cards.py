@@ -214,7 +214,10 @@ def test_a_damaged_file_is_refused_and_nothing_is_left(library, file, tmp_path):
         inside = archive.getinfo("metric.zip")
     place = inside.header_offset + 100 + inside.compress_size // 2
     (tmp_path / "flipped").write_bytes(data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :])
-    for name in ("half", "text", "gone", "flipped"):
+    # The version of zip that is needed to unpack it, in the table of contents.
+    place = data.rindex(b"PK\x01\x02") + 6
+    (tmp_path / "later").write_bytes(data[:place] + bytes([188]) + data[place + 1 :])
+    for name in ("half", "text", "gone", "flipped", "later"):
         with pytest.raises(BadInput):
             import_metric(library, tmp_path / name)
     with pytest.raises(BadInput, match="another version"):
