@@ -24,6 +24,7 @@ PAGE_OF_PANEL = {
     "ranking": "similar_cases",
     "why": "explanation",
     "large": "full_size",
+    "hanging": "full_size",
     "two_metrics": "compare_metrics",
     "concepts": "examples_and_concepts",
 }
