@@ -108,6 +108,12 @@ class SidePanel(QWidget):
             why.follow(case_row)
 
     @property
+    def title(self) -> str:
+        """The names of the tabs shown."""
+        tabs = self.header.tabs
+        return ", ".join(tabs.tabText(place) for place in range(tabs.count()) if tabs.isTabVisible(place))
+
+    @property
     def current(self) -> str:
         """The name of the panel shown."""
         return NAMES[self.header.tabs.currentIndex()]
