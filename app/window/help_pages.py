@@ -31,7 +31,10 @@ PAGE_OF_PANEL = {
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (tr("Get started"), ("getting_started", "tutorial", "keyboard", "glossary")),
-    (tr("Import and view"), ("import_images", "privacy", "library", "query", "full_size", "compare")),
+    (
+        tr("Import and view"),
+        ("import_images", "privacy", "library", "edits", "query", "full_size", "compare"),
+    ),
     (
         tr("Search and refine"),
         (
