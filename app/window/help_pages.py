@@ -64,7 +64,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     (tr("Report and maintain"), ("reports", "data_check", "maintenance", "settings")),
-    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),
+    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder", "python")),
 )
 _REGISTRIES = (
     ("learners", tr("Learners")),
