@@ -234,7 +234,7 @@ class Commands(QObject):
         self._header.read(self._context.state.path, what, place)
         self._header.show()
         self._header.raise_()
-        self._header.search.setFocus()
+        self._header.view.search.setFocus()
 
     def _current_row(self) -> int | None:
         """The row of the current case in the focused list, or ``None``."""
