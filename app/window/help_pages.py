@@ -23,7 +23,10 @@ FALLBACK = "glossary"
 PAGE_OF_PANEL = {
     "ranking": "similar_cases",
     "why": "explanation",
+    "case": "explanation",
+    "notes": "explanation",
     "large": "full_size",
+    "hanging": "full_size",
     "two_metrics": "compare_metrics",
     "concepts": "examples_and_concepts",
 }
@@ -63,7 +66,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     (tr("Report and maintain"), ("reports", "data_check", "maintenance", "settings")),
-    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),
+    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder", "python")),
 )
 _REGISTRIES = (
     ("learners", tr("Learners")),
