@@ -80,8 +80,7 @@ audit: setup ## check the pinned dependencies for known vulnerabilities; needs a
 screenshot: setup ## renew the images of the README and of the tutorial
 	rm -rf build/screenshot.semblance
 	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/screenshot.semblance
-	mkdir -p resources/screenshots
-	cp build/screenshot.semblance/window.png resources/screenshots/window.png
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/face_images.py build/screenshot.semblance resources/screenshots
 	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/screenshot.semblance resources/help/images
 
 

@@ -30,9 +30,12 @@ def image_of_window(
     size: tuple[int, int] = (1440, 900),
     theme: str = "dark",
     scale: float = 1.0,
+    face: str = "read",
     settings: Settings | None = None,
 ) -> None:
     """Open the window on ``library``, ask ``query``, wait until nothing moves, and save it as ``file``.
+
+    ``face``: "read" or "research".
 
     ``settings`` are left as they were: nothing of this is remembered unless given.
 
@@ -46,6 +49,7 @@ def image_of_window(
 
     set_theme(application, theme, scale)
     window = MainWindow(settings or temporary_settings())
+    window.faces.choose(face)
     window.resize(*size)
     window.show()
     window.start(library)

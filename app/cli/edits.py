@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -65,6 +66,33 @@ def label(
     if patient is not None or no_patient:
         results.append(set_patient(library, ids, patient, dry_run=dry_run))
     _print(results, as_json)
+
+
+@commands.command("import-labels")
+def import_labels(
+    library: LibraryPath,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A CSV file with a column case_id or file, and finding, patient or both."
+        ),
+    ],
+    dry_run: _DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Set the findings and patients of cases from a CSV file. Empty cells leave them as they are."""
+    from semblance.core.workflows.library.import_labels import import_labels as read
+
+    print_document(read(library, file, dry_run=dry_run).to_json(), as_json, _show_labels)
+
+
+def _show_labels(document: Mapping[str, Any]) -> None:
+    _show_edits({"edits": [document]})
+    states = ("changed", "same", "unmatched", "ambiguous", "contradictory", "unreadable")
+    echo(", ".join(f"{document[state]} {state}" for state in states))
+    for line in document["lines"]:
+        if line["reason"]:
+            echo(f"  line {line['line']}: {line['name']}: {line['reason']}")
 
 
 @commands.command()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -200,17 +201,31 @@ def lesions(
     split: Annotated[
         str | None, typer.Option(metavar="ID,...", help="Cases to take out of their groups.")
     ] = None,
+    detect: Annotated[
+        bool, typer.Option("--detect", help="Compare all images anew, as an import does.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the same-lesion groups of a library, or join and split them."""
-    from semblance.core.workflows.library.edit_lesions import join_lesions, list_lesions, split_lesions
+    """List, detect, join and split the same-lesion groups of a library. `semblance undo LIB` undoes a join or split."""
+    from semblance.core.workflows.library.edit_lesions import (
+        detect_groups,
+        join_lesions,
+        list_lesions,
+        split_lesions,
+    )
 
+    document: dict[str, Any] = {"library": str(library)}
+    if detect:
+        with ConsoleReporter() as reporter:
+            document["detected"] = asdict(detect_groups(library, reporter=reporter))
+    outdated: set[str] = set()
     if join is not None:
-        join_lesions(library, case_ids(join))
+        outdated |= set(join_lesions(library, case_ids(join)).outdated)
     if split is not None:
-        split_lesions(library, case_ids(split))
-    groups = [group.to_json() for group in list_lesions(library)]
-    print_document({"library": str(library), "groups": groups}, as_json, show_lesions)
+        outdated |= set(split_lesions(library, case_ids(split)).outdated)
+    document["outdated_metrics"] = sorted(outdated)
+    document["groups"] = [group.to_json() for group in list_lesions(library)]
+    print_document(document, as_json, show_lesions)
 
 
 @commands.command()

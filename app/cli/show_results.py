@@ -24,12 +24,20 @@ def show_info(document: Mapping[str, Any]) -> None:
 
 
 def show_lesions(document: Mapping[str, Any]) -> None:
-    """Print a line for each same-lesion group."""
+    """Print what a detection found, a line for each same-lesion group, and what is out of date."""
+    if detected := document.get("detected"):
+        echo(f"{detected['changed']} cases have another group than before the detection")
+        if not detected["parts"]:
+            echo("Parts of images were not looked for, because the library has no features of the encoder.")
     for group in document["groups"]:
         cases = ", ".join(f"{case['case_id']} ({case['finding'] or 'no finding'})" for case in group["cases"])
         echo(f"{cases}{'; by hand' if group['by_hand'] else ''}")
     if not document["groups"]:
         echo(f"{document['library']}: no same-lesion groups")
+    if outdated := document["outdated_metrics"]:
+        from semblance.core.workflows.library.edit_staleness import outdated_text
+
+        echo(f"{outdated_text(len(outdated))} ({', '.join(outdated)})")
 
 
 def show_found_cases(document: Mapping[str, Any]) -> None:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QDialog, QMenu, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QWidget
 
 from semblance.app.library.edit_history_dialog import EditHistoryDialog
 from semblance.app.library.findings_dialog import FindingsDialog
 from semblance.app.library.label_dialog import LabelDialog
+from semblance.app.library.labels_dialog import LabelsDialog
 from semblance.app.shell import edit_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.core.language import tr, tr_n, translate, visible
+from semblance.core.workflows.library import import_labels
 from semblance.core.workflows.library.edit_cases import EditResult, remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.edit_kinds import describe_edit
+from semblance.core.workflows.library.edit_lesions import join_lesions, split_lesions
+from semblance.core.workflows.library.import_labels import LabelImport
 
 #: Findings that the menu lists; others are typed.
 _LISTED = 20
@@ -32,13 +38,19 @@ class EditCommands(QObject):
         self._context, self._parent, self._selected_cases = context, parent, selected_cases
         self._findings: FindingsDialog | None = None
         self._history: EditHistoryDialog | None = None
+        #: The preview that was opened last.
+        self._labels: LabelsDialog | None = None
         self.commands: dict[str, Callable[[], object]] = {
             "undo_edit": partial(edit_operations.undo, context),
             "redo_edit": partial(edit_operations.redo, context),
             "edit_history": self.show_history,
+            "import_labels": self.choose_labels,
             "findings": self.show_findings,
             "set_finding": lambda: self.ask_finding(self._selected_cases()),
             "set_patient": lambda: self.ask_patient(self._selected_cases()),
+            "detect_lesions": partial(edit_operations.detect_groups, context),
+            "join_lesions": lambda: self.join(self._selected_cases()),
+            "split_lesions": lambda: self.split(self._selected_cases()),
             "remove_cases": lambda: self.remove(self._selected_cases()),
         }
 
@@ -82,12 +94,49 @@ class EditCommands(QObject):
             tr("Set patient…") if one else tr("Set patient of {n} cases…", n=n),
             partial(self.ask_patient, rows),
         )
+        self._fill_lesions(menu, rows)
         menu.addAction(
             tr("Remove from the library") if one else tr("Remove {n} cases from the library", n=n),
             partial(self.remove, rows),
         )
         if note := edit_operations.outdated_note(self._context):
             menu.addAction(note).setEnabled(False)
+
+    def _fill_lesions(self, menu: QMenu, rows: Sequence[int]) -> None:
+        state, n = self._context.state, len(rows)
+        assert state.library is not None
+        lesions = state.library.lesions
+        query = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
+        query_row = int(state.columns.case_row[query]) if query >= 0 else None
+        if n > 1:
+            menu.addAction(tr("Mark {n} cases as one lesion", n=n), partial(self.join, rows))
+        elif query_row is not None and query_row not in (*rows, *self._lesion_of(rows[0])):
+            menu.addAction(tr("Mark as the same lesion as the query"), partial(self.join, [query_row, *rows]))
+        if any(row in lesions for row in rows):
+            text = tr("Mark as another lesion") if n == 1 else tr("Mark {n} cases as other lesions", n=n)
+            menu.addAction(text, partial(self.split, rows))
+
+    def _lesion_of(self, row: int) -> tuple[int, ...]:
+        """The cases of the same-lesion group of a case that is not alone in it."""
+        library = self._context.state.library
+        facts = None if library is None else library.lesions.get(row)
+        return () if facts is None else facts.rows
+
+    def join(self, rows: Sequence[int]) -> None:
+        """Make the cases one same-lesion group."""
+        ids = self._ids(rows)
+        if len(ids) > 1:
+            edit_operations.edit(self._context, join_lesions, ids)
+        elif ids:
+            self._context.messages.info(tr("Select at least two cases to mark them as one lesion."))
+
+    def split(self, rows: Sequence[int]) -> None:
+        """Take the cases out of their same-lesion groups."""
+        ids = self._ids([row for row in rows if self._lesion_of(row)])
+        if ids:
+            edit_operations.edit(self._context, split_lesions, ids)
+        elif rows:
+            self._context.messages.info(tr("No selected case is in a same-lesion group."))
 
     def _fill_findings(self, menu: QMenu, rows: Sequence[int]) -> None:
         columns = self._context.state.columns
@@ -162,6 +211,42 @@ class EditCommands(QObject):
         """Remove the cases from the library."""
         if ids := self._ids(rows):
             edit_operations.edit(self._context, remove_cases, ids)
+
+    def choose_labels(self) -> None:
+        """Choose a file of labels and show what it would change."""
+        if self._context.state.path is None:
+            return
+        filters = f"{tr('Table')} (*.csv *.tsv *.txt);;{tr('All files (*)')}"
+        chosen, _ = QFileDialog.getOpenFileName(self._parent, tr("Import labels"), "", filters)
+        if chosen:
+            self.preview_labels(Path(chosen))
+
+    def preview_labels(self, file: Path) -> None:
+        """Show what the labels of ``file`` would change, to apply them."""
+        path = self._context.state.path
+        if path is None:
+            return
+        job = self._context.jobs.run(
+            tr("Reading {name}", name=file.name),
+            import_labels.preview_labels,
+            path,
+            file,
+            lane=Lane.READ,
+            channel="labels",
+        )
+
+        def show(preview: LabelImport) -> None:
+            if self._context.state.path != path:
+                return
+            dialog = LabelsDialog(file.name, preview, self._parent)
+            dialog.accepted.connect(
+                lambda: edit_operations.edit(self._context, import_labels.apply_labels, file)
+            )
+            dialog.finished.connect(dialog.deleteLater)
+            self._labels = dialog
+            dialog.open()
+
+        self._context.follow(job, show)
 
     def show_findings(self) -> FindingsDialog | None:
         """Show the findings, to change them."""

@@ -75,6 +75,7 @@ class LibraryPanel(Panel):
         for filter_list in (self._findings, self._split):
             filter_list.changed.connect(self._apply_filters)
 
+        self._is_plain = False
         self.grid = CaseGrid()
         self.grid.set_multiple(True)
         #: The library whose cases are listed. With another library the list starts at the top.
@@ -246,10 +247,15 @@ class LibraryPanel(Panel):
         self._findings.set_entries(entries)
         self._refresh_split()
 
+    def set_plain(self, plain: bool) -> None:
+        """Whether the cases can be filtered by findings only, not by whether the metric was trained on them."""
+        self._is_plain = plain
+        self._refresh_split()
+
     def _refresh_split(self) -> None:
         metric = self._state.metric
         columns = self._state.columns
-        if metric is None or not len(columns):
+        if self._is_plain or metric is None or not len(columns):
             self._split.set_entries([])
         else:
             counts = np.bincount(self._split_codes(columns.case_row), minlength=3).tolist()

@@ -12,7 +12,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.edit_records import Reversal
 from semblance.core.searches.query import Query
-from semblance.core.workflows.library import undo_edits
+from semblance.core.workflows.library import edit_lesions, undo_edits
 from semblance.core.workflows.library.edit_cases import EditResult
 from semblance.core.workflows.library.edit_kinds import describe_edit
 from semblance.core.workflows.library.edit_staleness import newly_outdated, outdated_text
@@ -53,6 +53,39 @@ def edit(
         )
         context.messages.info(tr("Done: {edit}.", edit=translate(result.text)), hint, actions, topic=_TOPIC)
         _read_again(context, path, then)
+
+    return context.follow(job, done)
+
+
+def detect_groups(context: Context) -> Job | None:
+    """Detect the same-lesion groups of the open library, read it again and say what was found."""
+    path = context.state.path
+    if path is None:
+        return None
+    job = context.jobs.run(
+        tr("Detecting same-lesion groups"), edit_lesions.detect_groups, path, channel="detect lesions"
+    )
+
+    def done(found: edit_lesions.Detection) -> None:
+        hints = [
+            tr_n(
+                "{n} case has another group than before.",
+                "{n} cases have another group than before.",
+                found.changed,
+            )
+        ]
+        if not found.parts:
+            hints.append(tr("Parts of images are looked for when the features of the encoder are extracted."))
+        context.messages.info(
+            tr_n(
+                "{n} same-lesion group with {cases:,} cases.",
+                "{n} same-lesion groups with {cases:,} cases.",
+                found.groups,
+                cases=found.cases,
+            ),
+            " ".join(hints),
+        )
+        _read_again(context, path, None)
 
     return context.follow(job, done)
 

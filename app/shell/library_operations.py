@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
-from semblance.core.language import tr
+from semblance.core.language import tr, tr_n
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -44,6 +44,16 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
             context.messages.info(
                 tr("{name} is read-only, because its folder cannot be written to.", name=snapshot.name),
                 tr("To add cases or train, copy it to a folder with write permission."),
+            )
+        elif snapshot.not_compared:
+            context.messages.info(
+                tr_n(
+                    "{n} image was not compared with the others yet, so copies of it are not grouped.",
+                    "{n} images were not compared with the others yet, so copies of them are not grouped.",
+                    snapshot.not_compared,
+                ),
+                tr("A copy may answer its own query, and counts several times."),
+                [(tr("Detect same-lesion groups"), context.actions["detect_lesions"].trigger)],
             )
         _restore_last_search(context, path)
         if then is not None:

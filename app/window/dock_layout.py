@@ -54,7 +54,7 @@ class DockLayout(QObject):
                 window, tr("Library"), "library", library, [library.view, library.collapse_button]
             ),
             "query": Dock(window, tr("Query"), "query", query, header=query.header),
-            "side": Dock(window, tr("Side panel"), "side", side, header=side.header),
+            "side": Dock(window, side.title, "side", side, header=side.header),
             "evaluation": Dock(window, tr("Evaluation"), "evaluation", evaluation, header=evaluation.header),
         }
         for dock in docks.values():
@@ -271,6 +271,8 @@ class DockLayout(QObject):
         is_open = self._context.state.library is not None
         for name, dock in docks.items():
             dock.is_open = name in self._face.docks
+        # The name of its tab where docks lie over each other.
+        docks["side"].setWindowTitle(self._panels.side.title)
         self._arrange(docks, self._face.docks if is_open else (), are_shown=is_open)
         self._show_saved_tab()
         if is_open and (focus is None or not focus.isVisible()):

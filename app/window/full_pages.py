@@ -10,12 +10,16 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from semblance.app.shell.context import Context
+from semblance.app.shell.lazy import lazy_part
 from semblance.app.viewer.query_source import QuerySource
+from semblance.app.window.compare_window import CompareWindow
 from semblance.app.window.panels import Panels
 
 if TYPE_CHECKING:
     from semblance.app.viewer.image_pane import ImagePane
     from semblance.app.window.dock_layout import DockLayout
+
+_DETACHED = "compare_detached"
 
 
 class FullPages:
@@ -29,11 +33,49 @@ class FullPages:
         self._sizes: dict[str, QSize] = {}
         self._return_to_two_metrics = False
         self._focus_before: QWidget | None = None
+        self._is_detached = context.settings.flag(_DETACHED, default=False)
 
     @property
     def open(self) -> bool:
         """Whether one of them is shown."""
         return self._stack.currentWidget() in self.pages().values()
+
+    @lazy_part
+    def compare_window(self) -> CompareWindow:
+        made = CompareWindow(self._window, self._context.settings)
+        self._panels.ranking.grid.current_changed.connect(self._follow)
+        made.closed.connect(self._share_memory_of_shown)
+        return made
+
+    @property
+    def _shown_window(self) -> CompareWindow | None:
+        """The window with the Compare page, while it is shown."""
+        made = FullPages.compare_window.built(self)
+        return made if made is not None and made.isVisible() else None
+
+    def _follow(self, case_row: int) -> None:
+        """The window of its own shows the current case of the ranking."""
+        if self._shown_window is not None and case_row >= 0:
+            self._panels.compare.follow(case_row)
+
+    def detach_compare(self, detached: bool) -> None:
+        """Compare in a window of its own from now on, or in the main window."""
+        self._is_detached = detached
+        self._context.settings.set_flag(_DETACHED, detached)
+        page = self._panels.compare
+        case, columns = page.current_case(), self._context.state.columns
+        if detached:
+            self.leave_page("compare")
+        else:
+            self.close_compare_window()
+            self._stack.addWidget(page)
+        if case is not None:
+            self.compare(int(columns.case_row[columns.index_of_id(case)]))
+
+    def close_compare_window(self) -> None:
+        """Close the window of the Compare page, if it is shown."""
+        if self._shown_window is not None:
+            self._shown_window.close()
 
     def pages(self) -> dict[str, QWidget]:
         """The pages that are built, by name."""
@@ -41,6 +83,7 @@ class FullPages:
         built = {
             "compare": Panels.compare.built(panels),
             "large": Panels.large.built(panels),
+            "hanging": Panels.hanging.built(panels),
             "two_metrics": Panels.two_metrics.built(panels),
             "data_check": Panels.data_check.built(panels),
             "ask_next": Panels.ask_next.built(panels),
@@ -68,8 +111,9 @@ class FullPages:
 
     @property
     def comparing(self) -> bool:
-        """Whether a ranked case stands beside the query."""
-        return self._is_shown("compare")
+        """Whether the user is comparing a ranked case with the query."""
+        detached = self._shown_window
+        return self._is_shown("compare") or (detached is not None and detached.isActiveWindow())
 
     @property
     def is_full_size(self) -> bool:
@@ -101,8 +145,15 @@ class FullPages:
         if ranking is None or self._context.state.columns.index_of_row(case_row) < 0:
             return
         if any(case.row == case_row for case in ranking.ranked):
-            self._enter(self._panels.compare)
-            self._panels.compare.compare(case_row)
+            page = self._panels.compare
+            page.detach.setChecked(self._is_detached)
+            if self._is_detached:
+                self._stack.removeWidget(page)
+                self.compare_window.show_page(page)
+                self._share_memory_of_shown()
+            else:
+                self._enter(page)
+            page.compare(case_row)
         else:
             # A case that only another metric ranks is not among the cases to compare.
             self.view_case(case_row)
@@ -114,6 +165,12 @@ class FullPages:
         if index >= 0:
             self._view(QuerySource(state.path, state.columns.ids[index], None))
 
+    def hang(self, case_row: int) -> None:
+        """Show the images of a case's patient side by side."""
+        if self._context.state.columns.index_of_row(case_row) >= 0:
+            self._enter(self._panels.hanging)
+            self._panels.hanging.show_patient(case_row)
+
     def view_query(self) -> None:
         """View the query's image in full size."""
         state = self._context.state
@@ -124,6 +181,8 @@ class FullPages:
         """:meth:`leave` if the page ``name`` is shown."""
         if self._is_shown(name):
             self.leave()
+        elif name == "compare":
+            self.close_compare_window()
 
     def leave(self) -> None:
         """Go back to the ranking, or to the page with two metrics if the case was opened there."""
@@ -176,20 +235,24 @@ class FullPages:
         self._share_memory(page)
         self._stack.setCurrentWidget(page)
 
+    def _share_memory_of_shown(self) -> None:
+        self._share_memory(self._stack.currentWidget() or self._panels.ranking)
+
     def _share_memory(self, page: QWidget) -> None:
-        """Keep slices in memory only for the panes on ``page``."""
-        panels = self._panels
+        """Keep slices in memory only for the panes on ``page``, and in the window of the Compare page."""
+        panels, detached = self._panels, self._shown_window is not None
         shown: list[tuple[QWidget, Sequence[ImagePane]]] = [(self._panels.ranking, [self._panels.query.pane])]
-        built = (Panels.compare.built(panels), Panels.ask_next.built(panels))
+        built = (Panels.compare.built(panels), Panels.ask_next.built(panels), Panels.hanging.built(panels))
         shown += [(owner, owner.panes) for owner in built if owner is not None]
         for owner, panes in shown:
             for pane in panes:
-                pane.slices.resume_loading() if page is owner else pane.slices.release_memory()
+                is_shown = page is owner or (detached and owner is built[0])
+                pane.slices.resume_loading() if is_shown else pane.slices.release_memory()
 
     def _leave_large(self) -> None:
-        large = Panels.large.built(self._panels)
-        if large is not None:
-            large.leave()
+        for page in (Panels.large.built(self._panels), Panels.hanging.built(self._panels)):
+            if page is not None:
+                page.leave()
 
     def _restore_sizes(self) -> None:
         docks = [self._layout.docks[name] for name in self._sizes]

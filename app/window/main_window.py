@@ -260,6 +260,8 @@ class MainWindow(QMainWindow):
         parts = MainWindow.parts.built(self)
         if parts is not None:
             parts.record_view()
+        if parts is not None:
+            parts.full.close_compare_window()
         self.hide()
         if parts is not None:
             parts.save_before_end()

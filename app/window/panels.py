@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from semblance.app.research.two_metrics.page import TwoMetricsPage
     from semblance.app.search.compare.compare_page import ComparePage
     from semblance.app.search.feedback.questions_page import QuestionsPage
+    from semblance.app.search.hanging.hanging_page import HangingPage
     from semblance.app.search.query.full_size_page import FullSizePage
     from semblance.app.viewer.image_pane import ImagePane
 
@@ -41,6 +42,7 @@ class Panels(QObject):
     """The panels of one window. Their requests to the window are this object's signals.
 
     ``help_requested(page)`` · ``case_menu_requested(case_row, where)`` · ``compare_requested(case_row)`` ·
+    ``compare_detached(on)``: the Compare page goes to a window of its own, or back ·
     ``page_closed(name)``: a page on the whole window · ``full_size_requested``: the query's image ·
     ``header_requested(pane)``: the header of the file shown in a pane · ``side_requested(tab)`` ·
     ``questions_requested``: ask in full size · ``collapse_requested``: fold the Library panel.
@@ -49,6 +51,7 @@ class Panels(QObject):
     help_requested = Signal(str)
     case_menu_requested = Signal(int, QPoint)
     compare_requested = Signal(int)
+    compare_detached = Signal(bool)
     page_closed = Signal(str)
     full_size_requested = Signal()
     header_requested = Signal(object)
@@ -66,13 +69,12 @@ class Panels(QObject):
     def _show_face(self) -> None:
         """Let the panels that are built show what the face shows of them."""
         face = self._faces.current
-        ranking, query, side = (
-            Panels.ranking.built(self),
-            Panels.query.built(self),
-            Panels.side.built(self),
-        )
+        ranking, side = Panels.ranking.built(self), Panels.side.built(self)
+        library, query = Panels.library.built(self), Panels.query.built(self)
         if ranking is not None:
             ranking.grid.set_style(face.cards)
+        if library is not None:
+            library.set_plain(face.plain)
         if query is not None:
             query.set_plain(face.plain)
         if side is not None:
@@ -136,6 +138,7 @@ class Panels(QObject):
         made = ComparePage(self._context, self.thumbnails)
         self._add_page(made, "compare", made.panes)
         made.judged.connect(self._judge_case)
+        made.detached.connect(self.compare_detached)
         made.menu_requested.connect(self.case_menu_requested)
         return made
 
@@ -147,6 +150,14 @@ class Panels(QObject):
         made.judged.connect(self._judge_case)
         self._add_page(made, "large")
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
+        return made
+
+    @lazy_part
+    def hanging(self) -> HangingPage:
+        from semblance.app.search.hanging.hanging_page import HangingPage
+
+        made = HangingPage(self._context)
+        self._add_page(made, "hanging", made.panes)
         return made
 
     @lazy_part
@@ -181,6 +192,7 @@ class Panels(QObject):
     @lazy_part
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
+        made.set_plain(self._faces.current.plain)
         made.menu_requested.connect(self.case_menu_requested)
         made.collapse_button.clicked.connect(self.collapse_requested)
         return made

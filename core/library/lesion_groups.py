@@ -38,6 +38,14 @@ def read_groups(catalogue: Catalogue) -> dict[int, GroupMember]:
         return groups_in(connection)
 
 
+def groups_of_several(groups: Mapping[int, GroupMember]) -> list[list[int]]:
+    """The row ids of the cases of each group with two cases or more, in order."""
+    members: dict[int, list[int]] = {}
+    for row, member in sorted(groups.items()):
+        members.setdefault(member.group, []).append(row)
+    return [rows for rows in members.values() if len(rows) > 1]
+
+
 def lesion_codes(catalogue: Catalogue, cases: Sequence[sa.Row[Any]]) -> dict[int, int]:
     """Row id -> a number, equal for cases of one lesion, of ``cases`` as ``Catalogue.all_cases`` gives them.
 

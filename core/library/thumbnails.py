@@ -94,6 +94,23 @@ class ThumbnailStore:
         except sqlite3.Error:
             return {}
 
+    def count_without_outline(self) -> int:
+        """The number of thumbnails that no outline is stored for: they were not compared with others yet."""
+        if self._connection is None:
+            return 0
+        query = "SELECT count(*) FROM thumbnails WHERE content NOT IN (SELECT content FROM outlines)"
+        try:
+            return int(self._connection.execute(query).fetchone()[0])
+        except sqlite3.Error:
+            # Such as in a library of an earlier version that cannot be written to: it has no outlines.
+            return 0
+
+    def forget_outlines(self) -> None:
+        """Remove all outlines, so that the next detection compares all images anew."""
+        if self._connection is not None and self._writable:
+            with contextlib.suppress(sqlite3.Error), self._connection:
+                self._connection.execute("DELETE FROM outlines")
+
     def reset(self) -> None:
         """Remove all thumbnails."""
         self._replace()

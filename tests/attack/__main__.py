@@ -60,6 +60,10 @@ def main() -> None:
                     parts.append(_kills(harness, child, options.kills, options.seed))
                 if "disks" in chosen:
                     parts.append(_disks(harness, child))
+            except AssertionError as error:
+                # Nothing was killed yet: it does not work at all.
+                print(f"  kills: {error}\n{(Path(folder) / 'errors').read_text()}", flush=True)
+                parts.append(Part("kills", 1, wrong=Counter(crashed=1)))
             finally:
                 child.close()
     _show(parts)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from scipy.ndimage import gaussian_filter
 
 
 def stripes(rng: np.random.Generator, *, upright: bool, size: int = 48) -> np.ndarray:
@@ -34,3 +35,9 @@ def striped_folder(folder: Path, *, n: int = 40, seed: int = 0, patients: bool =
             writer.writerow(("path", "label", "patient_id"))
             writer.writerows(lines)
     return folder
+
+
+def texture(seed: int, side: int = 120) -> Image.Image:
+    """An image of noise that is like no other."""
+    noise = gaussian_filter(np.random.default_rng(seed).normal(size=(side, side)), 2)
+    return Image.fromarray(np.clip(128 + 300 * noise, 0, 255).astype(np.uint8))

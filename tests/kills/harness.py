@@ -309,10 +309,12 @@ def end_of(library: Path) -> End:
 
 
 def step_back(library: Path) -> None:
-    """Make the library one of the first version, which knew no volumes, judgements, concepts or check sums."""
+    """Make the library one of the first version, which had a few tables only."""
     with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as connection, connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
         later = "".join(statement for step in MIGRATIONS.values() for statement in step)
-        for table in reversed(re.findall(r"CREATE TABLE (\w+)", later)):
+        for table in reversed(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", later)):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
         connection.execute("ALTER TABLE feature_chunks DROP COLUMN file_sum")
         connection.execute("ALTER TABLE sources DROP COLUMN identified")

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QWidget
 
 from semblance.app.research.data_check import operations
 from semblance.app.research.data_check.issue_table import KINDS, IssueTable
-from semblance.app.shell import search_operations
+from semblance.app.shell import edit_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
@@ -31,7 +31,8 @@ from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.library.data_reviews import DataReview
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.check_data import DataCheck
-from semblance.core.workflows.library.data_issues import DataIssue
+from semblance.core.workflows.library.data_issues import Check, DataIssue
+from semblance.core.workflows.library.edit_lesions import split_lesions
 
 SIDEBAR_WIDTH = 360
 _ALL = ""
@@ -302,6 +303,12 @@ class DataCheckPage(FullPage):
             button.clicked.connect(lambda _checked=False, name=finding: self._with_current(self.settle, name))
             self._finding_row.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
             self.finding_buttons.append(button)
+        if issue.check == Check.LABEL_CONFLICT:
+            button = QPushButton(tr("Not the same lesion"))
+            button.setToolTip(plain_tip(tr("Take each of these cases out of its same-lesion group")))
+            button.clicked.connect(lambda _checked=False: self._with_current(self.split))
+            self._finding_row.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+            self.finding_buttons.append(button)
         several = len(issue.rows) > 1
         self.show_button.setText(tr("Show in the library") if several else tr("Search with this case"))
         self._update_buttons()
@@ -366,6 +373,18 @@ class DataCheckPage(FullPage):
             self._show_issues(row)
 
         self._save(operations.settle(self._context, path, issue, finding, settled))
+
+    def split(self, issue: DataIssue) -> None:
+        """Take the cases of ``issue`` out of their same-lesion group, and list it no more."""
+        row = self.table.currentIndex().row()
+
+        def done() -> None:
+            self._issues = [other for other in self._issues if other is not issue]
+            self._show_issues(row)
+
+        job = edit_operations.edit(self._context, split_lesions, list(issue.case_ids), then=done)
+        if job is not None:
+            self._save(job)
 
     def undo(self) -> None:
         """Undo the last decision, and list its issue again."""

@@ -54,10 +54,12 @@ NOTES_HEIGHT = 88
 
 
 class ComparePage(FullPage):
-    """Follows the query and its ranking. ``closed``: the user goes back to the ranking."""
+    """Follows the query and its ranking. ``closed``: the user goes back to the ranking; ``detached(on)``: the page
+    is to be in a window of its own, or in the main window again."""
 
     menu_requested = Signal(int, QPoint)
     judged = Signal(int, int)
+    detached = Signal(bool)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
         super().__init__(tr("Compare"))
@@ -67,6 +69,8 @@ class ComparePage(FullPage):
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
         self._synchronising = False
+        #: The query whose image is shown.
+        self._shown_query: Query | None = None
         #: Slices of both that were side by side when the views were linked.
         self._together = (0, 0)
         self._blink_timer = QTimer(self)
@@ -101,7 +105,12 @@ class ComparePage(FullPage):
         )
         self.search_region.hide()
         self.feedback = FeedbackButtons(context)
-        tools = (self.draw, self.measure, self.blink, self.difference, self.linked)
+        self.detach = header_button("pop-out", "")
+        self.detach.setCheckable(True)
+        self.detach.toggled.connect(self._update_detach)
+        self.detach.clicked.connect(self.detached)
+        self._update_detach()
+        tools = (self.draw, self.measure, self.blink, self.difference, self.linked, self.detach)
         buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
         for widget in (*buttons, *tools):
             self.header.add_action(widget)
@@ -180,7 +189,7 @@ class ComparePage(FullPage):
         query = self.panes[0]
         for changed in (query.view.window_changed, query.view.inverted_changed, query.slice_changed):
             changed.connect(lambda _: self.panes[1].view.update())
-        self._state.on_change(Change.RANKING, self, self._refresh)
+        self._state.on_change(Change.RANKING, self, self._follow_ranking)
         self._state.on_change(Change.LIBRARY, self, self.closed.emit)
         theme_signals.changed.connect(self._update_sizes)
         # The size of the cards is known once the strip has its width.
@@ -197,7 +206,25 @@ class ComparePage(FullPage):
         super().resizeEvent(event)
         self._update_sizes()
 
+    def _update_detach(self) -> None:
+        is_detached = self.detach.isChecked()
+        self.detach.setIcon(icon("dock-in" if is_detached else "pop-out"))
+        text = (
+            tr("Compare in the main window again")
+            if is_detached
+            else tr("Compare in a window of its own, as for a second monitor")
+        )
+        self.detach.setToolTip(text)
+        self.detach.setAccessibleName(text)
+
     # The cases compared
+
+    def follow(self, case_row: int) -> None:
+        """Show another ranked case, or the first one of another query."""
+        if self._state.query != self._shown_query:
+            self.compare(case_row)
+        else:
+            self.strip.set_current(case_row)
 
     def compare(self, case_row: int) -> None:
         """Show the query beside the ranked case ``case_row``."""
@@ -206,6 +233,14 @@ class ComparePage(FullPage):
         self._open_query()
         self._show_row(case_row)
         self.panes[1].view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _follow_ranking(self) -> None:
+        ranking = self._state.ranking
+        # In a window of its own the page stays while another query is asked.
+        if ranking is not None and ranking.ranked and ranking.query != self._shown_query and self.isVisible():
+            self.compare(ranking.ranked[0].row)
+        else:
+            self._refresh()
 
     def step(self, steps: int) -> None:
         """Go forward by ``steps`` ranks, or back."""
@@ -286,6 +321,7 @@ class ComparePage(FullPage):
 
     def _open_query(self) -> None:
         query, columns = self._state.query, self._state.columns
+        self._shown_query = query
         if query is None or self._state.path is None:
             return
         index = columns.index_of_id(query.case) if query.case else -1

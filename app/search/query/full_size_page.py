@@ -317,6 +317,10 @@ class FullSizePage(FullPage):
         self.facts.show_case(
             self._state.columns, source.case if source else None, has_query=source is not None
         )
+        library = self._state.library
+        self.facts.show_lesion(
+            self._state.columns, source.case if source else None, library.lesions if library else {}
+        )
         self.facts.show_image(loaded.image if loaded is not None else None)
         self.tools.setEnabled(loaded is not None)
         self.tools.auto.setVisible(loaded is None or not loaded.image.is_colour)

@@ -353,6 +353,10 @@ class QueryPanel(Panel):
         self.facts.show_case(
             self._state.columns, source.case if source else None, has_query=source is not None
         )
+        library = self._state.library
+        self.facts.show_lesion(
+            self._state.columns, source.case if source else None, library.lesions if library else {}
+        )
         self.facts.show_image(self._loaded.image if self._loaded else None)
         self._region.update_controls()
 

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from semblance.app.widgets.fact_list import FactList
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.outline import Ellipse, Polygon
 from semblance.core.imaging.region import Region
-from semblance.core.language import localise_number, tr
+from semblance.core.language import localise_number, tr, tr_n
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.workflows.library.library_snapshot import LesionFacts
 
-FINDING, PATIENT, SIZE, REGION, SPACING = (
+FINDING, PATIENT, LESION, SIZE, REGION, SPACING = (
     tr("Finding"),
     tr("Patient"),
+    tr("Same lesion"),
     tr("Size"),
     tr("Region"),
     tr("Spacing"),
 )
+#: Cases of a same-lesion group that the tooltip names.
+_LISTED = 20
 
 
 class QueryFacts(FactList):
-    """Finding, patient, size, region and spacing. An unknown fact has no row, or says that it is unknown."""
+    """Finding, patient, same-lesion group, size, region and spacing.
+
+    An unknown fact has no row, or says that it is unknown.
+    """
 
     def __init__(self) -> None:
-        super().__init__((FINDING, PATIENT, SIZE, REGION, SPACING))
+        super().__init__((FINDING, PATIENT, LESION, SIZE, REGION, SPACING))
 
     def show_case(self, columns: CaseColumns, case: str | None, *, has_query: bool) -> None:
         """Finding and patient of a case of the library; an image from outside has neither."""
@@ -36,6 +45,23 @@ class QueryFacts(FactList):
             self.set_widget(FINDING, FindingChip(code, columns.letters[finding], finding))
         patient = columns.patient_name(index) if index >= 0 else None
         self.set_fact(PATIENT, (patient or tr("not known")) if index >= 0 else None)
+
+    def show_lesion(self, columns: CaseColumns, case: str | None, lesions: Mapping[int, LesionFacts]) -> None:
+        """The other cases of the same-lesion group of a case of the library; nothing where it is alone."""
+        index = columns.index_of_id(case) if case is not None else -1
+        row = int(columns.case_row[index]) if index >= 0 else -1
+        facts = lesions.get(row)
+        if facts is None:
+            self.set_fact(LESION, None)
+            return
+        places = [columns.index_of_row(one) for one in facts.rows if one != row]
+        names = [columns.name(place) for place in places if place >= 0]
+        text = (
+            tr_n("{n} other case, set by hand", "{n} other cases, set by hand", len(names))
+            if facts.by_hand
+            else tr_n("{n} other case, detected", "{n} other cases, detected", len(names))
+        )
+        self.set_fact(LESION, text, "\n".join(names[:_LISTED] + (["…"] if len(names) > _LISTED else [])))
 
     def show_image(self, image: DisplayImage | None) -> None:
         """Size, and spacing if the file contains it."""

@@ -11,6 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from semblance.app.search.similar.card_feedback import CardFeedback
+from semblance.app.search.similar.card_slices import CardSlices
 from semblance.app.search.similar.counted_switch import CountedSwitch
 from semblance.app.search.similar.marks_bar import MarksBar
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
@@ -24,7 +25,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.cards.case_grid import CaseGrid
-from semblance.app.widgets.cards.case_model import CaseModel
+from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
@@ -44,8 +45,6 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 TWO_LINES_HEIGHT = 620
 #: Width of the header without its two switches.
 FIXED_HEADER = 310
-#: The notes of marked cards.
-MARKED_MORE, MARKED_LESS = tr("marked more like this"), tr("marked less like this")
 #: Key in the settings: whether cards move visibly to a new order.
 GLIDE = "glide"
 
@@ -95,6 +94,7 @@ class RankingPanel(Panel):
         self.window_level.toggled.connect(self._query_window_level.set_enabled)
         self.grid.setAccessibleName(tr("Similar cases, nearest first"))
         self.card_feedback = CardFeedback(context, self.grid, self)
+        self.card_slices = CardSlices(context, self.grid)
         self.grid.activated.connect(self.compare_requested)
         self.grid.menu_requested.connect(self.menu_requested)
         self.grid.near_duplicates_requested.connect(self.toggle_near_duplicates)
@@ -280,6 +280,11 @@ class RankingPanel(Panel):
             notes=[notes[row[0]] for row, shown in zip(rows, present, strict=True) if shown]
             if notes
             else None,
+            other_findings={
+                case.row: ", ".join(case.near_duplicate_findings)
+                for case in ranking.ranked
+                if case.near_duplicate_findings
+            },
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -387,7 +392,7 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
     def note(case: RankedCase) -> tuple[str, str]:
         if case.case_id in liked or case.case_id in disliked:
             # The longer form stands in the description already.
-            return (MARKED_MORE if case.case_id in liked else MARKED_LESS, "")
+            return (JUDGEMENT_TEXTS[1 if case.case_id in liked else -1], "")
         return (_near_text(case, rank), _near_text(case, name))
 
     return {case.row: note(case) for case in ranking.ranked}

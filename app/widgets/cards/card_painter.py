@@ -300,9 +300,10 @@ class CardPainter:
         if at.width() > tokens.px(SIDE):
             # Large enough for the shape of a button.
             self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-            self._painter.setPen(Qt.PenStyle.NoPen)
-            self._painter.setBrush(colour(tokens.accent_filled if on else tokens.control))
-            self._painter.drawRoundedRect(QRectF(at), 4, 4)
+            fill = tokens.accent_filled if on else tokens.control
+            self._painter.setPen(colour(fill if on or tokens.is_dark else tokens.control_line))
+            self._painter.setBrush(colour(fill))
+            self._painter.drawRoundedRect(QRectF(at).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
             self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             shade, inset = tokens.on_accent if on else tokens.second, (at.width() - tokens.px(12)) // 2
             pixmap = icon_pixmap(name, tokens.px(12), shade, self._ratio)

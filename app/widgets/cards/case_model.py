@@ -30,7 +30,8 @@ class CaseModel:
     under each case, ``ranks`` (m,) if they are not 1, 2, 3, and ``shifts`` (m,), the ranks that each case gained
     by judgements. A distance of ``full_distance`` fills the bar. ``pending`` (m,): cases whose features are not
     extracted yet. ``judgements``: by catalogue row. ``notes`` (m,): a line below each card and its longer form for
-    the tooltip; ``None``: the cards have no such line.
+    the tooltip; ``None``: the cards have no such line. ``other_findings``: by catalogue row, what the near-duplicates
+    grouped under a case are and it is not.
     """
 
     columns: CaseColumns = field(default_factory=no_cases)
@@ -43,6 +44,7 @@ class CaseModel:
     full_distance: float | None = None
     judgements: Mapping[int, int] = field(default_factory=dict)
     notes: Sequence[tuple[str, str]] | None = None
+    other_findings: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.order)
@@ -114,6 +116,10 @@ class CaseModel:
             parts.append(tr("moved {shift}", shift=self.shift(place)))
         if self.near_duplicates is not None and self.near_duplicates[place] > 0:
             parts.append(near_duplicates_text(int(self.near_duplicates[place])))
+            if findings := self.other_findings.get(self.case_row(place)):
+                parts.append(
+                    tr("of the same lesion with another finding: {findings}", findings=visible(findings))
+                )
         if self.notes is not None and self.notes[place][1]:
             parts.append(self.notes[place][1])
         judgement_text = JUDGEMENT_TEXTS.get(self.judgements.get(self.case_row(place), 0))

@@ -21,9 +21,9 @@ from semblance.core.library.importers.source import Source
 
 NAME = "labels.csv"
 
-_IMAGE = ("path", "file", "filename", "image", "picture")
-_FINDING = ("label", "finding", "class", "diagnosis")
-_PATIENT = ("patient_id", "patient", "subject")
+IMAGE_COLUMNS = ("path", "file", "filename", "image", "picture")
+FINDING_COLUMNS = ("label", "finding", "class", "diagnosis")
+PATIENT_COLUMNS = ("patient_id", "patient", "subject")
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ def read_label_tables(source: Source, images: list[str]) -> LabelTable:
 
 def _add_lines(text: CsvText, path: str, images: list[str], listing: LabelTable) -> None:
     header = text.header
-    image = column_named(header, *_IMAGE)
+    image = column_named(header, *IMAGE_COLUMNS)
     if image is None:
         raise BadInput(
             tr_lazy("No column of '{path}' names the images, so it was not used.", path=path),
-            tr_lazy("Name it '{image}'.", image=_IMAGE[1]),
+            tr_lazy("Name it '{image}'.", image=IMAGE_COLUMNS[1]),
         )
-    finding, patient = column_named(header, *_FINDING), column_named(header, *_PATIENT)
+    finding, patient = column_named(header, *FINDING_COLUMNS), column_named(header, *PATIENT_COLUMNS)
     case_id = column_named(header, "case_id")
     others = [i for i in range(len(header)) if i not in (image, finding, patient, case_id)]
     finder = _ImageFinder(images, path)

@@ -3,7 +3,7 @@ repeated rows of tables."""
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from semblance.core.imaging.same_image import (
     mirrored,
     outline,
 )
-from semblance.core.library.lesion_groups import add_detected, read_groups
+from semblance.core.library.lesion_groups import add_detected, groups_of_several, read_groups
 from semblance.core.retrieval.close_pairs import close_pairs
 from semblance.core.tasks import SILENT, Reporter
 
@@ -93,9 +93,8 @@ def detect_crops(
 
 def count_lesions(catalogue: Catalogue) -> dict[str, int]:
     """The number of same-lesion ``groups`` with two cases or more, and of the ``cases`` in them."""
-    sizes = Counter(member.group for member in read_groups(catalogue).values())
-    several = [size for size in sizes.values() if size > 1]
-    return {"groups": len(several), "cases": sum(several)}
+    several = groups_of_several(read_groups(catalogue))
+    return {"groups": len(several), "cases": sum(map(len, several))}
 
 
 def _equal(contents: Mapping[int, str], images: Mapping[int, object]) -> Iterator[tuple[int, int]]:

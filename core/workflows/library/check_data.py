@@ -21,7 +21,7 @@ from semblance.core.imaging.blank_image import is_blank, missing_share
 from semblance.core.imaging.breast_side import chest_wall_side
 from semblance.core.imaging.drawn_text import drawn_text
 from semblance.core.imaging.image_reader import ImageReader
-from semblance.core.language import tr_lazy
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.data_reviews import DataReview, add_review, read_reviews, undo_review
 from semblance.core.library.lesion_groups import lesion_codes
 from semblance.core.library.open_library import open_library
@@ -95,6 +95,15 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
         cases = _checked_cases(opened, details)
         reviews = read_reviews(opened.catalogue)
         not_checked: list[tuple[Check, str]] = []
+        if waiting := opened.thumbnails.count_without_outline():
+            reason = tr_lazy_n(
+                "{n} image was not compared with the others yet. Choose Research > Detect same-lesion groups, or run "
+                "`semblance lesions LIB --detect`.",
+                "{n} images were not compared with the others yet. Choose Research > Detect same-lesion groups, or run "
+                "`semblance lesions LIB --detect`.",
+                waiting,
+            )
+            not_checked.append((Check.LABEL_CONFLICT, reason))
         issues = [
             *data_issues.label_conflicts(cases),
             *data_issues.contradictory_rows(cases),

@@ -1,4 +1,4 @@
-"""List the same-lesion groups of a library, and join and split them by hand: edits that can be undone."""
+"""List and detect the same-lesion groups of a library, and join and split them: edits that can be undone."""
 
 from __future__ import annotations
 
@@ -38,21 +38,52 @@ def list_lesions(library: Path) -> list[LesionGroup]:
     Raises:
         BadInput: the library cannot be read.
     """
-    from semblance.core.library.lesion_groups import BY_HAND, read_groups
+    from semblance.core.library.lesion_groups import BY_HAND, groups_of_several, read_groups
 
     with open_library(library) as opened:
         groups = read_groups(opened.catalogue)
-        members: dict[int, list[Any]] = {}
-        for r in opened.catalogue.all_cases():
-            if r.id in groups:
-                members.setdefault(groups[r.id].group, []).append(r)
+        cases = {r.id: (r.case_id, r.finding) for r in opened.catalogue.all_cases()}
     return [
-        LesionGroup(
-            tuple((r.case_id, r.finding) for r in rows), any(groups[r.id].source == BY_HAND for r in rows)
-        )
-        for rows in members.values()
-        if len(rows) > 1
+        LesionGroup(tuple(cases[row] for row in rows), any(groups[row].source == BY_HAND for row in rows))
+        for rows in groups_of_several(groups)
     ]
+
+
+@dataclass(frozen=True)
+class Detection:
+    """The same-lesion ``groups`` with two cases or more, the ``cases`` in them, and how many cases got another group.
+
+    ``parts``: whether parts of images were looked for, which needs the features of the encoder.
+    """
+
+    groups: int
+    cases: int
+    changed: int
+    parts: bool
+
+
+def detect_groups(library: Path, *, reporter: Reporter = SILENT) -> Detection:
+    """Detect the same-lesion groups of a library that was imported before, such as with an earlier version.
+
+    Images without a thumbnail are left out.
+
+    Raises:
+        SemblanceError: the library cannot be written to.
+        Cancelled: the reporter asked for it.
+    """
+    from semblance.core.library.lesion_groups import read_groups
+    from semblance.core.workflows.features.detect_lesions import count_lesions, detect_crops, detect_lesions
+    from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
+
+    with open_library(library, writable=True) as opened:
+        before = read_groups(opened.catalogue)
+        detect_lesions(opened, reporter=reporter)
+        encoded = [one for one in opened.features.all() if one.extractor == OF_IMAGES]
+        for feature_set in encoded:
+            detect_crops(opened, feature_set, opened.features.cases_of(feature_set).tolist(), reporter)
+        groups = read_groups(opened.catalogue)
+        changed = sum(row not in before or before[row].group != groups[row].group for row in groups)
+        return Detection(**count_lesions(opened.catalogue), changed=changed, parts=bool(encoded))
 
 
 def join_lesions(

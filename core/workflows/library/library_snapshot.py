@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,14 @@ class MetricFacts:
     training: npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class LesionFacts:
+    """The row ids of the cases of a same-lesion group, and whether a person joined or split it."""
+
+    rows: tuple[int, ...]
+    by_hand: bool
+
+
 @dataclass(frozen=True, eq=False)
 class LibrarySnapshot:
     """A library at one moment."""
@@ -72,6 +80,10 @@ class LibrarySnapshot:
     edits: tuple[Edit, ...] = ()
     #: Row ids of the cases in the sealed test vault.
     sealed: tuple[int, ...] = ()
+    #: Row id -> the same-lesion group of the case, for cases that are not alone in theirs.
+    lesions: Mapping[int, LesionFacts] = field(default_factory=dict)
+    #: Images that were not compared with the others yet, so that copies of them are not grouped.
+    not_compared: int = 0
 
     @cached_property
     def tree(self) -> PatientTree:
@@ -134,6 +146,8 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             tuple(style.colour for style in styles),
             tuple(read_edits(opened)),
             tuple(sealed_rows(opened).tolist()),
+            _lesions(opened.catalogue),
+            opened.thumbnails.count_without_outline(),
         )
     _ = snapshot.tree
     return snapshot
@@ -150,6 +164,18 @@ def _headers(catalogue: Catalogue, case_rows: list[int]) -> CaseHeaders:
         {name: [r[place] for r in found] for place, name in enumerate((*GROUPS, DATE), start=3)},
         len(case_rows),
     )
+
+
+def _lesions(catalogue: Catalogue) -> dict[int, LesionFacts]:
+    from semblance.core.library.lesion_groups import BY_HAND, groups_of_several, read_groups
+
+    groups = read_groups(catalogue)
+    return {
+        row: facts
+        for rows in groups_of_several(groups)
+        for facts in (LesionFacts(tuple(rows), any(groups[one].source == BY_HAND for one in rows)),)
+        for row in rows
+    }
 
 
 def _state(state: str, has_image: bool) -> ImageState:

@@ -19,8 +19,8 @@ from tests.helpers.tables import table_library, write_table
 COMMANDS = {
     "audit-log", "backup", "card", "check-data", "compare-encoders", "demo", "doctor", "evaluate", "experiment",
     "export-metric", "extractors", "features", "import", "import-metric", "info", "kinds", "learners", "prevalence",
-    "feature-set", "findings", "history", "label", "metric", "protocols", "redo", "relink", "remove", "report",
-    "restore", "search", "train", "undo",
+    "feature-set", "findings", "history", "import-labels", "label", "metric", "protocols", "redo", "relink", "remove",
+    "report", "restore", "search", "train", "undo",
 }  # fmt: skip
 
 

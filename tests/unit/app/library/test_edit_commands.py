@@ -14,6 +14,7 @@ from semblance.app.shell.theme import FINDING_COLOURS, finding_colour
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.edit_findings import list_findings, recolour_finding
+from semblance.core.workflows.library.edit_lesions import list_lesions
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.libraries import finding_of, make_library, numbers_set
 
@@ -52,6 +53,7 @@ def test_the_menu_labels_the_selected_cases_and_tells_before_what_becomes_out_of
     assert list(entries(menu)) == [
         "Set finding of 2 cases",
         "Set patient of 2 cases…",
+        "Mark 2 cases as one lesion",
         "Remove 2 cases from the library",
         "1 metric and its scores become out of date.",
     ]
@@ -195,3 +197,54 @@ def test_the_history_lists_edits_and_undoes_them(commands, context):
     assert dialog.table.item(0, 2).text() == "Label 1 case x (undone)"
     assert (dialog.undo_button.isEnabled(), dialog.redo_button.isEnabled()) == (False, True)
     assert not dialog.free_button.isVisible()
+
+
+def lesions(path):
+    return {tuple(case for case, _ in group.cases) for group in list_lesions(path)}
+
+
+def test_cases_are_marked_as_one_lesion_and_as_others_and_it_is_undone(commands, context, path):
+    context.state.set_query(Query(case="s/5.png"))
+    menu = QMenu()
+    commands.fill_menu(menu, 2)
+    entries(menu)["Mark as the same lesion as the query"].trigger()
+    context.jobs.run_pending()
+    assert lesions(path) == {("s/1.png", "s/5.png")}
+    # The search fails, because the metric has no file.
+    told = {message.what: message.hint for message in context.messages.history}
+    assert told["Done: Mark 2 cases as one lesion."] == "1 metric and its scores are out of date now."
+    menu = QMenu()
+    commands.fill_menu(menu, 2)
+    assert "Mark as the same lesion as the query" not in entries(menu)
+    entries(menu)["Mark as another lesion"].trigger()
+    context.jobs.run_pending()
+    assert lesions(path) == set()
+    for _ in range(2):
+        commands.commands["undo_edit"]()
+        context.jobs.run_pending()
+    assert lesions(path) == set()
+    commands.commands["redo_edit"]()
+    context.jobs.run_pending()
+    assert context.state.library.lesions[2].rows == (2, 6)
+    assert context.state.library.lesions[2].by_hand
+
+
+def test_labels_of_a_file_are_shown_before_they_are_applied(commands, context, path, tmp_path):
+    file = tmp_path / "labels.csv"
+    file.write_text("case_id,finding\ns/0.png,odd\ns/1.png,malignant\ns/7.png,odd\n", encoding="utf-8")
+    commands.preview_labels(file)
+    context.jobs.run_pending()
+    dialog = commands._labels
+    listed = [
+        [dialog.table.item(row, column).text() for column in (1, 3)] for row in range(dialog.table.rowCount())
+    ]
+    assert listed == [["s/7.png", ""], ["s/0.png", "benign → odd"]]
+    assert "1 metric" in dialog._note.text()
+    dialog.show_same.setChecked(True)
+    assert dialog.table.rowCount() == 3
+    before = finding_of(path)
+    assert dialog.accept_button.text() == "Label 1 case"
+    dialog.accept_button.click()
+    context.jobs.run_pending()
+    assert finding_of(path) == before | {"s/0.png": "odd"}
+    assert newest_message(context)[0] == "Done: Label 1 case from labels.csv."

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import pytest
+from fontTools.ttLib import TTFont
 from pypdf import PageObject, PdfReader
+from pypdf.generic import ArrayObject, DictionaryObject
 
 from semblance.core.errors import BadArguments
 from semblance.core.reports import pdf_fonts
@@ -81,6 +84,54 @@ def test_it_is_a_pdf_for_archives(with_logo: bool) -> None:
         assert "/FontFile2" in font["/FontDescriptor"], font["/BaseFont"]
         assert "/ToUnicode" in font
     assert len(re.findall(rb"\nendstream", content)) == content.count(b"endstream") > 5
+
+
+def _dictionaries(part: object) -> Iterator[DictionaryObject]:
+    if isinstance(part, DictionaryObject):
+        yield part
+        for value in part.values():
+            yield from _dictionaries(value)
+    elif isinstance(part, ArrayObject):
+        for value in part:
+            yield from _dictionaries(value)
+
+
+def test_nothing_in_it_is_forbidden_in_archives() -> None:
+    """ISO 19005-2, by clause: what must not be there, and that fonts are as wide as the text states."""
+    content = report_pdf(report(rows=9, notes=("Иванов גידול",), logo=png(), clinic="Clinic"))
+    # 6.1.2: the header and a comment of bytes that are no text.
+    assert re.match(rb"%PDF-1\.[4-7]\n%[\x80-\xff]{4}", content)
+    pdf = PdfReader(io.BytesIO(content))
+    objects = [pdf.get_object(number) for number in range(1, int(pdf.trailer["/Size"]))]
+    parts = [one for made in objects for one in _dictionaries(made)]
+    keys = {key for one in parts for key in one}
+    # 6.1.7, 6.2.8, 6.5 to 6.10: outside data, interpolated images, actions, forms, layers, steps of a presentation.
+    forbidden = {
+        "/F",
+        "/FFilter",
+        "/Interpolate",
+        "/Alternates",
+        "/OPI",
+        "/A",
+        "/AA",
+        "/OpenAction",
+        "/JS",
+        "/AcroForm",
+    }
+    assert not keys & (forbidden | {"/XFA", "/OCProperties", "/PresSteps", "/Requirements", "/EmbeddedFiles"})
+    assert "LZWDecode" not in content.decode("latin-1")
+    fonts = [one for one in parts if one.get("/Type") == "/Font"]
+    assert len(fonts) >= 2
+    for font in fonts:
+        program = TTFont(io.BytesIO(font["/FontDescriptor"]["/FontFile2"].get_data()))
+        # 6.2.11.6: a symbolic font has one table of characters; 6.2.11.8: none of them is missing.
+        (table,) = program["cmap"].tables
+        assert ".notdef" not in table.cmap.values()
+        # 6.2.11.5
+        for code, width in enumerate(font["/Widths"], int(font["/FirstChar"])):
+            if code in table.cmap:
+                in_program = 1000 * program["hmtx"][table.cmap[code]][0] / program["head"].unitsPerEm
+                assert abs(in_program - float(width)) <= 1
 
 
 def test_characters_without_a_font_are_named() -> None:

@@ -11,6 +11,7 @@ from semblance.core.library.library import Library
 from semblance.core.workflows.library import check_data
 from semblance.core.workflows.library.check_data import DataCheck
 from semblance.core.workflows.library.data_issues import Check, DataIssue, Severity
+from semblance.core.workflows.library.edit_lesions import join_lesions, list_lesions
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.libraries import case_rows, finding_of, make_library
 from tests.helpers.widgets import show_widget
@@ -91,7 +92,8 @@ def test_issues_lead_to_their_cases(page, context):
 
 def test_a_finding_is_given_to_all_cases_and_that_is_undone(page, context, path):
     context.jobs.run_pending()
-    assert [button.text() for button in page.finding_buttons] == ["Set to benign", "Set to malignant"]
+    texts = ["Set to benign", "Set to malignant", "Not the same lesion"]
+    assert [button.text() for button in page.finding_buttons] == texts
     before = finding_of(path)
     page.finding_buttons[1].click()
     assert not page.keep_button.isEnabled()
@@ -140,3 +142,14 @@ def test_another_library_starts_without_a_list(page, context, path):
     context.state.set_library(read_snapshot(path))
     assert not page.table.isVisible()
     assert page.kind.isHidden()
+
+
+def test_cases_of_a_conflict_are_told_apart(page, context, path):
+    join_lesions(path, CONFLICT)
+    context.jobs.run_pending()
+    assert [button.text() for button in page.finding_buttons][-1] == "Not the same lesion"
+    page.finding_buttons[-1].click()
+    context.jobs.run_pending()
+    assert list_lesions(path) == []
+    assert [kind for kind, *_ in listed(page)] == ["Burnt-in text", "Outlier"]
+    assert "Not the same lesion" not in [button.text() for button in page.finding_buttons]

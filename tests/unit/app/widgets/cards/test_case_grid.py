@@ -115,7 +115,10 @@ def test_the_number_of_near_duplicates_stays_inside_a_small_card(grid: CaseGrid)
     with_counts = grid.viewport().grab(beside).toImage()
     grid.set_model(model)
     assert grid.viewport().grab(beside).toImage() == with_counts
-    assert "+12 near-duplicates" in CaseModel(model.columns, model.order, near_duplicates=counts).describe(1)
+    copies = CaseModel(
+        model.columns, model.order, near_duplicates=counts, other_findings={model.case_row(1): "benign"}
+    )
+    assert "+12 near-duplicates, of the same lesion with another finding: benign" in copies.describe(1)
 
 
 def test_thumbs_judge_only_where_they_are_offered(qtbot, grid: CaseGrid) -> None:

@@ -7,19 +7,14 @@ import csv
 import numpy as np
 import pytest
 from PIL import Image
-from scipy.ndimage import gaussian_filter
 
 from semblance.core.library.lesion_groups import BY_HAND, read_groups
 from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.features.detect_lesions import detect_crops, detect_lesions
 from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.images import texture
 from tests.helpers.libraries import split
-
-
-def texture(seed, side=120):
-    noise = gaussian_filter(np.random.default_rng(seed).normal(size=(side, side)), 2)
-    return Image.fromarray(np.clip(128 + 300 * noise, 0, 255).astype(np.uint8))
 
 
 @pytest.fixture

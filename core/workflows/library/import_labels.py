@@ -1,0 +1,294 @@
+"""Set findings and patients of the cases of a library from a CSV file, with a preview of what matches.
+
+A line names its case in ``case_id`` or ``id``, or its image in one of the columns of ``labels.csv``
+(:mod:`semblance.core.library.importers.labels_csv`): by its path, or by its name where only one case has it. An empty
+cell leaves the label as it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.labels_csv import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
+from semblance.core.library.importers.registry import get_importer
+from semblance.core.library.importers.source import Source
+from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.library.edit_cases import EditResult, EditTransaction, checked_label
+from semblance.core.workflows.library.edit_kinds import EditKind
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+_CASE_COLUMNS = ("case_id", "case id", "id", "case")
+
+
+class LineState(Enum):
+    """What a line of the file means for the library."""
+
+    CHANGED = "changed"
+    SAME = "same"
+    UNMATCHED = "unmatched"
+    AMBIGUOUS = "ambiguous"
+    CONTRADICTORY = "contradictory"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True)
+class LabelLine:
+    """A line of the file: what it names, the case it matches, and that case's labels before and after.
+
+    ``reason``: why it changes nothing, where it matches no case or several, or cannot be read.
+    """
+
+    line: int
+    name: str
+    state: LineState
+    case_id: str = ""
+    finding: tuple[str | None, str | None] = (None, None)
+    patient: tuple[str | None, str | None] = (None, None)
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return {
+            "line": self.line,
+            "name": self.name,
+            "state": self.state.value,
+            "case_id": self.case_id or None,
+            "finding": list(self.finding),
+            "patient": list(self.patient),
+            "reason": str(self.reason),
+        }
+
+
+@dataclass(frozen=True)
+class LabelImport:
+    """The lines of a file of labels, and the edit it is, or would be."""
+
+    lines: tuple[LabelLine, ...]
+    edit: EditResult
+
+    @property
+    def counts(self) -> Mapping[LineState, int]:
+        """The number of lines in each state."""
+        found = Counter(line.state for line in self.lines)
+        return {state: found[state] for state in LineState}
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as ``semblance import-labels --json`` prints it."""
+        counts = {state.value: n for state, n in self.counts.items()}
+        return {**self.edit.to_json(), **counts, "lines": [line.to_json() for line in self.lines]}
+
+
+def import_labels(
+    library: Path, file: Path, *, dry_run: bool = False, reporter: Reporter = SILENT
+) -> LabelImport:
+    """Give the cases that lines of ``file`` name the findings and patients there.
+
+    ``dry_run`` changes nothing and tells what would change. Patients of de-identified DICOM files become the codes that
+    this library has for them.
+
+    Raises:
+        BadInput: no such file, no table, or one without a column of names and one of labels.
+        SemblanceError: the library cannot be written to.
+    """
+    from semblance.core.library.schema import cases
+
+    text, columns = _read(file)
+    transaction = EditTransaction(library, EditKind.LABELS_FILE, {"file": file.name, "n": 0}, dry_run=dry_run)
+    with transaction.edit() as running:
+        lines = tuple(_lines(running.library, text, columns))
+        changed = {
+            line.case_id: {"finding": line.finding[1], "patient": line.patient[1]}
+            for line in lines
+            if line.state == LineState.CHANGED
+        }
+        running.changed = running.summary["n"] = running.recorder.update(cases, changed)
+    return LabelImport(lines, transaction.result)
+
+
+def preview_labels(library: Path, file: Path, *, reporter: Reporter = SILENT) -> LabelImport:
+    """What :func:`import_labels` would change; for a job.
+
+    Raises:
+        BadInput: as :func:`import_labels`.
+        SemblanceError: the library cannot be written to.
+    """
+    return import_labels(library, file, dry_run=True)
+
+
+def apply_labels(library: Path, file: Path, *, reporter: Reporter = SILENT) -> EditResult:
+    """What :func:`import_labels` changed; for a job.
+
+    Raises:
+        BadInput: as :func:`import_labels`.
+        SemblanceError: the library cannot be written to.
+    """
+    return import_labels(library, file).edit
+
+
+@dataclass(frozen=True)
+class _Columns:
+    name: int
+    finding: int | None
+    patient: int | None
+
+
+def _read(file: Path) -> tuple[CsvText, _Columns]:
+    with Source.open(file) as source:
+        if source.kind != "file":
+            raise BadInput(
+                tr_lazy("{file} is not a table of labels.", file=file.name), "Choose a CSV file with labels."
+            )
+        text = read_csv(source.read(""), file.name)
+    name = column_named(text.header, *_CASE_COLUMNS, *IMAGE_COLUMNS)
+    finding, patient = (
+        column_named(text.header, *FINDING_COLUMNS),
+        column_named(text.header, *PATIENT_COLUMNS),
+    )
+    if name is None:
+        raise BadInput(
+            tr_lazy("No column of '{file}' names cases or images.", file=file.name),
+            tr_lazy("Name it '{case}' or '{image}'.", case=_CASE_COLUMNS[0], image=IMAGE_COLUMNS[1]),
+        )
+    if finding is None and patient is None:
+        raise BadInput(
+            tr_lazy("No column of '{file}' holds findings or patients.", file=file.name),
+            tr_lazy("Name it '{finding}' or '{patient}'.", finding="finding", patient="patient"),
+        )
+    return text, _Columns(name, finding, patient)
+
+
+def _lines(library: Library, text: CsvText, columns: _Columns) -> Iterator[LabelLine]:
+    finder = _CaseFinder(library)
+    matched: list[LabelLine] = []
+    for row, number in zip(text.rows, text.lines, strict=True):
+        matched.append(_line(finder, row, number, columns))
+    wanted: dict[str, set[tuple[str | None, str | None]]] = {}
+    for line in matched:
+        wanted.setdefault(line.case_id, set()).add((line.finding[1], line.patient[1]))
+    unreadable = [
+        LabelLine(failed.line, "", LineState.UNREADABLE, reason=failed.reason) for failed in text.failed
+    ]
+    seen: set[str] = set()
+    for line in sorted([*matched, *unreadable], key=lambda one: one.line):
+        if line.case_id and len(wanted[line.case_id]) > 1:
+            reason = tr_lazy("Other lines give this case other labels.")
+            yield replace(line, state=LineState.CONTRADICTORY, reason=reason)
+        elif line.case_id and line.case_id in seen:
+            yield replace(line, state=LineState.SAME)
+        else:
+            yield line
+        seen.add(line.case_id)
+
+
+def _line(finder: _CaseFinder, row: Sequence[str], number: int, columns: _Columns) -> LabelLine:
+    name = row[columns.name]
+    found = finder.find(name)
+    if len(found) != 1:
+        reason = (
+            tr_lazy("{n} cases have this name: {cases}.", n=len(found), cases=", ".join(found[:3]))
+            if found
+            else tr_lazy("No case has this name.")
+        )
+        return LabelLine(number, name, LineState.AMBIGUOUS if found else LineState.UNMATCHED, reason=reason)
+    case = finder.cases[found[0]]
+    finding, patient = case.finding, case.patient
+    try:
+        if columns.finding is not None and row[columns.finding]:
+            finding = checked_label(row[columns.finding], tr_lazy("A finding"))
+        if columns.patient is not None and row[columns.patient]:
+            patient = finder.patient(case, checked_label(row[columns.patient], tr_lazy("A patient")))
+    except BadArguments as error:
+        return LabelLine(number, name, LineState.UNREADABLE, reason=error.message)
+    changed = (finding, patient) != (case.finding, case.patient)
+    return LabelLine(
+        number,
+        name,
+        LineState.CHANGED if changed else LineState.SAME,
+        case.case_id,
+        (case.finding, finding),
+        (case.patient, patient),
+    )
+
+
+class _CaseFinder:
+    """Finds the cases that a line may mean. What is written exactly decides before names without their folder."""
+
+    def __init__(self, library: Library) -> None:
+        import sqlalchemy as sa
+
+        from semblance.core.library.pseudonyms import known_pseudonyms
+        from semblance.core.library.schema import cases, files, sources
+
+        query = (
+            sa.select(
+                cases.c.case_id,
+                cases.c.finding,
+                cases.c.patient,
+                files.c.path,
+                sources.c.kind,
+                sources.c.identified,
+            )
+            .join(files, files.c.id == cases.c.file)
+            .join(sources, sources.c.id == files.c.source)
+        )
+        self.cases = {r.case_id: r for r in library.catalogue.read(query)}
+        #: Made when the first de-identified source was imported.
+        self._pseudonyms = known_pseudonyms(library.catalogue)
+        self._patients = {r.patient for r in self.cases.values()}
+        #: What a name may be, the surest first: name -> the cases that have it.
+        self._levels: list[dict[str, list[str]]] = [{}, {}, {}, {}]
+        for case_id, r in self.cases.items():
+            path = PurePosixPath(r.path)
+            names = PurePosixPath(case_id)
+            for level, keys in enumerate(
+                (
+                    {case_id},
+                    {r.path},
+                    {
+                        one.casefold()
+                        for one in (case_id, r.path, str(path.with_suffix("")) if path.name else "")
+                    },
+                    {one.casefold() for one in (path.name, path.stem, names.name, names.stem)},
+                )
+            ):
+                for key in keys - {""}:
+                    self._levels[level].setdefault(key, []).append(case_id)
+
+    def find(self, text: str) -> list[str]:
+        """The cases that ``text`` may mean."""
+        written = text.replace("\\", "/").removeprefix("./")
+        if not written:
+            return []
+        exact, path, folded, name = self._levels
+        return (
+            exact.get(text)
+            or path.get(written)
+            or folded.get(written.casefold())
+            or name.get(PurePosixPath(written).name.casefold())
+            or []
+        )
+
+    def patient(self, case: Any, patient: str) -> str:
+        """``patient`` as the catalogue has it: in de-identified DICOM sources by its code.
+
+        Raises:
+            BadInput: the library has no key to make it with.
+        """
+        if case.identified or not get_importer(case.kind).reads_headers or patient in self._patients:
+            # It may be the code itself.
+            return patient
+        if self._pseudonyms is None:
+            raise BadInput(
+                "The library has no key for patients' pseudonyms.", "Import its images into a new library."
+            )
+        return self._pseudonyms.patient(patient)

@@ -1,0 +1,34 @@
+"""Makes the images of the README, one of each face: ``python packaging/face_images.py DEMO FOLDER``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from semblance.app.program import make_application
+from semblance.app.screenshot import image_of_window
+from semblance.core.searches.query import Query
+from semblance.core.workflows.demo import demo_query, make_demo
+
+
+def make_images(library: Path, folder: Path) -> list[Path]:
+    """Save an image of the window on the demo ``library`` in each face into ``folder``.
+
+    Raises:
+        SemblanceError: The window did not become idle, or a file cannot be written.
+    """
+    make_application()
+    # Modules with texts come after the language is chosen.
+    from semblance.app.window.faces import FACES
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for face in FACES:
+        files.append(folder / f"{face}.png")
+        image_of_window(library, Query(case=demo_query(library)), files[-1], face=face)
+    return files
+
+
+if __name__ == "__main__":
+    for image in make_images(make_demo(Path(sys.argv[1])), Path(sys.argv[2])):
+        sys.stdout.write(f"{image}\n")
