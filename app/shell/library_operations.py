@@ -48,8 +48,8 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         elif snapshot.not_compared:
             context.messages.info(
                 tr_n(
-                    "{n:,} image was not compared with the others yet, so copies of it are not grouped.",
-                    "{n:,} images were not compared with the others yet, so copies of them are not grouped.",
+                    "{n} image was not compared with the others yet, so copies of it are not grouped.",
+                    "{n} images were not compared with the others yet, so copies of them are not grouped.",
                     snapshot.not_compared,
                 ),
                 tr("A copy may answer its own query, and counts several times."),

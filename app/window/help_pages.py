@@ -23,14 +23,20 @@ FALLBACK = "glossary"
 PAGE_OF_PANEL = {
     "ranking": "similar_cases",
     "why": "explanation",
+    "case": "explanation",
+    "notes": "explanation",
     "large": "full_size",
+    "hanging": "full_size",
     "two_metrics": "compare_metrics",
     "concepts": "examples_and_concepts",
 }
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (tr("Get started"), ("getting_started", "tutorial", "keyboard", "glossary")),
-    (tr("Import and view"), ("import_images", "privacy", "library", "query", "full_size", "compare")),
+    (
+        tr("Import and view"),
+        ("import_images", "privacy", "library", "edits", "query", "full_size", "compare"),
+    ),
     (
         tr("Search and refine"),
         (
@@ -60,7 +66,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     (tr("Report and maintain"), ("reports", "data_check", "maintenance", "settings")),
-    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder")),
+    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder", "python")),
 )
 _REGISTRIES = (
     ("learners", tr("Learners")),

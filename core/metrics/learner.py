@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import inspect
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
 from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.metric_learn import TupleEstimator, rows_of_tuples
+from semblance.core.metrics.scikit_learn import (
+    BadRows,
+    as_value_errors,
+    check_findings,
+    check_rows,
+    column_names,
+    if_embedding,
+)
 from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.training_sample import (
@@ -25,7 +33,7 @@ from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import SILENT, Reporter
 
 
-class Learner(abc.ABC):
+class Learner(TupleEstimator, abc.ABC):
     """scikit-learn style: parameters in ``__init__``, fitted names end in ``_``.
 
     Subclasses write their parameters out in ``__init__`` and describe the same ones in ``parameters``.
@@ -43,26 +51,14 @@ class Learner(abc.ABC):
     needs: ClassVar[str] = ""
 
     random_state: int | None = None
+    #: Whether its distance can have an embedding.
+    _embeds: ClassVar[bool] = True
+    #: Whether it learns from tuples of rows alone, without taking all other pairs of these rows as dissimilar.
+    _learns_from_tuples: ClassVar[bool] = True
 
     #: Set by :meth:`fit`.
     distance_: Distance
     _card: MetricCard
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameter values by name, as scikit-learn's ``clone`` reads them."""
-        names = list(inspect.signature(type(self).__init__).parameters)[1:]
-        return {name: getattr(self, name) for name in names}
-
-    def set_params(self, **values: Any) -> Self:
-        """Set parameters by name.
-
-        Raises:
-            BadArguments: an unknown name.
-        """
-        checked(self.name, self.parameters, {k: v for k, v in values.items() if k != "random_state"})
-        for name, value in values.items():
-            setattr(self, name, value)
-        return self
 
     def _check_parameters(self) -> None:
         """Raise BadArguments unless every parameter is in its range; called first by ``fit``."""
@@ -79,29 +75,60 @@ class Learner(abc.ABC):
         groups: npt.ArrayLike | None = None,
         reporter: Reporter | None = None,
     ) -> Self:
-        """Fit on rows (n, d) with findings y (n,).
+        """Fit on rows (n, d) with findings y (n,), pairs (p, 2, d) with y (p,) of +1 and -1, or triplets (t, 3, d).
 
         ``pairs`` (p, 3): rows i, j and +1 similar or -1 dissimilar; ``triplets`` (t, 3): row i is closer
         to j than to k. ``groups`` (n,) are patients. A learner with the parameter ``training_cases`` is fitted
         on a stratified sample of that many cases where there are more; its card says so.
 
         Raises:
-            BadInput: data the learner cannot use, with the reason and the way out.
-            BadArguments: a parameter outside its range.
+            BadRows: data the learner cannot use, with the reason and the way out.
+            BadParameter: a parameter outside its range.
             Cancelled: the reporter asked for it; the learner is then as before the call.
         """
         from threadpoolctl import threadpool_limits
 
-        self._check_parameters()
-        rows = training_rows(X, groups)
-        data = TrainingInput(rows, y, pairs, triplets, groups, reporter or SILENT, self.random_state or 0)
+        data = self._training_input(X, y, pairs, triplets, groups, reporter)
         data, notes = training_sample(data, getattr(self, TRAINING_CASES.name, 0))
         # More threads slow small eigenproblems a hundredfold on a busy machine.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with as_value_errors(len(data.X)), threadpool_limits(limits=1, user_api="blas"):
             self._fit(data)
+        self._feature_names = column_names(X)
         if notes:
             self._card = dataclasses.replace(self._card, notes=(*notes, *self._card.notes))
         return self
+
+    def _training_input(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None,
+        pairs: npt.NDArray[np.int64] | None,
+        triplets: npt.NDArray[np.int64] | None,
+        groups: npt.ArrayLike | None,
+        reporter: Reporter | None,
+    ) -> TrainingInput:
+        """The checked arguments of :meth:`fit`; errors as there."""
+        with as_value_errors():
+            self._check_parameters()
+            column_names(X)
+            source = check_rows(X)
+            if source.ndim == 3:
+                source, pairs, triplets = rows_of_tuples(
+                    self.title, self.accepts if self._learns_from_tuples else frozenset(), source, y
+                )
+                y = None
+            rows, findings = training_rows(source, groups), check_findings(y)
+            if findings is None and self.accepts == {"findings"}:
+                raise BadRows(
+                    tr_lazy(
+                        "{title} learns from findings: it requires y to be passed, but the target y is None.",
+                        title=self.title,
+                    ),
+                    "Give a finding for each case.",
+                )
+        return TrainingInput(
+            rows, findings, pairs, triplets, groups, reporter or SILENT, self.random_state or 0
+        )
 
     @abc.abstractmethod
     def _fit(self, data: TrainingInput) -> None:
@@ -111,28 +138,55 @@ class Learner(abc.ABC):
         """A frozen snapshot of what was fitted, without steps: ``distance_`` and its card."""
         return Metric((), self.distance_, self._card)
 
-    def transform(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """(n, d) -> (n, m): the embedding in which distances are squared Euclidean ones.
+    @property
+    def has_embedding(self) -> bool:
+        """Whether there is a :meth:`transform`: once it is fitted, whether the distance has an embedding."""
+        return self._embeds and getattr(getattr(self, "distance_", None), "embeds", True)
+
+    @if_embedding
+    def transform(self, X: npt.ArrayLike) -> npt.NDArray[np.floating]:
+        """(n, d) -> (n, m): the embedding in which distances are squared Euclidean ones; float32 for float32 rows.
 
         With it a learner is a step of scikit-learn's ``Pipeline``, in front of its k-NN for example.
 
         Raises:
-            BadInput: rows the metric cannot take, or its distance has no embedding.
-            BadArguments: nothing is fitted yet.
+            NotFitted: nothing is fitted yet.
+            BadRows: rows the metric cannot take.
         """
-        if not self.__sklearn_is_fitted__():
-            raise BadArguments(
-                tr_lazy("{title} has learnt nothing yet.", title=self.title), "Call fit first."
-            )
-        return self.metric().embed(X)
+        self._check_fitted()
+        self._check_names(X)
+        rows = check_rows(X)
+        self._check_width(rows)
+        metric = self.metric()
+        with as_value_errors():
+            embedded = metric.embed(rows)
+        kept = embedded.astype(np.float32) if rows.dtype == np.float32 else embedded
+        found: npt.NDArray[np.floating] = self._in_container(kept, X)
+        return found
 
-    def fit_transform(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+    @if_embedding
+    def fit_transform(
+        self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, **fit_params: Any
+    ) -> npt.NDArray[np.floating]:
         """:meth:`fit` on rows (n, d) with findings y (n,), and their :meth:`transform`.
 
         Raises:
-            BadInput, BadArguments: as these do.
+            BadRows, BadParameter: as these do.
         """
-        return self.fit(X, y).transform(X)
+        return self.fit(X, y, **fit_params).transform(X)
+
+    @if_embedding
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> npt.NDArray[np.object_]:
+        """Names (m,) of the columns of :meth:`transform`: the class in lower case and a number.
+
+        Raises:
+            NotFitted: nothing is fitted yet.
+            BadRows: ``input_features`` are not the columns of ``fit``.
+        """
+        self._check_fitted()
+        self._check_input_names(input_features)
+        size = self.metric().embed(np.zeros((1, self.n_features_in_))).shape[1]
+        return np.array(self._output_names(size), dtype=object)
 
     @property
     def n_features_in_(self) -> int:
@@ -145,8 +199,9 @@ class Learner(abc.ABC):
         return hasattr(self, "_card")
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks of a transformer; it is loaded already where it asks."""
+        """What scikit-learn asks of an estimator; it is loaded already where it asks."""
         from sklearn.utils import Tags, TargetTags, TransformerTags
 
-        needs_findings = self.accepts == {"findings"}
-        return Tags(None, TargetTags(required=needs_findings), TransformerTags(preserves_dtype=[]))
+        target = TargetTags(required=self.accepts == {"findings"})
+        keeps = TransformerTags(preserves_dtype=["float64", "float32"]) if self.has_embedding else None
+        return Tags(None, target, keeps)

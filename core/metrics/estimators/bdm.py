@@ -99,6 +99,8 @@ class BDM(Learner):
         TRAINING_CASES,
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
+    #: Pairs change the similarity that findings give; all pairs are compared.
+    _learns_from_tuples: ClassVar[bool] = False
 
     def __init__(
         self,

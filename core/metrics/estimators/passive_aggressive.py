@@ -25,13 +25,14 @@ from semblance.core.metrics.metric import Metric
 from semblance.core.metrics.numerics.margin_model import VARIANTS, MarginModel, StepRule
 from semblance.core.metrics.numerics.psd import psd_root
 from semblance.core.metrics.numerics.row_space import RowSpace
+from semblance.core.metrics.scikit_learn import as_value_errors, column_names
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.pairs import Pairs, training_pairs
-from semblance.core.metrics.training_data.rows import check_different, training_rows
+from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import Reporter
 
 #: Where C is looked for (4.2).
 GRID = tuple(10.0 ** (exponent / 2.0) for exponent in range(-8, 5))
@@ -184,14 +185,18 @@ class PassiveAggressive(Learner):
         from semblance.core.constraints import checked_pairs
         from semblance.core.metrics.training_data.pairs import as_pairs
 
-        self._check_parameters()
         fitted = hasattr(self, "model_")
-        rows = training_rows(X, groups, self.n_features_ if fitted else None)
-        data = TrainingInput(rows, y, pairs, None, groups, reporter or SILENT, self.random_state or 0)
-        if pairs is None:
-            source = training_pairs(self.title, len(rows), y, None, draw=self.draw, seed=data.seed)
-        else:
-            source = as_pairs(checked_pairs(pairs, len(rows)))
+        if fitted:
+            self._check_names(X)
+        data = self._training_input(X, y, pairs, None, groups, reporter)
+        rows = data.X
+        if fitted:
+            self._check_width(rows)
+        with as_value_errors(len(rows)):
+            if data.pairs is None:
+                source = training_pairs(self.title, len(rows), data.y, None, draw=self.draw, seed=data.seed)
+            else:
+                source = as_pairs(checked_pairs(data.pairs, len(rows)))
         base = self._base_distance if fitted else self._base(rows.shape[1])
         embedded = base.embed(rows)
         state = self.model_.copy() if fitted else self._initial(embedded, source)
@@ -202,6 +207,8 @@ class PassiveAggressive(Learner):
         card = self._card if fitted else begin_card(self, data)
         counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
         self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.n_pairs)
+        if not fitted:
+            self._feature_names = column_names(X)
         return self
 
     def metric(self) -> Metric:

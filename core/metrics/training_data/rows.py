@@ -45,7 +45,7 @@ def as_rows(X: npt.ArrayLike, n_features: int | None = None, *, missing: bool = 
     if np.isinf(rows).any():
         raise BadInput("The features hold an infinite value.", "Correct it, or leave the cell empty.")
     if not missing and np.isnan(rows).any():
-        raise BadInput("The features hold missing values.", "Add the step 'impute' in front.")
+        raise BadInput("The features hold missing values (NaN).", "Add the step 'impute' in front.")
     return np.ascontiguousarray(rows)
 
 
