@@ -1,52 +1,17 @@
-"""The dialog with the header of an image file: a table with search. Identifying values are hidden by default."""
+"""The dialog with the header of an image file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QCheckBox,
-    QHeaderView,
-    QLabel,
-    QPushButton,
-    QStackedWidget,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.jobs import Job, Lane
-from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.viewer.header_model import COLUMNS, HeaderModel
+from semblance.app.viewer.header_view import HeaderView
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
-from semblance.app.widgets.elided_label import ElidedLabel
-from semblance.app.widgets.empty_state import EmptyState
-from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.read_only_table import make_read_only
-from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.tab_order import Dialog
-from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import tr
-from semblance.core.workflows.imaging import read_header
-from semblance.core.workflows.imaging.read_header import HeaderTable
-
-_ROW = 24
-
-
-class _HeaderTableView(QTableView):
-    """``copy_requested``: Ctrl+C, with which Qt would copy only one cell."""
-
-    copy_requested = Signal()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy_requested.emit()
-        else:
-            super().keyPressEvent(event)
 
 
 class HeaderDialog(Dialog):
@@ -54,151 +19,17 @@ class HeaderDialog(Dialog):
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._context = context
-        self._table: HeaderTable | None = None
-        self._job: Job | None = None
         self.setWindowTitle(tr("File header"))
         resize_dialog(self, 860, 600)
-        self.rows = HeaderModel(self)
-        self._name = ElidedLabel("", role="title", mode=Qt.TextElideMode.ElideMiddle)
-        self.count_label = QLabel()
-        set_look(self.count_label, role="second")
-        self.search = SearchField(tr("Search tags, names and values"), icon_name="search")
-        self.search.searched.connect(self._search)
-        self.show_identifying = QCheckBox(tr("Show identifying values"))
-        self.show_identifying.setToolTip(tr("Names, dates, places and numbers that can identify the patient"))
-        self.show_identifying.toggled.connect(self._toggle_identifying)
-        self.table = _HeaderTableView()
-        self.table.setAccessibleName(tr("Header entries"))
-        self.table.setModel(self.rows)
-        make_read_only(self.table)
-        self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        head = self.table.horizontalHeader()
-        head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        head.setSectionResizeMode(len(COLUMNS) - 1, QHeaderView.ResizeMode.Stretch)
-        self.search.down_pressed.connect(self.table.setFocus)
-        self.notice = EmptyState()
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self.table)
-        self.pages.addWidget(self.notice)
-        self.table.copy_requested.connect(self.copy_rows)
-        copy = QAction(tr("Copy rows\tCtrl+C"), self.table)
-        copy.triggered.connect(self.copy_rows)
-        self.table.addAction(copy)
-        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._copy = QPushButton(tr("Copy rows"))
-        self._copy.setToolTip(tr("Copy the selected rows, or all rows shown (Ctrl+C)"))
-        self._copy.clicked.connect(self.copy_rows)
-        self._lay_out()
-        theme_signals.changed.connect(self._fit)
-        self._fit()
-
-    def _lay_out(self) -> None:
-        head = hbox(spacing=12)
-        head.addWidget(self._name, 1)
-        head.addWidget(self.count_label)
-        line = hbox(spacing=12)
-        line.addWidget(self.search, 1)
-        line.addWidget(self.show_identifying)
+        self.view = HeaderView(context, "header")
         column = dialog_layout(self)
-        column.addLayout(head)
-        column.addLayout(line)
-        column.addWidget(self.pages, 1)
-        column.addLayout(closing_row(self, self._copy))
-
-    def _fit(self) -> None:
-        self.table.verticalHeader().setDefaultSectionSize(theme().px(_ROW))
-        for column, width in enumerate((88, 264, 40)):
-            self.table.setColumnWidth(column, theme().px(width))
+        column.addWidget(self.view, 1)
+        column.addLayout(closing_row(self, self.view.copy_button))
 
     def read(self, library: Path | None, image: int | ImageAddress, place: int | None) -> None:
         """Show the header of a case's image or of a file, of a volume that of slice ``place``."""
-        self._table = None
-        self.rows.set_lines([])
-        self.show_identifying.setChecked(False)
-        self._show_notice("hourglass", "", tr("Reading…"))
-        try:
-            job = self._context.jobs.run(
-                tr("Reading the header"),
-                read_header.read_header,
-                library,
-                image,
-                place,
-                lane=Lane.READ,
-                channel="header",
-                quiet=True,
-            )
-        except SemblanceError as error:
-            self._fail(error)
-            return
-        self._job = job
-        job.done.connect(self._fill)
-        job.failed.connect(self._fail)
-        job.ended.connect(lambda: self._ended(job))
-
-    def copy_rows(self) -> None:
-        """Copy the selected rows, or all rows shown, without hidden values."""
-        chosen = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
-        rows = chosen or range(len(self.rows.found))
-        QGuiApplication.clipboard().setText("\n".join(self.rows.row_text(row) for row in rows))
+        self.view.read(library, image, place)
 
     def done(self, result: int) -> None:
-        if self._job is not None:
-            job, self._job = self._job, None
-            job.cancel()
+        self.view.cancel()
         super().done(result)
-
-    def _ended(self, job: Job) -> None:
-        if self._job is job:
-            self._job = None
-
-    def _fill(self, table: HeaderTable) -> None:
-        self._table = table
-        self._name.setText(table.name)
-        self.show_identifying.setVisible(table.dicom)
-        for column in (0, 2):
-            self.table.setColumnHidden(column, not table.dicom)
-        self.rows.set_lines(table.lines)
-        self._update_table()
-
-    def _fail(self, error: SemblanceError) -> None:
-        self._show_notice("warning", "", "")
-        self.notice.show_error(error, tr("Could not read the header"))
-
-    def _show_notice(self, icon: str, title: str, text: str) -> None:
-        self.notice.set_icon(icon)
-        self.notice.show_message(title, text)
-        self.pages.setCurrentWidget(self.notice)
-        self.count_label.setText("")
-        self._copy.setEnabled(False)
-
-    def _search(self, text: str) -> None:
-        self.rows.search(text)
-        self._update_table()
-
-    def _toggle_identifying(self, on: bool) -> None:
-        self.rows.set_identifying_shown(on)
-        self._update_table()
-
-    def _update_table(self) -> None:
-        if self._table is None:
-            return
-        shown, every = len(self.rows.found), len(self._table.lines)
-        text = (
-            tr("{n:,} entries", n=every)
-            if shown == every
-            else tr("{shown:,} of {every:,} entries", shown=shown, every=every)
-        )
-        if self._table.left:
-            text += tr(", {n:,} more not listed", n=self._table.left)
-        if not shown:
-            self._show_notice(
-                "search",
-                tr("Nothing found"),
-                tr("No entry contains these words. Hidden values are not searched."),
-            )
-        else:
-            self.pages.setCurrentWidget(self.table)
-            self._copy.setEnabled(True)
-        self.count_label.setText(text)

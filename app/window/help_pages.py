@@ -23,7 +23,10 @@ FALLBACK = "glossary"
 PAGE_OF_PANEL = {
     "ranking": "similar_cases",
     "why": "explanation",
+    "case": "explanation",
+    "notes": "explanation",
     "large": "full_size",
+    "hanging": "full_size",
     "two_metrics": "compare_metrics",
     "concepts": "examples_and_concepts",
 }

@@ -71,7 +71,10 @@ def make_pickers(context: Context) -> dict[str, Picker]:
         pickers["features"].set_value(state.features)
         pickers["metric"].set_value(metric)
         pickers["ranked_by"].set_value(
-            tr("{metric} on {features}", metric=metric, features=state.features) if metric else ""
+            # Many metrics are named after their features already.
+            tr("{metric} on {features}", metric=metric, features=state.features)
+            if metric and state.features not in metric
+            else metric
         )
 
     state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, state, follow)

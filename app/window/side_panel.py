@@ -1,4 +1,4 @@
-"""The side panel with the tabs Why, Train and Refine, of which a part may be shown."""
+"""The side panel with the tabs Why, Case, Notes, Train and Refine, of which a part may be shown."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from semblance.app.metrics.train_panel import TrainPanel
+from semblance.app.search.case.case_panel import CasePanel, NotesPanel
 from semblance.app.search.feedback.concepts import Concepts
 from semblance.app.search.feedback.concepts_section import ConceptsSection
 from semblance.app.search.feedback.question_section import QuestionSection
@@ -21,11 +22,11 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 
 #: Names of the panels and their help pages, in the order of the tabs.
-NAMES = ("why", "train", "refine")
+NAMES = ("why", "case", "notes", "train", "refine")
 
 
 class SidePanel(QWidget):
-    """Three panels in tabs, each built when it is first shown.
+    """Panels in tabs, each built when it is first shown.
 
     ``help_requested(name)`` · ``save_requested``: name the refined metric · ``case_requested(case_row)``: show a
     judged case in the ranking · ``slider_requested``: prepare the steps between visual and diagnostic likeness ·
@@ -44,7 +45,7 @@ class SidePanel(QWidget):
         #: The case that is current in the ranking.
         self._case = -1
         self._is_plain = False
-        self.header = TabHeader((tr("Why these cases"), tr("Train"), tr("Refine")))
+        self.header = TabHeader((tr("Why"), tr("Case"), tr("Notes"), tr("Train"), tr("Refine")))
         self.header.changed.connect(self._show)
         self.header.help_requested.connect(lambda: self.help_requested.emit(self.current))
         self._pages = QStackedWidget()
@@ -56,6 +57,20 @@ class SidePanel(QWidget):
     def why(self) -> WhyPanel:
         panel = WhyPanel(self._context)
         panel.set_plain(self._is_plain)
+        panel.follow(self._case)
+        self._add(panel)
+        return panel
+
+    @lazy_part
+    def case(self) -> CasePanel:
+        panel = CasePanel(self._context)
+        panel.follow(self._case)
+        self._add(panel)
+        return panel
+
+    @lazy_part
+    def notes(self) -> NotesPanel:
+        panel = NotesPanel(self._context)
         panel.follow(self._case)
         self._add(panel)
         return panel
@@ -101,11 +116,12 @@ class SidePanel(QWidget):
         return built is not None and widget is built[1]
 
     def follow(self, case_row: int) -> None:
-        """Explain the rank of this case."""
+        """Show this case of the ranking: why it is near, its header, its notes."""
         self._case = case_row
-        why = SidePanel.why.built(self)
-        if why is not None:
-            why.follow(case_row)
+        built = (SidePanel.why.built(self), SidePanel.case.built(self), SidePanel.notes.built(self))
+        for panel in built:
+            if panel is not None:
+                panel.follow(case_row)
 
     @property
     def title(self) -> str:

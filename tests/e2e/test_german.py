@@ -56,7 +56,7 @@ def look():
             elif type(one) in (QLabel, QPushButton, QCheckBox) and one.sizeHint().width() > one.width():
                 cut.add(one.text())
 
-for side in ("why", "train", "refine"):
+for side in ("why", "case", "notes", "train", "refine"):
     window.parts.layout.show_side(side)
     settle(window)
     look()

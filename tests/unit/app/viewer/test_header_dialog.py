@@ -38,18 +38,18 @@ def dialog(qtbot, jobs, context, monkeypatch):
 
 
 def cell(dialog, row, column, role=Qt.ItemDataRole.DisplayRole):
-    return dialog.rows.data(dialog.rows.index(row, column), role)
+    return dialog.view.rows.data(dialog.view.rows.index(row, column), role)
 
 
 def search(dialog, text):
-    dialog.search.setText(text)
-    dialog.search._pause.timeout.emit()
+    dialog.view.search.setText(text)
+    dialog.view.search._pause.timeout.emit()
 
 
 def test_every_entry_is_a_row_and_who_it_is_is_hidden(dialog):
-    assert dialog.rows.rowCount() == 5
-    assert "5 entries" in dialog.count_label.text()
-    assert "7 more not listed" in dialog.count_label.text()
+    assert dialog.view.rows.rowCount() == 5
+    assert "5 entries" in dialog.view.count_label.text()
+    assert "7 more not listed" in dialog.view.count_label.text()
     assert cell(dialog, 0, VALUE) == "CT"
     assert cell(dialog, 1, VALUE) == "hidden"
     assert cell(dialog, 2, VALUE) == ""
@@ -57,34 +57,34 @@ def test_every_entry_is_a_row_and_who_it_is_is_hidden(dialog):
 
 
 def test_identifying_values_are_shown_on_request_and_hidden_in_the_next_file(dialog, jobs):
-    dialog.show_identifying.click()
+    dialog.view.show_identifying.click()
     assert cell(dialog, 1, VALUE) == "Doe^Jane"
     dialog.read(None, ImageAddress(Path("two.dcm")), None)
     jobs.run_pending()
-    assert not dialog.show_identifying.isChecked()
+    assert not dialog.view.show_identifying.isChecked()
     assert cell(dialog, 1, VALUE) == "hidden"
 
 
 def test_searching_finds_tags_names_and_values_but_nothing_hidden(dialog):
     search(dialog, "00100010")
-    assert [line.name for line in dialog.rows.found] == ["Patient's Name"]
+    assert [line.name for line in dialog.view.rows.found] == ["Patient's Name"]
     search(dialog, "patient BIRTH")
-    assert [line.tag for line in dialog.rows.found] == ["0010,0030"]
-    assert dialog.count_label.text().startswith("1 of 5 entries")
+    assert [line.tag for line in dialog.view.rows.found] == ["0010,0030"]
+    assert dialog.view.count_label.text().startswith("1 of 5 entries")
     search(dialog, "jane")
-    assert dialog.rows.rowCount() == 0
-    assert dialog.pages.currentWidget() is dialog.notice
-    dialog.show_identifying.click()
-    assert [line.name for line in dialog.rows.found] == ["Patient's Name"]
-    assert dialog.pages.currentWidget() is dialog.table
+    assert dialog.view.rows.rowCount() == 0
+    assert dialog.view.pages.currentWidget() is dialog.view.notice
+    dialog.view.show_identifying.click()
+    assert [line.name for line in dialog.view.rows.found] == ["Patient's Name"]
+    assert dialog.view.pages.currentWidget() is dialog.view.table
 
 
 def test_chosen_rows_are_copied_with_what_is_hidden_still_hidden(dialog):
-    dialog.table.selectRow(1)
-    QTest.keyClick(dialog.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    dialog.view.table.selectRow(1)
+    QTest.keyClick(dialog.view.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == "0010,0010\tPatient's Name\tPN\thidden"
-    dialog.table.clearSelection()
-    dialog.copy_rows()
+    dialog.view.table.clearSelection()
+    dialog.view.copy_rows()
     text = QGuiApplication.clipboard().text()
     assert len(text.splitlines()) == 5
     assert "Jane" not in text
@@ -102,16 +102,16 @@ def test_a_header_that_cannot_be_read_says_why(dialog, jobs, monkeypatch):
     monkeypatch.setattr(read_header, "read_header", damaged)
     dialog.read(None, ImageAddress(Path("x.dcm")), None)
     jobs.run_pending()
-    assert dialog.pages.currentWidget() is dialog.notice
-    assert "damaged" in dialog.notice._text.text()
-    assert not dialog._copy.isEnabled()
+    assert dialog.view.pages.currentWidget() is dialog.view.notice
+    assert "damaged" in dialog.view.notice._text.text()
+    assert not dialog.view.copy_button.isEnabled()
 
 
 def test_closing_gives_the_reading_up(dialog, jobs):
     dialog.read(None, ImageAddress(Path("one.dcm")), None)
     dialog.close()
     jobs.run_pending()
-    assert dialog.rows.rowCount() == 0
+    assert dialog.view.rows.rowCount() == 0
 
 
 def test_other_files_have_no_tags_and_nobody_to_hide(dialog, jobs, monkeypatch):
@@ -119,6 +119,6 @@ def test_other_files_have_no_tags_and_nobody_to_hide(dialog, jobs, monkeypatch):
     monkeypatch.setattr(read_header, "read_header", lambda *_: HeaderTable("one.png", lines))
     dialog.read(None, ImageAddress(Path("one.png")), None)
     jobs.run_pending()
-    assert not dialog.show_identifying.isVisible()
-    assert dialog.table.isColumnHidden(0)
+    assert not dialog.view.show_identifying.isVisible()
+    assert dialog.view.table.isColumnHidden(0)
     assert cell(dialog, 0, VALUE) == "PNG"

@@ -1,0 +1,1 @@
+"""One similar case: its header and the notes on it."""

@@ -1,0 +1,64 @@
+"""The file header of the current similar case, and the notes on it."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+
+from semblance.app.screenshot import settle
+from semblance.app.shell import search_operations
+from semblance.core.searches.query import Query
+from tests.helpers.striped_library import striped_library
+from tests.helpers.windows import open_window, search_first_case, wait_for
+
+pytestmark = pytest.mark.usefixtures("without_processes")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return striped_library(tmp_path_factory.mktemp("case"))
+
+
+def test_case_shows_the_header_of_the_current_case(library):
+    with open_window(library, face="read") as window:
+        window.parts.layout.show_side("case")
+        panel = window.panels.side.case
+        assert not panel.header.isVisible()
+        search_first_case(window)
+        ranked = window.state.ranking.ranked
+        assert panel.case == ranked[0]
+        settle(window)
+        assert panel.header.rows.found
+        before = panel.header._name.text()
+        window.panels.ranking.grid.set_current(ranked[3].row)
+        settle(window)
+        assert panel.case == ranked[3]
+        assert panel.header._name.text() != before
+
+
+def test_notes_belong_to_the_case_and_reach_the_report_and_compare(qtbot, library):
+    with open_window(library, face="read") as window:
+        search_first_case(window)
+        state, ranked = window.state, window.state.ranking.ranked
+        window.parts.layout.show_side("notes")
+        panel = window.panels.side.notes
+        qtbot.keyClicks(panel.notes, "same margin ")
+        qtbot.keyClicks(panel.notes, "as the query")
+        panel.in_report.click()
+        assert state.note(ranked[0].case_id) == "same margin as the query"
+        assert state.is_in_report(ranked[0].case_id)
+        window.panels.ranking.grid.set_current(ranked[1].row)
+        assert panel.notes.toPlainText() == ""
+        assert not panel.in_report.isChecked()
+        window.panels.ranking.grid.set_current(ranked[0].row)
+        assert panel.notes.toPlainText() == "same margin as the query"
+        assert panel.in_report.isChecked()
+        window.parts.full.compare(ranked[0].row)
+        settle(window)
+        assert window.panels.compare.notes.toPlainText() == "same margin as the query"
+        qtbot.keyClick(window.panels.compare, Qt.Key.Key_Escape)
+        search_operations.submit_query(window.context, Query(case=state.columns.ids[4]))
+        wait_for(
+            window, lambda: state.ranking is not None and state.ranking.query.case == state.columns.ids[4]
+        )
+        assert panel.notes.toPlainText() == ""
