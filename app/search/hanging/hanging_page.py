@@ -140,6 +140,7 @@ class HangingPage(FullPage):
         def show(viewed: ViewedImage) -> None:
             self._synchronising = True
             pane.show_viewed(viewed, self._state.path, row, None)
+            pane.histogram.hide()
             pane.view.editable = False
             self._synchronising = False
 
