@@ -255,6 +255,8 @@ def _report_import(context: Context, source: Path, result: ImportResult, actions
         cases=tr_n("{n} case", "{n} cases", result.cases),
         findings=", ".join(counts) or tr("no findings"),
     )
+    if result.label_conflicts:
+        actions = [*actions, (tr("Data check…"), context.actions["data_check"].trigger)]
     notes = " ".join([f"{source.name}: {'; '.join(facts)}.", *map(translate, result.notes)])
     if result.failed:
         unreadable = tr_n(
@@ -263,6 +265,9 @@ def _report_import(context: Context, source: Path, result: ImportResult, actions
             len(result.failed),
         )
         context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
+    elif result.label_conflicts:
+        # It stays until it is read.
+        context.messages.warning(what, notes, actions, topic=NEW_LIBRARY)
     else:
         context.messages.info(what, notes, actions, topic=NEW_LIBRARY)
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from semblance.app.research.experiment_tables import ResultTable, p_value_text
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
@@ -84,7 +85,9 @@ class OutcomesDialog(Dialog):
             outcomes.drift_report,
             path,
             str(self.period.currentData()),
+            lane=Lane.READ,
             channel="outcomes",
+            quiet=True,
         )
         job.done.connect(self._show)
         job.failed.connect(self._show_problem)

@@ -14,7 +14,7 @@ from semblance.app.research.experiment_tables import ResultTable
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
-from semblance.app.shell.jobs import Job
+from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.dialog import closing_row, dialog_layout, form, resize_dialog
@@ -185,7 +185,9 @@ class VaultDialog(Dialog):
         **options: Any,
     ) -> None:
         self._show_problem(None)
-        job = self._context.jobs.run(title, workflow, *args, channel="test vault", **options)
+        # Searching with every sealed case takes long, all else does not.
+        lane = Lane.BACKGROUND if workflow is vault.open_vault else Lane.READ
+        job = self._context.jobs.run(title, workflow, *args, lane=lane, channel="test vault", **options)
         self._job = job
         job.changed.connect(lambda: self.progress.show_job(job))
         job.done.connect(then)

@@ -115,6 +115,7 @@ COMMANDS = (
     Command("ask_case", tr("Search with this case"), "Case", "Ctrl+Return", "search", "library"),
     Command("compare", tr("Compare with the query"), "Case", "Ctrl+M", "compare", "ranking"),
     Command("view_large", tr("View full size"), "Case", "Ctrl+L", "expand", "library"),
+    Command("hang", tr("Images of the patient"), "Case", "Ctrl+Alt+H", "users", "library"),
     Command("why", tr("Why these cases"), "Case", "Ctrl+Y", "help", "library"),
     Command("refine", tr("Show judgements"), "Case", "Ctrl+J", "plus", "library"),
     Command("header", tr("File header…"), "Case", "Ctrl+H", "table", "library"),

@@ -47,6 +47,7 @@ SYNONYMS = {
     "full_screen": tr("maximise"),
     "ask_case": tr("query retrieve similar"),
     "compare": tr("side by side"),
+    "hang": tr("hanging mammogram four views prior current studies compare"),
     "view_large": tr("zoom enlarge large viewer"),
     "why": tr("explain reason contributions"),
     "refine": tr("feedback thumbs clicks"),

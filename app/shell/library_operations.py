@@ -24,6 +24,8 @@ _after_reload: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = 
 def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
     """Open the library at ``path`` with its last search, or show the error."""
     context.state.opening = path
+    # An import compares its images at its end.
+    is_growing = context.state.preparing == path
     job = context.jobs.run(
         tr("Opening {name}", name=path.name),
         library_snapshot.read_snapshot,
@@ -45,7 +47,7 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
                 tr("{name} is read-only, because its folder cannot be written to.", name=snapshot.name),
                 tr("To add cases or train, copy it to a folder with write permission."),
             )
-        elif snapshot.not_compared:
+        elif snapshot.not_compared and not is_growing:
             context.messages.info(
                 tr_n(
                     "{n} image was not compared with the others yet, so copies of it are not grouped.",

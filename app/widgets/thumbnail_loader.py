@@ -50,6 +50,10 @@ class ThumbnailSource(QObject):
         """Why there is no image; empty if there is one or it is being loaded."""
         raise NotImplementedError
 
+    def replace(self, case_row: int, pixels: npt.NDArray[np.uint8]) -> None:
+        """Show other pixels, (h, w) grey or (h, w, 3) RGB, as the image of a case."""
+        raise NotImplementedError
+
 
 class ThumbnailLoader(ThumbnailSource):
     """A cache of at most ``limit`` bytes over ``fetch``.
@@ -101,6 +105,10 @@ class ThumbnailLoader(ThumbnailSource):
 
     def problem(self, case_row: int) -> str:
         return self._problems.get(case_row, "")
+
+    def replace(self, case_row: int, pixels: npt.NDArray[np.uint8]) -> None:
+        self._store(case_row, as_image(pixels))
+        self.ready.emit(frozenset((case_row,)))
 
     def forget(self, case_rows: Collection[int]) -> None:
         """Remove outdated images and problems, for example after relinking."""

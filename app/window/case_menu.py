@@ -41,6 +41,7 @@ def show_case_menu(
     if not full.comparing and any(case.row == case_row for case in ranked):
         menu.addAction(tr("Compare with the query"), partial(full.compare, case_row))
     menu.addAction(tr("View full size"), partial(full.view_case, case_row))
+    menu.addAction(tr("Images of the patient"), partial(full.hang, case_row))
     menu.addAction(
         tr("Search with this case"), partial(search_operations.submit_query, context, Query(case=case_id))
     )

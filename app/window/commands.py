@@ -96,6 +96,7 @@ class Commands(QObject):
             "ask_case": self.ask_case,
             "compare": self.compare,
             "view_large": self.view_full_size,
+            "hang": self.hang,
             "header": self.show_header_in_use,
             "next_case": partial(self.step, 1),
             "previous_case": partial(self.step, -1),
@@ -202,6 +203,14 @@ class Commands(QObject):
             self._full.view_query()
         elif library.current() >= 0:
             self._full.view_case(library.current())
+
+    def hang(self) -> None:
+        """Show the images of the patient of the focused case, else of the query, else of the library's current case."""
+        state, row = self._context.state, self._current_row()
+        if row is None and state.query is not None and state.query.case is not None:
+            index = state.columns.index_of_id(state.query.case)
+            row = int(state.columns.case_row[index]) if index >= 0 else None
+        self._full.hang(self._panels.library.grid.current() if row is None else row)
 
     def show_header_in_use(self) -> None:
         """Show the header of the image in full size, of the focused case, or of the query."""

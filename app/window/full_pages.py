@@ -83,6 +83,7 @@ class FullPages:
         built = {
             "compare": Panels.compare.built(panels),
             "large": Panels.large.built(panels),
+            "hanging": Panels.hanging.built(panels),
             "two_metrics": Panels.two_metrics.built(panels),
             "data_check": Panels.data_check.built(panels),
             "ask_next": Panels.ask_next.built(panels),
@@ -164,6 +165,12 @@ class FullPages:
         if index >= 0:
             self._view(QuerySource(state.path, state.columns.ids[index], None))
 
+    def hang(self, case_row: int) -> None:
+        """Show the images of a case's patient side by side."""
+        if self._context.state.columns.index_of_row(case_row) >= 0:
+            self._enter(self._panels.hanging)
+            self._panels.hanging.show_patient(case_row)
+
     def view_query(self) -> None:
         """View the query's image in full size."""
         state = self._context.state
@@ -235,7 +242,7 @@ class FullPages:
         """Keep slices in memory only for the panes on ``page``, and in the window of the Compare page."""
         panels, detached = self._panels, self._shown_window is not None
         shown: list[tuple[QWidget, Sequence[ImagePane]]] = [(self._panels.ranking, [self._panels.query.pane])]
-        built = (Panels.compare.built(panels), Panels.ask_next.built(panels))
+        built = (Panels.compare.built(panels), Panels.ask_next.built(panels), Panels.hanging.built(panels))
         shown += [(owner, owner.panes) for owner in built if owner is not None]
         for owner, panes in shown:
             for pane in panes:
@@ -243,9 +250,9 @@ class FullPages:
                 pane.slices.resume_loading() if is_shown else pane.slices.release_memory()
 
     def _leave_large(self) -> None:
-        large = Panels.large.built(self._panels)
-        if large is not None:
-            large.leave()
+        for page in (Panels.large.built(self._panels), Panels.hanging.built(self._panels)):
+            if page is not None:
+                page.leave()
 
     def _restore_sizes(self) -> None:
         docks = [self._layout.docks[name] for name in self._sizes]

@@ -26,6 +26,7 @@ PAGE_OF_PANEL = {
     "case": "explanation",
     "notes": "explanation",
     "large": "full_size",
+    "hanging": "full_size",
     "two_metrics": "compare_metrics",
     "concepts": "examples_and_concepts",
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from semblance.app.research.two_metrics.page import TwoMetricsPage
     from semblance.app.search.compare.compare_page import ComparePage
     from semblance.app.search.feedback.questions_page import QuestionsPage
+    from semblance.app.search.hanging.hanging_page import HangingPage
     from semblance.app.search.query.full_size_page import FullSizePage
     from semblance.app.viewer.image_pane import ImagePane
 
@@ -149,6 +150,14 @@ class Panels(QObject):
         made.judged.connect(self._judge_case)
         self._add_page(made, "large")
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
+        return made
+
+    @lazy_part
+    def hanging(self) -> HangingPage:
+        from semblance.app.search.hanging.hanging_page import HangingPage
+
+        made = HangingPage(self._context)
+        self._add_page(made, "hanging", made.panes)
         return made
 
     @lazy_part

@@ -53,6 +53,10 @@ class Pseudonyms:
         """16 hexadecimal digits for an accession number."""
         return self._digest("accession", accession, 8).hex()
 
+    def place(self, name: str) -> str:
+        """8 hexadecimal digits for a station or an institution: few, to be told apart and not to be searched."""
+        return self._digest("place", name, 4).hex()
+
     def uid(self, uid: str) -> str:
         """A UID for another, of the form DICOM derives from UUIDs (PS3.5 B.2)."""
         return f"2.25.{int.from_bytes(self._digest('uid', uid, 16), 'big')}"

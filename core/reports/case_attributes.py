@@ -13,7 +13,9 @@ from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.language import tr_lazy
 
 #: Attributes with which an archive finds a case: shown only in identified reports.
-_ARCHIVE_ATTRIBUTES = frozenset(("date", "study", "series", "instance", "issuer", "order", "of", "station"))
+_ARCHIVE_ATTRIBUTES = frozenset(
+    ("date", "study", "series", "instance", "issuer", "order", "of", "station", "institution")
+)
 #: All ages from this one on are one group, because few people are as old (PS3.15, HIPAA's limit of 89 years).
 _OLDEST = 90
 

@@ -137,7 +137,8 @@ class Plot:
 
 @dataclass(frozen=True)
 class ReportDocument:
-    """A search to be reported; ``created`` is ISO 8601, ``findings`` are the library's, in its order.
+    """A search to be reported; ``created`` is ISO 8601, ``findings`` are the library's, in its order, and
+    ``finding_colours`` the places of their colours in the palette.
 
     Unless ``identified``, the constructor names every case "Case 12" and removes patient ids, file names and patient
     ids within texts; :attr:`removed` describes this. So no writer can disclose them.
@@ -150,6 +151,7 @@ class ReportDocument:
     query: QueryFacts
     ranking: tuple[RankedRow, ...]
     findings: tuple[str, ...] = ()
+    finding_colours: tuple[int, ...] = ()
     vote: VoteFacts = VoteFacts()
     card: tuple[Fact, ...] = ()
     measured_on: str = ""
@@ -229,7 +231,8 @@ class ReportDocument:
         letters = finding_letters(order)
         marks = {}
         for place, finding in enumerate(order):
-            colour = FINDING_COLOURS[place % len(FINDING_COLOURS)]
+            chosen = self.finding_colours[place] if place < len(self.finding_colours) else place
+            colour = FINDING_COLOURS[chosen % len(FINDING_COLOURS)]
             ink = _LIGHT_INK if colour == "#0072B2" else _DARK_INK
             marks[finding] = FindingMark(colour, letters[finding], ink)
         return marks

@@ -22,13 +22,14 @@ _KEY_WIDTH = 170
 @dataclass(frozen=True, eq=False)
 class MapDrawing:
     """``places`` (n, 2): coordinates; ``codes`` (n,): codes of the ``findings`` (-1: none given); ``note`` is
-    drawn at the right of the ``title``."""
+    drawn at the right of the ``title``; ``colours``: each finding's place in the palette, else its code."""
 
     places: npt.NDArray[np.float32]
     codes: npt.NDArray[np.int16]
     findings: tuple[str, ...]
     title: str
     note: str = ""
+    colours: tuple[int, ...] = ()
 
 
 def map_figure(
@@ -57,7 +58,7 @@ def map_figure(
         for part in np.array_split(order, max(1, min(20, n // 50))):
             for code in np.unique(drawing.codes[part]).tolist():
                 chosen = part[drawing.codes[part] == code]
-                canvas.points(x[chosen], y[chosen], *_colour_and_mark(code), radius)
+                canvas.points(x[chosen], y[chosen], *_colour_and_mark(drawing, code), radius)
     codes = [code for code in [*range(len(drawing.findings)), -1] if (drawing.codes == code).any()]
     row = canvas.px(TICK) + 9
     for place, code in enumerate(codes):
@@ -65,7 +66,7 @@ def map_figure(
         if middle + row > canvas.height:
             break
         left = box.right + 14
-        canvas.points([left], [middle], *_colour_and_mark(code), 3.6)
+        canvas.points([left], [middle], *_colour_and_mark(drawing, code), 3.6)
         name = drawing.findings[code] if code >= 0 else tr("finding not given")
         count = int((drawing.codes == code).sum())
         canvas.write(
@@ -87,11 +88,12 @@ def map_csv(drawing: MapDrawing) -> str:
     return csv_text(("x", "y", "finding"), rows)
 
 
-def _colour_and_mark(code: int) -> tuple[str, str]:
+def _colour_and_mark(drawing: MapDrawing, code: int) -> tuple[str, str]:
     if code < 0:
         return _UNKNOWN, "o"
     # The eighth finding has the colour of the first one, so it needs another mark.
-    return FINDING_COLOURS[code % len(FINDING_COLOURS)], _MARKS[(code + code // len(_MARKS)) % len(_MARKS)]
+    colour = drawing.colours[code] if code < len(drawing.colours) else code
+    return FINDING_COLOURS[colour % len(FINDING_COLOURS)], _MARKS[(code + code // len(_MARKS)) % len(_MARKS)]
 
 
 def _fit_to_box(

@@ -392,13 +392,18 @@ def _compared(
 
 def _caption(document: ReportDocument, row: RankedRow, marks: dict[str, FindingMark]) -> list[Any]:
     """What stands below a large image: rank, name, finding, distance and mark."""
-    name = isolated(tr("{rank}. {case}", rank=row.rank, case=translate(row.case_id)))
+    case = translate(row.case_id)
+    if len(case) > _CAPTION_LENGTH:
+        # Long paths differ at their ends.
+        case = f"…{case[1 - _CAPTION_LENGTH :]}"
+    # The space after the number does not break.
+    name = isolated(tr("{rank}. {case}", rank=row.rank, case=case).replace(". ", ".\u00a0", 1))
     lines = [tr("Distance {distance}", distance=distance_text(row.distance, document.digits))]
     if row.judgement:
         lines.append(tr("judged {judgement}", judgement=translate(row.judgement)))
     patient = [tr("patient {patient}", patient=row.patient or tr("unknown"))] if document.identified else []
     return [
-        paragraph(name, STRONG_BODY, longest=_CAPTION_LENGTH),
+        WrappedName(name, STRONG_BODY),
         *(paragraph(one, FAINT, longest=_CAPTION_LENGTH) for one in patient),
         _finding(row.finding, marks),
         paragraph(" · ".join(lines), FAINT),
@@ -410,18 +415,21 @@ def _lines(
 ) -> list[Any]:
     """The compared cases of a table without images."""
     names = (tr("Rank"), tr("Case"), tr("Finding"), tr("Judgement"), tr("Distance"))
-    widths = [36, text_width - 36 - 130 - 70 - 60, 130, 70, 60]
+    judged = 70 if any(row.judgement for row in rows) else 0
+    widths = [36, text_width - 36 - 130 - judged - 60, 130, judged, 60]
     table = [[paragraph(name, HEAD_RIGHT if name in (names[0], names[-1]) else HEAD) for name in names]]
     table += [
         [
             paragraph(str(row.rank), RIGHT),
-            WrappedName(row.case_id),
+            WrappedName(isolated(translate(row.case_id))),
             _finding(row.finding, marks),
             paragraph(row.judgement, QUIET),
             DistanceBar(row, relative_distance(row, document.ranking), document.digits),
         ]
         for row in rows
     ]
+    if not judged:
+        table, widths = [[*line[:3], line[4]] for line in table], [*widths[:3], widths[4]]
     return [Table(table, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)]
 
 
@@ -436,18 +444,19 @@ def _ranking(
         *([("", _THUMBNAIL_SIZE + 12, HEAD)] if with_images else []),
         (tr("Case"), 0, HEAD),
     ]
-    columns.append((tr("Finding"), 78 if explained else 130, HEAD))
+    columns.append((tr("Finding"), 92 if explained else 130, HEAD))
     if explained:
-        columns.append((tr("Contributions to the distance"), 160, HEAD))
+        columns.append((tr("Contributions to the distance"), 150, HEAD))
     columns.append((tr("Distance"), 52, HEAD_RIGHT))
     rest = text_width - sum(width for _, width, _ in columns)
     widths = [width or rest for _, width, _ in columns]
     table: list[list[Any]] = [[paragraph(name, style) for name, _, style in columns]]
     for row in rows:
+        notes = [WrappedName(line, FAINT) for line in _case_notes(document, row)]
         cells: list[Any] = [
             paragraph(str(row.rank), RIGHT),
             *([ThumbnailBox(row.thumbnail, _THUMBNAIL_SIZE, _THUMBNAIL_SIZE)] if with_images else []),
-            [WrappedName(row.case_id), *(WrappedName(line, FAINT) for line in _case_notes(document, row))],
+            [WrappedName(isolated(translate(row.case_id))), *notes],
         ]
         cells.append(_finding(row.finding, marks))
         if explained:

@@ -16,8 +16,10 @@ from pathlib import Path
 
 from tests.fuzz.kinds import KINDS
 
-#: Processor time for one copy. A process without a word for ten times as long hangs in something else.
+#: Processor time for one copy. A process without a word for so much longer hangs in something else, however busy the
+#: computer is.
 SECONDS = 5
+_SILENCE = 40 * SECONDS
 BYTES = 1 << 30
 #: Address space that a process has before it reads anything: libraries, not pixels.
 _LIBRARIES = 3 << 30
@@ -93,7 +95,7 @@ def _answer(child: subprocess.Popen[str], number: int) -> str:
         child.stdin.flush()
     except BrokenPipeError:
         return "the process was gone"
-    ready, _, _ = select.select([child.stdout], [], [], 10 * SECONDS)
+    ready, _, _ = select.select([child.stdout], [], [], _SILENCE)
     if not ready:
         return "hangs"
     return child.stdout.readline().strip() or f"the process died ({child.wait()})"

@@ -448,6 +448,41 @@ def _read_named_dicom(data: bytes, place: Path) -> bool:
     return read
 
 
+def _zipped_series(place: Path) -> list[bytes]:
+    from tests.helpers.dicom_files import ct_slice
+    from tests.helpers.dicom_files import encoded as dicom_bytes
+
+    pixels = np.random.default_rng(0).integers(0, 999, (4, 24, 32)).astype(np.int16)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, one in enumerate(pixels):
+            archive.writestr(f"CT/{number}", dicom_bytes(ct_slice(one, number)))
+    return [out.getvalue()]
+
+
+def _read_zipped_series(data: bytes, place: Path) -> bool:
+    return _in_folder({"ct.zip": data}, place)
+
+
+def _reports(place: Path) -> list[bytes]:
+    file = place / "whole.json"
+    if not _run("report", _library(place), "--metric", "plain", "--case", "t/c0", "--out", file):
+        raise RuntimeError("no report was written")
+    return [file.read_bytes()]
+
+
+def _read_report(data: bytes, place: Path) -> bool:
+    from semblance.core.workflows.reports.embedded_search import reopen_report
+
+    (place / "mutated.json").write_bytes(data)
+    try:
+        reopen_report(_library(place), place / "mutated.json")
+    except SemblanceError as error:
+        assert error.message
+        return False
+    return True
+
+
 def _bombs(place: Path) -> list[bytes]:
     """Only names: a bomb is made when it is read, so that making it is no cost of another."""
     from tests.attack.bombs import BOMBS
@@ -510,6 +545,8 @@ KINDS: dict[str, Kind] = {
     "text": Kind(_texts, _read_text, TOKENS),
     "xml": Kind(lambda _: [_PLIST, _PLIST, _ENTITIES], _read_xml, TOKENS),
     "zip": Kind(_zips, _read_zip),
+    "zipped series": Kind(_zipped_series, _read_zipped_series, packed=True),
+    "report": Kind(_reports, _read_report, TOKENS),
     "regions": Kind(_regions, _read_regions, TOKENS),
     "metric": Kind(_metrics, _read_metric),
     "dicom": Kind(_dicom, _read_dicom),

@@ -312,6 +312,7 @@ class MapPage(QWidget):
                 columns.findings,
                 tr("Map of {metric}", metric=library_map.metric),
                 _facts(library_map),
+                self._state.library.finding_colours if self._state.library is not None else (),
             ),
             theme=theme_name() if screen_theme else "print",
         )

@@ -11,6 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from semblance.app.search.similar.card_feedback import CardFeedback
+from semblance.app.search.similar.card_slices import CardSlices
 from semblance.app.search.similar.counted_switch import CountedSwitch
 from semblance.app.search.similar.marks_bar import MarksBar
 from semblance.app.search.similar.other_diagnoses import OtherDiagnoses
@@ -93,6 +94,7 @@ class RankingPanel(Panel):
         self.window_level.toggled.connect(self._query_window_level.set_enabled)
         self.grid.setAccessibleName(tr("Similar cases, nearest first"))
         self.card_feedback = CardFeedback(context, self.grid, self)
+        self.card_slices = CardSlices(context, self.grid)
         self.grid.activated.connect(self.compare_requested)
         self.grid.menu_requested.connect(self.menu_requested)
         self.grid.near_duplicates_requested.connect(self.toggle_near_duplicates)

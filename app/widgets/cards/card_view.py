@@ -121,6 +121,11 @@ class CardView(QAbstractScrollArea):
         self._images.clear()
         self.viewport().update()
 
+    @property
+    def source(self) -> ThumbnailSource | None:
+        """Where the thumbnails come from."""
+        return self._source
+
     def set_rows(self, rows: bool) -> None:
         """Rows of a list instead of cards."""
         if rows != self._rows:

@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
+    QWheelEvent,
 )
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -38,8 +39,9 @@ class CaseGrid(CardView):
     ``activated(case_row)`` double click, Enter or Space · ``menu_requested(case_row, global position)`` ·
     ``judged(case_row, 1 or -1)`` a click on a feedback button, after ``set_judging(True)`` ·
     ``relink_requested(case_row)`` · ``near_duplicates_requested(case_row)`` a click on the number of
-    near-duplicates · ``selection_changed()`` after ``set_multiple(True)``. ``comparison`` records which of two
-    cases is closer. Cases can be dragged out, see :mod:`semblance.app.widgets.cards.case_drag`.
+    near-duplicates · ``slices_scrolled(case_row, steps)`` Shift and the wheel on a card ·
+    ``selection_changed()`` after ``set_multiple(True)``. ``comparison`` records which of two cases is closer. Cases can
+    be dragged out, see :mod:`semblance.app.widgets.cards.case_drag`.
     """
 
     activated = Signal(int)
@@ -47,11 +49,13 @@ class CaseGrid(CardView):
     judged = Signal(int, int)
     relink_requested = Signal(int)
     near_duplicates_requested = Signal(int)
+    slices_scrolled = Signal(int, int)
     selection_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._pressed_at: QPoint | None = None
+        self._wheel_angle = 0
         self._multiple, self._selection = False, Selection()
         self.comparison = CardComparison(self)
         self.comparison.changed.connect(lambda _row: self.viewport().update())
@@ -170,6 +174,19 @@ class CaseGrid(CardView):
         if not self._press_part(place, event) and not event.modifiers():
             self._choose(place, event.modifiers())
             self.activated.emit(self.current())
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        place = self._place_at(event.position().toPoint())
+        if place == NO_PLACE or not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            super().wheelEvent(event)
+            return
+        event.accept()
+        # Some systems turn the wheel sideways while Shift is held.
+        self._wheel_angle += event.angleDelta().y() or event.angleDelta().x()
+        steps = int(self._wheel_angle / 120)
+        self._wheel_angle -= 120 * steps
+        if steps:
+            self.slices_scrolled.emit(self._model.case_row(place), -steps)
 
     def leaveEvent(self, event: QEvent) -> None:
         self._set_hover(NO_PLACE)

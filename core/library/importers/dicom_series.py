@@ -39,6 +39,7 @@ HEADER_TAGS = (
     "StudyDescription",
     "ProtocolName",
     "StationName",
+    "InstitutionName",
     "ConvolutionKernel",
     "SliceThickness",
     "SeriesNumber",
@@ -112,8 +113,8 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     """What is kept of a header; never a patient's name.
 
     ``patient`` and ``attributes`` are what the catalogue gets: with ``pseudonyms`` the patient's id and all
-    UIDs are replaced, the date is moved, ages above 90 are 90, the station is left out, and of descriptions only words
-    that cannot identify anybody stay. The other UIDs put files together and go no further.
+    UIDs are replaced, the date is moved, ages above 90 are 90, the station and the institution are codes, and of
+    descriptions only words that cannot identify anybody stay. The other UIDs put files together and go no further.
     """
     patient, date = patient_identity.patient_of(dataset), patient_identity.date_of(dataset)
     header = case_attributes(dataset) | {
@@ -135,7 +136,9 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
             attributes[name] = header[name] and pseudonyms.uid(header[name])
         for name in _TYPED:
             attributes[name] = clean_description(header[name], dataset)
-        del attributes["station"]
+        # The name of the institution is not even kept with the other identifiers.
+        places = {"station": header["station"], "institution": text(dataset, "InstitutionName")}
+        attributes |= {name: place and pseudonyms.place(place) for name, place in places.items()}
         if header["age"].rstrip("Yy").isdigit() and int(header["age"].rstrip("Yy")) > _OLDEST_AGE:
             attributes["age"] = f"{_OLDEST_AGE:03d}Y"
         date = pseudonyms.date(date, patient) if date is not None and patient is not None else None

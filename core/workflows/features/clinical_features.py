@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.features.clinical import Clinical, ClinicalColumn, as_number, clinical_settings, is_known
 from semblance.core.features.fusion import Fusion, fused_sets
 from semblance.core.language import join_texts, tr_lazy
@@ -51,6 +52,8 @@ _NEVER = frozenset(
         "type",
         "regions",
         "geometry",
+        "station",
+        "institution",
         "burnt_in_text",
         "class",
         "target",
@@ -142,7 +145,9 @@ def choose_columns(library: Library, requested: Sequence[str] = ()) -> ChosenCol
         BadArguments: a requested column is not there or cannot be used.
         BadInput: no column can be used.
     """
-    rows = library.catalogue.all_cases()
+    # What is chosen here decides what a metric sees.
+    sealed = frozenset(sealed_rows(library).tolist())
+    rows = [row for row in library.catalogue.all_cases() if row.id not in sealed]
     attributes = library.catalogue.attributes()
     cases = [attributes.get(row.id, {}) for row in rows]
     findings = np.array([row.finding or "" for row in rows], dtype=np.str_)

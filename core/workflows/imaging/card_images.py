@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
-from semblance.core.imaging.display import display_image
+from semblance.core.imaging.display import DisplayImage, display_image
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
@@ -22,7 +22,7 @@ from semblance.core.tasks import SILENT, Reporter
 if TYPE_CHECKING:
     from PIL import Image
 
-from semblance.core.workflows.imaging.library_cache import cached_library
+from semblance.core.workflows.imaging.library_cache import address_of, cached_library, stack_cache
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,27 @@ def card_images(
     return out
 
 
+def card_slice(
+    library: Path,
+    row: int,
+    place: int,
+    longest: int,
+    window: tuple[float, float] | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> CardImage:
+    """A thumbnail of slice ``place`` of the volume that the case ``row`` is, its longest side ``longest`` pixels.
+
+    ``window``: its ends in the image's unit; ``None``: as it is opened. A slice that cannot be read has a problem.
+    """
+    try:
+        shown = display_image(stack_cache.get(address_of(library, row)).image(place))
+    except SemblanceError as error:
+        return CardImage(row, None, error.message)
+    low, high = window or (shown.value(shown.auto[0]), shown.value(shown.auto[1]))
+    return CardImage(row, _pixels(shown, low, high, longest, negative=False))
+
+
 def file_image(where: Path, longest: int, *, reporter: Reporter = SILENT) -> CardImage:
     """A thumbnail of an image from outside the library, its longest side ``longest`` pixels; row -1.
 
@@ -111,8 +132,6 @@ def _windowed_image(
     case: CaseDetails, window_level: WindowLevel, longest: int
 ) -> npt.NDArray[np.uint8] | None:
     """(h, w) the image of ``case`` with ``window_level``; ``None`` where that does not apply to it."""
-    from PIL import Image
-
     if case.address is None:
         return None
     shown = display_image(open_image(case.address, case.region))
@@ -120,10 +139,20 @@ def _windowed_image(
         return None
     if not shown.unit and 8 * shown.levels[0].dtype.itemsize != window_level.bits:
         return None
+    return _pixels(shown, window_level.low, window_level.high, longest, negative=window_level.negative)
+
+
+def _pixels(
+    shown: DisplayImage, low: float, high: float, longest: int, *, negative: bool
+) -> npt.NDArray[np.uint8]:
+    """(h, w) ``shown`` with values up to ``low`` black and from ``high`` on white; ``negative``: the other way round
+    than it is meant."""
+    from PIL import Image
+
     level = next((one for one in reversed(shown.levels) if max(one.shape) >= longest), shown.levels[0])
     values = level.astype(np.float32) * shown.slope + shown.intercept
-    ramp = np.clip((values - window_level.low) / max(window_level.high - window_level.low, 1e-6), 0, 1)
-    if window_level.negative != shown.inverse:
+    ramp = np.clip((values - low) / max(high - low, 1e-6), 0, 1)
+    if negative != shown.inverse:
         ramp = 1 - ramp
     pixels = np.rint(255 * ramp).astype(np.uint8)
     return _scaled(Image.fromarray(pixels), shown.width, shown.height, longest)

@@ -14,12 +14,8 @@ import numpy.typing as npt
 from semblance.core.engine.run_parts import run_parts
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.data_sources import library_data
-from semblance.core.evaluation.neighbour_checks import (
-    MIN_CASES,
-    OUTLIER_NEIGHBOUR,
-    VOTERS,
-    nearest_of_other_units,
-)
+from semblance.core.evaluation.label_errors import FOLDS, doubtful_findings, judged_findings
+from semblance.core.evaluation.neighbour_checks import MIN_CASES, distances_to_other_units
 from semblance.core.evaluation.splits import patient_codes
 from semblance.core.imaging.blank_image import is_blank, missing_share
 from semblance.core.imaging.breast_side import chest_wall_side
@@ -134,7 +130,7 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
     kept = {(review.check, frozenset(review.case_ids)) for review in reviews if review.finding is None}
     shown = [issue for issue in issues if (issue.check.value, frozenset(issue.case_ids)) not in kept]
     order = {check: place for place, check in enumerate(Check)}
-    shown.sort(key=lambda issue: (-issue.severity, order[issue.check], issue.rows))
+    shown.sort(key=lambda issue: (-issue.severity, order[issue.check], -issue.doubt, issue.rows))
     return DataCheck(
         str(path),
         len(cases),
@@ -215,13 +211,11 @@ def _neighbour_issues(
     _, X = fit_steps(steps, data.X)
     units = patient_codes(data.units, len(measured))
     codes = np.arange(len(measured)) if units is None else units
-    _, distances = nearest_of_other_units(X, codes, OUTLIER_NEIGHBOUR)
-    issues = data_issues.outliers(measured, distances)
-    has_finding = np.flatnonzero(data.y != "")
-    if len(np.unique(data.y[has_finding])) < 2:
-        return issues, [(Check.LABEL_ERROR, tr_lazy("Fewer than two findings are known."))]
-    neighbours, _ = nearest_of_other_units(X[has_finding], codes[has_finding], VOTERS)
-    return [*issues, *data_issues.label_errors([measured[p] for p in has_finding.tolist()], neighbours)], []
+    issues = data_issues.outliers(measured, distances_to_other_units(X, codes))
+    if len(judged_findings(data.y, codes)) < 2:
+        reason = tr_lazy("Fewer than two findings have cases of {n} patients.", n=FOLDS)
+        return issues, [(Check.LABEL_ERROR, reason)]
+    return [*issues, *data_issues.label_errors(measured, doubtful_findings(X, data.y, codes))], []
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from itertools import combinations
 from typing import Any
@@ -11,14 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.evaluation.neighbour_checks import (
-    MIN_CASES,
-    OUTLIER_NEIGHBOUR,
-    OUTLIER_Z,
-    DoubtfulFinding,
-    doubtful_findings,
-    outlier_scores,
-)
+from semblance.core.evaluation.label_errors import DoubtfulFinding
+from semblance.core.evaluation.neighbour_checks import MIN_CASES, OUTLIER_Z, outlier_scores
 from semblance.core.imaging.region import Region, box_overlap
 from semblance.core.language import tr_lazy, tr_lazy_n
 
@@ -30,6 +24,8 @@ _SAME_REGION = 0.5
 #: where it lies in this library, as long as so large a share of them agree.
 _CLEAR_SIDE, _MIN_SIDES, _AGREEING_SIDES = 0.3, 8, 0.8
 _NORMAL = "normal"
+#: A likely label error is serious where another finding is by so much more probable.
+CLEAR_MARGIN = 0.8
 
 
 class Check(StrEnum):
@@ -83,7 +79,9 @@ class CheckedCase:
 
 @dataclass(frozen=True)
 class DataIssue:
-    """Cases that are doubtful for one reason. ``findings`` are those that all of them may be given."""
+    """Cases that are doubtful for one reason. ``findings`` are those that all of them may be given.
+
+    ``doubt`` orders the issues of one check and severity."""
 
     check: Check
     severity: Severity
@@ -91,6 +89,7 @@ class DataIssue:
     case_ids: tuple[str, ...]
     text: str
     findings: tuple[str, ...] = ()
+    doubt: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """The issue as the command prints it with ``--json``."""
@@ -213,44 +212,43 @@ def few_patients(cases: Sequence[CheckedCase]) -> list[DataIssue]:
 
 
 def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -> list[DataIssue]:
-    """Cases that are much farther from all others than usual; ``distances`` (n, k) to the nearest, ascending."""
+    """Cases whose ``distances`` (n,) to their neighbours are much larger than usual."""
     if len(cases) < MIN_CASES:
         return []
-    scores = outlier_scores(distances[:, OUTLIER_NEIGHBOUR - 1])
+    scores = outlier_scores(distances)
     return [
-        _issue(
-            Check.OUTLIER,
-            Severity.MEDIUM if scores[place] > 2 * OUTLIER_Z else Severity.LOW,
-            [cases[place]],
-            tr_lazy(
-                "Far from all other cases: {z:.1f} standard deviations beyond the usual distance.",
-                z=float(scores[place]),
+        replace(
+            _issue(
+                Check.OUTLIER,
+                Severity.MEDIUM if scores[place] > 2 * OUTLIER_Z else Severity.LOW,
+                [cases[place]],
+                tr_lazy(
+                    "Far from all other cases: {z:.1f} standard deviations beyond the usual distance.",
+                    z=float(scores[place]),
+                ),
             ),
+            doubt=float(scores[place]),
         )
         for place in np.flatnonzero(scores > OUTLIER_Z).tolist()
     ]
 
 
-def label_errors(cases: Sequence[CheckedCase], neighbours: npt.NDArray[np.intp]) -> list[DataIssue]:
-    """Cases whose finding their nearest cases of other patients contradict; ``neighbours`` (n, k) places.
-
-    All of ``cases`` have a finding.
-    """
-    y = np.array([case.finding for case in cases], dtype=np.str_)
-    return [_label_error(cases[one.place], one) for one in doubtful_findings(y, neighbours)]
+def label_errors(cases: Sequence[CheckedCase], doubtful: Iterable[DoubtfulFinding]) -> list[DataIssue]:
+    """Cases whose finding a model of the other patients' cases contradicts."""
+    return [_label_error(cases[one.place], one) for one in doubtful]
 
 
 def _label_error(case: CheckedCase, doubtful: DoubtfulFinding) -> DataIssue:
     text = tr_lazy(
-        "{votes} of the {voters} nearest cases of others are {suggested}, {own} are {finding}.",
-        votes=doubtful.votes,
-        voters=doubtful.voters,
+        "By the cases of other patients {suggested} has a probability of {other:.2f}, {finding} of {own:.2f}.",
         suggested=doubtful.suggested,
-        own=doubtful.own_votes,
+        other=doubtful.other,
         finding=case.finding,
+        own=doubtful.own,
     )
-    severity = Severity.HIGH if doubtful.votes == doubtful.voters else Severity.MEDIUM
-    return _issue(Check.LABEL_ERROR, severity, [case], text, (doubtful.suggested,))
+    severity = Severity.HIGH if doubtful.margin >= CLEAR_MARGIN else Severity.MEDIUM
+    issue = _issue(Check.LABEL_ERROR, severity, [case], text, (doubtful.suggested,))
+    return replace(issue, doubt=doubtful.margin)
 
 
 def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[DataIssue]:

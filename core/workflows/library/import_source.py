@@ -17,7 +17,7 @@ from semblance.core.library.edit_log import given_labels, removed_case_ids
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.registry import get_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
-from semblance.core.library.lesion_groups import lesion_codes
+from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
 from semblance.core.tasks import SILENT, Reporter
@@ -242,8 +242,14 @@ class _ImportRun:
             )
 
     def _find_label_conflicts(self) -> None:
-        """List images of one lesion with different findings, where this source has one of them."""
-        cases = [r for r in self.library.catalogue.all_cases() if r.has_image and r.finding]
+        """List cases of one lesion with different findings, where this source has one of them.
+
+        Equal rows of a table of coarse numbers are of no group: the data check lists them.
+        """
+        groups = read_groups(self.library.catalogue)
+        cases = [
+            r for r in self.library.catalogue.all_cases() if r.finding and (r.has_image or r.id in groups)
+        ]
         codes = lesion_codes(self.library.catalogue, cases)
         lesions: dict[int, dict[str, str]] = {}
         for r in cases:
@@ -257,9 +263,9 @@ class _ImportRun:
             first = self.result.label_conflicts[0]
             self.result.notes.append(
                 tr_lazy_n(
-                    "{n} image is there several times with different findings: {cases} ({findings}). Research > Data "
+                    "{n} case is there several times with different findings: {cases} ({findings}). Research > Data "
                     "check… and `semblance check-data` list it.",
-                    "{n} images are there several times with different findings, the first as {cases} ({findings}). "
+                    "{n} cases are there several times with different findings, the first as {cases} ({findings}). "
                     "Research > Data check… and `semblance check-data` list them.",
                     len(self.result.label_conflicts),
                     cases=", ".join(first["cases"][:_NAMED]),

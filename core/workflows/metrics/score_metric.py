@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 CONTROL = "shuffled_control"
 #: Attributes of cases that should not matter to a metric.
 BURNT_IN = "burnt_in_text"
-SHORTCUTS = ("manufacturer", "station", "site", "view", "laterality", BURNT_IN)
+SHORTCUTS = ("manufacturer", "station", "institution", "view", "laterality", BURNT_IN)
 _IN_DICOM = "modality"
 
 

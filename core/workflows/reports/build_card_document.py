@@ -38,7 +38,7 @@ _ATTRIBUTE_TITLES = {
 _SHORTCUT_TITLES = {
     "manufacturer": tr_lazy("scanner manufacturer"),
     "station": tr_lazy("station"),
-    "site": tr_lazy("site"),
+    "institution": tr_lazy("institution"),
     "view": tr_lazy("view"),
     "laterality": tr_lazy("side"),
     "burnt_in_text": tr_lazy("burnt-in text"),

@@ -143,6 +143,7 @@ def report_document(
             for case, reason in zip(result.ranked, why, strict=True)
         ),
         findings=snapshot.columns.findings,
+        finding_colours=snapshot.finding_colours,
         vote=vote,
         card=card_facts(card, learner_title(card.learner)),
         measured_on=str(scores.get("measured_on", "")),

@@ -156,7 +156,8 @@ def _close_in_outline(loaded: LoadedMetric, found: Pixels) -> list[str]:
     """The contents of the images that are closest in outline, in any mirrored form."""
     if _OUTLINES not in loaded.cache:
         known = {key: value for key, value in loaded.library.thumbnails.outlines().items() if value}
-        values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(len(known), -1)
+        # A library of an earlier version has none until something is added to it.
+        values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(max(1, len(known)), -1)
         loaded.cache[_OUTLINES] = _Outlines(list(known), values)
     outlines: _Outlines = loaded.cache[_OUTLINES]
     if not outlines.contents:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.app.shell import library_operations
+from semblance.core.library.library import Library
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.libraries import make_library
 
@@ -34,3 +35,21 @@ def test_nothing_of_it_happens_to_another_library(context, jobs, tmp_path):
     library_operations.renew(context, lambda: done.append("second"))
     jobs.run_pending()
     assert done == ["second"]
+
+
+def test_opening_a_library_with_images_that_were_not_compared_offers_to_detect_groups(
+    context, jobs, tmp_path
+):
+    path = make_library(tmp_path / "earlier")
+    with Library.open(path) as library:
+        library.thumbnails.put([("c0", b"an image"), ("c1", b"another")])
+    triggered = []
+    context.actions["detect_lesions"].triggered.connect(lambda: triggered.append(True))
+    library_operations.open_library(context, path)
+    jobs.run_pending()
+    (message,) = [one for one in context.messages.history if "not compared" in one.what]
+    assert message.what.startswith("2 images were not compared with the others yet")
+    ((text, detect),) = message.actions
+    assert text == "Detect same-lesion groups"
+    detect()
+    assert triggered

@@ -101,14 +101,14 @@ def test_the_header_is_that_of_what_is_looked_at(library):
         window.context.actions["header"].trigger()
         settle(window)
         dialog = window.parts.commands._header
-        values = {line.name: line.value for line in dialog.rows.found}
+        values = {line.name: line.value for line in dialog.view.rows.found}
         assert values["Format"] == "PNG"
         assert Path(values["File"]).name == Path(window.state.columns.ids[3]).name
         dialog.close()
         search_first_case(window)
         window.panels.query.header_requested.emit()
         settle(window)
-        values = {line.name: line.value for line in dialog.rows.found}
+        values = {line.name: line.value for line in dialog.view.rows.found}
         assert Path(values["File"]).name == Path(window.state.columns.ids[0]).name
         dialog.close()
 

@@ -151,6 +151,26 @@ def test_a_branch_goes_on_alone(qtbot, library, monkeypatch):
         assert saved_searches.reopen(library, "stem").search.strength == 1.0
 
 
+def test_a_diagnosis_is_entered_for_a_saved_search(library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        save_as(window, monkeypatch, "one")
+        window.context.actions["searches"].trigger()
+        dialog = window.parts.commands.searches.dialog
+        wait_for(window, lambda: dialog.names() == ["one"])
+        offered = []
+        monkeypatch.setattr(
+            QInputDialog,
+            "getItem",
+            lambda _of, _title, _label, items, _at, **_more: offered.append(items) or (items[-1], True),
+        )
+        dialog.outcome_button.click()
+        finding = window.state.columns.findings[-1]
+        wait_for(window, lambda: f"diagnosis {finding}" in dialog.list.item(0).text())
+        assert offered == [["(not known)", *window.state.columns.findings]]
+        dialog.close()
+
+
 def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -79,3 +80,20 @@ def test_a_uniform_image_has_no_outline_and_is_like_none():
 def test_a_damaged_thumbnail_is_refused():
     with pytest.raises((OSError, ValueError)):
         ComparedImage(b"\xff\xd8\xff\xe0 no image")
+
+
+def test_small_mammograms_of_different_women_are_told_apart_and_their_copies_found(data):
+    """At 64 pixels a mammogram is an outline with little detail, and most of that all have in common."""
+    with ZipFile(data / "images" / "mias_a.zip") as archive:
+        names = sorted(name for name in archive.namelist() if name.endswith(".pgm"))[::6]
+        small = [Image.open(archive.open(name)).resize((64, 64), Image.Resampling.LANCZOS) for name in names]
+    images = [compared(image) for image in small]
+    copies = [compared(image.resize((45, 45)), quality=60) for image in small]
+    found = [
+        (one, other)
+        for one, image in enumerate(images)
+        for other, copy in enumerate(copies)
+        if is_same_image(image, copy)
+    ]
+    assert len([1 for one, other in found if one == other]) >= 0.95 * len(images)
+    assert [pair for pair in found if pair[0] != pair[1]] == []

@@ -163,3 +163,8 @@ def test_texts_have_enough_contrast() -> None:
     assert _contrast("#94949C", colours["well"]) >= 4.5
     for mark in [UNKNOWN_MARK, *report(findings=tuple("abcdefg")).marks().values()]:
         assert _contrast(mark.ink, mark.colour) >= 4.5
+
+
+def test_findings_have_the_colours_of_the_library() -> None:
+    marks = report(findings=("a", "b"), finding_colours=(6, 0)).marks()
+    assert [marks[name].colour for name in "ab"] == ["#F0E442", "#D55E00"]

@@ -291,6 +291,17 @@ def test_marked_cases_are_compared_with_the_nearest() -> None:
     assert [one.rank for one in report(ranking=many).compared()] == [1, 2, 3, 4, 5, 6]
 
 
+def test_long_names_below_images_keep_their_ends() -> None:
+    names = [f"archive/{'very long folder/' * 9}case {rank}.png" for rank in range(1, 7)]
+    document = report(
+        ranking=tuple(row(rank, case_id=name) for rank, name in enumerate(names, start=1)), identified=True
+    )
+    first = " ".join(_read(report_pdf(document))[0].pages[0].extract_text().split())
+    for rank in range(1, 7):
+        assert f"case {rank}.png" in first
+    assert "1. …" in first.replace("\u00a0", " ")
+
+
 def test_a_library_without_images_lists_its_cases() -> None:
     rows = tuple(row(rank, thumbnail=None) for rank in range(1, 21))
     document = report(ranking=rows, query=QueryFacts("query", finding="benign"))
@@ -298,4 +309,5 @@ def test_a_library_without_images_lists_its_cases() -> None:
     assert "no image" not in text
     first = pdf.pages[0].extract_text()
     assert "Case 11" in first
+    assert "Judgement" not in first
     assert "Case 12" not in first

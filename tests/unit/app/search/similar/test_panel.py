@@ -98,6 +98,12 @@ def test_ranked_cases_are_cards_nearest_first(ranked):
     assert not ranked.grab().isNull()
 
 
+def test_sealed_cases_are_counted_beside_the_title(ranked, context):
+    result = replace(ranking(), compared=90, sealed=9)
+    context.state.set_ranked_search(unrefined_search(result))
+    assert ranked.status_text == "90, 9 sealed"
+
+
 def test_the_strip_counts_the_nearest(ranked, context):
     assert "10 nearest: | 5 malignant, 5 benign" in texts(ranked)
     assert "Support, not a diagnosis" in texts(ranked)

@@ -262,6 +262,22 @@ def test_sex_age_and_manufacturer_are_kept_for_subgroups(age, kept, as_it_is):
     assert identified.attributes["age"] == as_it_is
 
 
+def test_station_and_institution_are_codes_by_which_they_are_told_apart():
+    found = []
+    for name in ("CT1", "CT2", "CT1"):
+        header = Dataset()
+        header.StationName, header.InstitutionName = name, "St. Elsewhere"
+        coded = read_instance("a.dcm", header, pixels=True, pseudonyms=Pseudonyms(bytes(32))).attributes
+        assert not {name, "St. Elsewhere"} & set(coded.values())
+        found.append((coded["station"], coded["institution"]))
+    assert found[0] == found[2]
+    assert found[0][0] != found[1][0]
+    assert found[0][1] == found[1][1]
+    identified = read_instance("a.dcm", header, pixels=True, pseudonyms=None).attributes
+    assert identified["station"] == "CT1"
+    assert "institution" not in identified
+
+
 def test_real_files_are_cases_or_parts_of_one(data, tmp_path):
     """Every file that the manifest says decodes, but for those only a GPL plug-in can (12-bit JPEG)."""
     result = import_source(data / "dicom", tmp_path / "lib", identified=True)

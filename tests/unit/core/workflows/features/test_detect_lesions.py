@@ -110,6 +110,8 @@ def test_repeated_rows_of_a_table_are_one_case_unless_patients_differ(tmp_path):
     write_table(tmp_path / "t.csv", [*rows, [3, 4.5, "", "no"]])
     result = import_source(tmp_path / "t.csv", tmp_path / "lib")
     assert result.lesions == {"groups": 1, "cases": 2}
+    assert [conflict["findings"] for conflict in result.label_conflicts] == [["no", "yes"]]
+    assert any("1 case is there several times with different findings" in note for note in result.notes)
     write_table(tmp_path / "p.csv", [[*row[:2], f"P{n}", "yes"] for n, row in enumerate([*rows, rows[3]])])
     assert import_source(tmp_path / "p.csv", tmp_path / "lib2").lesions["groups"] == 0
 

@@ -391,5 +391,5 @@ def test_an_image_that_comes_again_with_another_finding_is_reported(tmp_path):
     assert result.label_conflicts == [{"cases": cases, "findings": ["level", "upright"]}]
     (note,) = [note for note in result.notes if "different findings" in note]
     assert note.startswith(
-        f"1 image is there several times with different findings: {', '.join(cases)} (level,"
+        f"1 case is there several times with different findings: {', '.join(cases)} (level,"
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +64,13 @@ def test_the_patient_of_a_copied_library_image_is_hidden_and_counted(images, ori
     assert result.to_json()["hidden"] == {"same_patient": 2, "near_duplicates": 0}
     assert sum(result.vote.counts.values()) == len(result.vote.voters) == 10
     assert CASE not in {case.case_id for case in result.others}
+
+
+def test_a_library_of_an_earlier_version_has_no_outlines(images, tmp_path, original):
+    library = Path(shutil.copytree(images, tmp_path / "old.semblance"))
+    with contextlib.closing(sqlite3.connect(library / "thumbnails.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM outlines")
+    assert len(search(library, other_bytes(original, tmp_path / "copy.png", compress_level=1)).ranked) == 10
 
 
 def test_a_nearly_equal_copy_is_hidden_and_counted_apart(images, original, tmp_path):

@@ -1,0 +1,1 @@
+"""The images of a patient side by side."""

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from semblance.app.search.hanging.hanging_page import HangingPage
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
+from tests.helpers.dicom_files import MG, image, save
+from tests.helpers.widgets import show_widget
+
+VIEWS = [("R", "CC"), ("L", "CC"), ("R", "MLO"), ("L", "MLO")]
+
+
+@pytest.fixture
+def page(qtbot, context, jobs, tmp_path):
+    pixels = np.tile(np.arange(64, dtype=np.uint16) * 50, (64, 1))
+    for study in (1, 2):
+        for number, (side, view) in enumerate(VIEWS):
+            header = {
+                "SOPClassUID": MG,
+                "SOPInstanceUID": f"1.2.{study}.{number}",
+                "StudyInstanceUID": f"1.2.{study}",
+                "SeriesInstanceUID": f"1.2.{study}.9",
+                "StudyDate": f"202{study}0101",
+                "Modality": "MG",
+                "PatientID": "P1",
+                "ImageLaterality": side,
+                "ViewPosition": view,
+            }
+            save(image(pixels, **header), tmp_path / "mg" / f"{study}{number}.dcm")
+    import_source(tmp_path / "mg", tmp_path / "lib")
+    context.state.set_library(read_snapshot(tmp_path / "lib"))
+    made = show_widget(qtbot, HangingPage(context), 1200, 760)
+    made.show_patient(int(context.state.columns.case_row[0]))
+    jobs.run_pending()
+    return made
+
+
+def shown(page) -> list[str]:
+    cells = zip(page._cells, page.headers, page.panes, strict=True)
+    return [header._title.text() for cell, header, pane in cells if cell.isVisible() and pane.view.image]
+
+
+def test_two_studies_hang_one_below_the_other(page, qtbot, jobs):
+    names = [name.rpartition(",")[0] for name in shown(page)]
+    assert names == [f"Mammogram {side} {view}" for side, view in VIEWS] * 2
+    qtbot.keyClick(page, Qt.Key.Key_O)
+    jobs.run_pending()
+    assert len(shown(page)) == 4
+    assert page._context.settings.text("hanging_priors") == "no"
+
+
+def test_all_images_zoom_together_until_unlinked(page, qtbot):
+    first, second, *_ = (pane.view for pane in page.panes)
+    first.zoom_by(2.0)
+    # The places differ by a pixel.
+    assert second.viewport.zoom == pytest.approx(first.viewport.zoom, rel=0.02)
+    qtbot.keyClick(page, Qt.Key.Key_K)
+    first.zoom_by(2.0)
+    assert second.viewport.zoom == pytest.approx(first.viewport.zoom / 2, rel=0.02)
+    with qtbot.waitSignal(page.closed):
+        qtbot.keyClick(page, Qt.Key.Key_Escape)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from semblance.core.library.case_columns import case_columns
+from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, case_headers
+from semblance.core.library.hanging import hanging
+
+NEW, OLD = "2020-01-01", "2018-01-01"
+
+
+def columns(*cases: tuple[str, str, dict[str, str]]):
+    """The cases, each with its patient, the date of its study, and more of its header."""
+    n = len(cases)
+    given = [{"modality": "MG", "study": date, DATE: date} | more for _, date, more in cases]
+    headers = case_headers(
+        np.arange(n),
+        [None] * n,
+        [json.dumps([header.get(name) for name in TEXTS]) for header in given],
+        {name: [header.get(name) for header in given] for name in (*GROUPS, DATE)},
+        n,
+    )
+    patients = [patient for patient, _, _ in cases]
+    return case_columns(range(n), [f"c{i}" for i in range(n)], [None] * n, patients, [0] * n, headers=headers)
+
+
+def view(side: str, name: str) -> dict[str, str]:
+    return {"laterality": side, "view": name}
+
+
+@pytest.fixture
+def mammograms():
+    four = [view("L", "MLO"), view("R", "MLO"), view("L", "CC"), view("R", "CC")]
+    new, old = [("A", NEW, one) for one in four], [("A", OLD, one) for one in four[1:]]
+    return columns(*old, *new, ("B", NEW, view("R", "CC")))
+
+
+def test_the_four_views_of_a_mammogram_hang_with_those_of_the_prior_study_below(mammograms):
+    assert hanging(mammograms, 4) == ((6, 5, 4, 3), (2, 1, 0, None))
+    assert hanging(mammograms, 0, priors=False) == ((6, 5), (4, 3))
+
+
+def test_without_a_prior_study_the_views_hang_in_two_rows(mammograms):
+    assert hanging(mammograms, 7) == ((7, None), (None, None))
+
+
+def test_the_same_kind_of_an_earlier_study_hangs_beside_the_newest():
+    chest, lung = {"modality": "CT", "body_part": "CHEST"}, {"series_description": "lung"}
+    library = columns(
+        ("A", OLD, chest),
+        ("A", OLD, chest | lung),
+        ("A", NEW, {"modality": "CT", "body_part": "HEAD"}),
+        ("A", NEW, chest | lung),
+        ("A", NEW, chest),
+    )
+    assert hanging(library, 1) == ((3, 1),)
+    assert hanging(library, 3) == ((3, 1),)
+    assert hanging(library, 3, priors=False) == ((3, 4),)
+    assert hanging(library, 2) == ((2,),)
+
+
+def test_a_case_without_a_patient_hangs_alone():
+    assert hanging(columns((None, NEW, {}), (None, NEW, {})), 1) == ((1,),)
