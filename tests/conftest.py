@@ -37,8 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("--headed"):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     # Matplotlib's list of fonts takes seconds to make and would be made anew for every private home.
-    if config.cache is not None:
-        os.environ["MPLCONFIGDIR"] = str(config.cache.mkdir("matplotlib"))
+    if cache := getattr(config, "cache", None):
+        os.environ["MPLCONFIGDIR"] = str(cache.mkdir("matplotlib"))
     folder = real_data.folder()
     if folder is not None and not folder.is_dir():
         raise pytest.UsageError(f"{real_data.VARIABLE} names {folder}, which is not a folder.")

@@ -78,6 +78,7 @@ class ExtractDialog(Dialog):
         self._name.setText(extractor.name)
         if self._parameters is not None:
             self._parameters_layout.removeWidget(self._parameters)
+            self._parameters.hide()
             self._parameters.deleteLater()
             self._parameters = None
         if extractor.parameters:

@@ -20,6 +20,7 @@ from semblance.core.library.open_library import open_library
 if TYPE_CHECKING:
     from sqlalchemy import Row
 
+    from semblance.core.library.lesion_groups import GroupMember
     from semblance.core.library.library import Library
     from semblance.core.library.records import FeatureSet
 
@@ -120,12 +121,13 @@ def case_data(
     """The cases ``rows`` (n,) with the numbers ``X`` (n, d), whose ``columns`` are (name, group); else as
     :func:`library_data`."""
     # Tables are evaluated without a database.
-    from semblance.core.library.lesion_groups import lesion_codes
+    from semblance.core.library.lesion_groups import lesion_codes, read_groups
 
     by_row = {int(r.id): r for r in library.catalogue.all_cases()}
     cases = [by_row[row] for row in rows.tolist()]
     patients = [r.patient or "" for r in cases]
-    codes = lesion_codes(library.catalogue, cases)
+    groups = read_groups(library.catalogue)
+    codes = lesion_codes(groups, cases)
     lesions = np.array([codes[row] for row in rows.tolist()], dtype=np.int64)
     kinds = {source.kind for source in library.catalogue.sources()}
     attribute_values = library.catalogue.attributes(attributes) if attributes else {}
@@ -139,7 +141,7 @@ def case_data(
         masses=bool(kinds & {"mammograms", "ultrasound"}),
         case_rows=rows,
         case_ids=np.array([r.case_id for r in cases], dtype=np.str_),
-        units=unit_names(library, cases),
+        units=unit_names(library, cases, groups),
         lesions=lesions,
         attributes={
             name: np.array([attribute_values[int(row)].get(name, "") for row in rows], dtype=np.str_)
@@ -149,12 +151,18 @@ def case_data(
     )
 
 
-def unit_names(library: Library, cases: Sequence[Row[Any]]) -> npt.NDArray[np.str_] | None:
+def unit_names(
+    library: Library, cases: Sequence[Row[Any]], groups: Mapping[int, GroupMember] | None = None
+) -> npt.NDArray[np.str_] | None:
     """See :func:`semblance.core.evaluation.splits.split_units`: the units of ``cases`` (n,), as
-    ``Catalogue.all_cases`` gives them: of one patient, one same-lesion group, or one image."""
+    ``Catalogue.all_cases`` gives them: of one patient, one of the same-lesion ``groups``, or one image.
+
+    Without ``groups`` they are read.
+    """
     from semblance.core.library.lesion_groups import read_groups
 
-    images, groups = library.catalogue.shown_images(), read_groups(library.catalogue)
+    images = library.catalogue.shown_images()
+    groups = read_groups(library.catalogue) if groups is None else groups
     return split_units(
         [r.patient for r in cases],
         [groups[r.id].group if r.id in groups else None for r in cases],

@@ -18,6 +18,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.files import move
 from semblance.core.language import tr_lazy
 from semblance.core.library.clear_features import NO_CASE
 from semblance.core.library.database import in_batches
@@ -488,7 +489,7 @@ def _move_files(library: Path, changes: Sequence[Change]) -> None:
         if (library / name).exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             _remove(target)
-            (library / name).rename(target)
+            move(library / name, target)
 
 
 def _restore_files(library: Path, changes: Sequence[Change]) -> None:
@@ -502,7 +503,7 @@ def _restore_files(library: Path, changes: Sequence[Change]) -> None:
         if source.exists():
             (library / name).parent.mkdir(exist_ok=True)
             _remove(library / name)
-            source.rename(library / name)
+            move(source, library / name)
         elif not (library / name).exists():
             raise SemblanceError(
                 tr_lazy("The deleted file {name} no longer exists.", name=name),

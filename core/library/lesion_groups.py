@@ -46,12 +46,11 @@ def groups_of_several(groups: Mapping[int, GroupMember]) -> list[list[int]]:
     return [rows for rows in members.values() if len(rows) > 1]
 
 
-def lesion_codes(catalogue: Catalogue, cases: Sequence[sa.Row[Any]]) -> dict[int, int]:
+def lesion_codes(groups: Mapping[int, GroupMember], cases: Sequence[sa.Row[Any]]) -> dict[int, int]:
     """Row id -> a number, equal for cases of one lesion, of ``cases`` as ``Catalogue.all_cases`` gives them.
 
     Cases in no group are of one lesion where their content is equal.
     """
-    groups = read_groups(catalogue)
     numbers: dict[int | str, int] = {}
     codes: dict[int, int] = {}
     for r in cases:

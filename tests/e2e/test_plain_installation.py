@@ -74,7 +74,7 @@ def test_learners_are_evaluated_on_a_table(plain, tmp_path):
     )
     status, out, err = plain(arguments)
     assert status == 0, err
-    assert "triplet_accuracy" in out
+    assert "Triplet accuracy" in out
     for name in ("learners", "extractors", "kinds", "protocols"):
         assert plain(command(name))[0] == 0
 

@@ -23,7 +23,7 @@ from semblance.core.imaging.drawn_text import drawn_text
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.data_reviews import DataReview, add_review, read_reviews, undo_review
-from semblance.core.library.lesion_groups import lesion_codes
+from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.sequence import fit_steps
@@ -169,7 +169,7 @@ def undo_settlement(library: Path, *, reporter: Reporter = SILENT) -> DataReview
 
 def _checked_cases(library: Library, details: Mapping[int, CaseDetails]) -> list[CheckedCase]:
     images = library.catalogue.shown_images()
-    lesions = lesion_codes(library.catalogue, library.catalogue.all_cases())
+    lesions = lesion_codes(read_groups(library.catalogue), library.catalogue.all_cases())
     return [
         CheckedCase(
             row,

@@ -250,7 +250,7 @@ class _ImportRun:
         cases = [
             r for r in self.library.catalogue.all_cases() if r.finding and (r.has_image or r.id in groups)
         ]
-        codes = lesion_codes(self.library.catalogue, cases)
+        codes = lesion_codes(groups, cases)
         lesions: dict[int, dict[str, str]] = {}
         for r in cases:
             lesions.setdefault(codes[r.id], {})[r.case_id] = r.finding

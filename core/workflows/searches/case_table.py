@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from semblance.core.library.lesion_groups import lesion_codes
+from semblance.core.library.lesion_groups import lesion_codes, read_groups
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
@@ -23,7 +23,7 @@ class CaseTable:
         self._facts: dict[int, tuple[str | None, str | None, str]] = {
             int(r.id): (r.finding, r.patient, r.content) for r in cases
         }
-        self._lesions = lesion_codes(catalogue, cases)
+        self._lesions = lesion_codes(read_groups(catalogue), cases)
 
     def __len__(self) -> int:
         return len(self._facts)

@@ -54,6 +54,8 @@ REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
+#: The key of the number of cases by finding, which a loaded metric keeps.
+_BY_FINDING = "cases by finding"
 
 
 @dataclass(frozen=True)
@@ -149,8 +151,9 @@ def estimate_from_neighbours(
     )
     if not loaded.prevalences:
         return found
-    in_library = cases_by_finding(loaded.findings, _renamed(loaded), DROPPED)
-    return shift_to_prevalence(found, loaded.prevalences, in_library)
+    if _BY_FINDING not in loaded.cache:
+        loaded.cache[_BY_FINDING] = cases_by_finding(loaded.findings, _renamed(loaded), DROPPED)
+    return shift_to_prevalence(found, loaded.prevalences, loaded.cache[_BY_FINDING])
 
 
 def _not_calibrated(loaded: LoadedMetric) -> str:

@@ -103,7 +103,7 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("tutorial", "Tutorial"),
         ("window level", "Reset the query's window / level"),
         ("finding", "Findings…"),
-        ("label", "Set finding…"),
+        ("annotate", "Set finding…"),
         ("delete", "Remove from the library"),
     ],
 )

@@ -65,8 +65,10 @@ def at_rest(window: MainWindow) -> QImage:
 
 def images(window: MainWindow) -> dict[str, QImage]:
     """Every page, with the panels as wide as they usually are."""
-    window.context.actions["layout"].trigger()
-    settle(window)
+    for _ in range(2):
+        # Qt divides the room by the sizes before: the second time they are the wanted ones.
+        window.context.actions["layout"].trigger()
+        settle(window)
     return {page: screenshot(window, page) for page in PAGES}
 
 

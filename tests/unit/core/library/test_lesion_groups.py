@@ -75,7 +75,7 @@ def test_equal_content_and_groups_give_equal_codes(library, catalogue):
     split(library, [3])
     join(library, [4, 5])
     cases = catalogue.all_cases()
-    codes = lesion_codes(catalogue, cases)
+    codes = lesion_codes(read_groups(catalogue), cases)
     assert codes[4] == codes[5]
     assert len(set(codes.values())) == len(cases) - 1
 

@@ -8,7 +8,7 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.label_staleness import CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES
 from semblance.core.library.library import Library
-from semblance.core.library.schema import edits, metrics
+from semblance.core.library.schema import HEADER_TEXTS, edits, metrics
 from semblance.core.workflows.library.edit_cases import remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.undo_edits import read_history, redo, undo
@@ -46,8 +46,12 @@ def scores(path):
 
 
 def content_of(path):
-    """Everything in the catalogue except the log of edits."""
-    return {name: rows for name, rows in tables_of(path).items() if name != edits.name}
+    """Everything in the catalogue except the log of edits and the inner tables of the text index."""
+    return {
+        name: rows
+        for name, rows in tables_of(path).items()
+        if name != edits.name and not name.startswith(f"{HEADER_TEXTS}_")
+    }
 
 
 def test_a_finding_is_given_undone_and_given_again(path):
