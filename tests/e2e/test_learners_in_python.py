@@ -56,7 +56,9 @@ def test_the_script_ends_with_a_metric_that_a_library_searches_with(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     assert [run(words) for words in commands] == [0, 0, 0]
     capsys.readouterr()
-    assert run(["search", "cases.semblance", "--metric", "best", "--case", "cases/c7", "-k", "5", "--json"]) == 0
+    assert (
+        run(["search", "cases.semblance", "--metric", "best", "--case", "cases/c7", "-k", "5", "--json"]) == 0
+    )
     found = json.loads(capsys.readouterr().out)
     rows = read_table(table).X
     distances = load_metric(tmp_path / "best.semblance-metric").distances(rows[7:8], rows)[0]

@@ -63,7 +63,9 @@ metric.save(out / "best.semblance-metric")
 
 # %% It comes back with the same distances, here and in a library
 again = load_metric(out / "best.semblance-metric")
-np.testing.assert_array_equal(again.distances(features[:3], features), metric.distances(features[:3], features))
+np.testing.assert_array_equal(
+    again.distances(features[:3], features), metric.distances(features[:3], features)
+)
 print(f"""The best is {best}. To open it in the window:
   semblance import {file} --library cases.semblance
   semblance features cases.semblance --extractor raw
