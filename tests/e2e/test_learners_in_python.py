@@ -1,4 +1,4 @@
-"""The examples for researchers run: that of the help page *Learners in Python* as it is printed, and the whole script."""
+"""The examples for researchers run: those of the help pages as they are printed, and the whole script."""
 
 from __future__ import annotations
 
