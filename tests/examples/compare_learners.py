@@ -1,7 +1,8 @@
 """Compare four learners on a table by patient, plot the result, and save a metric for a library of Semblance.
 
 Run ``python compare_learners.py TABLE.csv OUT``. The table has one row for each case: a column ``label`` with the
-finding, optionally ``case_id`` and ``patient_id``, and columns of numbers. It needs ``pip install semblance pandas matplotlib``.
+finding, optionally ``case_id`` and ``patient_id``, and columns of numbers. It needs
+``pip install semblance pandas matplotlib``.
 """
 
 # %% Read the table
