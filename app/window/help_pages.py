@@ -66,7 +66,10 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     (tr("Report and maintain"), ("reports", "data_check", "maintenance", "settings")),
-    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder", "python")),
+    (
+        tr("Reference"),
+        ("mass_features", "polyps_and_lung", "visual_words", "own_encoder", "python", "metric_learn"),
+    ),
 )
 _REGISTRIES = (
     ("learners", tr("Learners")),
