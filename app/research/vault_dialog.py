@@ -69,6 +69,7 @@ class VaultDialog(Dialog):
         self.finished_box.toggled.connect(self._update)
         self.open_button = self._button(tr("Open the vault"), self.open_vault)
         self.openings = ResultTable(tr("Openings of the test vault"))
+        self.later = WrappedLabel(f"* {translate(LATER_OPENING)}", role="second", selectable=True)
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
         self._error = ErrorLine()
@@ -76,7 +77,7 @@ class VaultDialog(Dialog):
         self._help_button.setIcon(icon("help"))
         QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
         self._make_layout()
-        context.state.on_change(Change.LIBRARY, self, self.load)
+        context.state.on_change(Change.LIBRARY | Change.CASES, self, self.load)
         self._show(None)
         self.load()
 
@@ -104,7 +105,10 @@ class VaultDialog(Dialog):
             seal.addWidget(widget)
         seal.addStretch(1)
         fields.addRow(tr("Seal"), seal)
-        fields.addRow(tr("Seed"), self.seed)
+        seed = hbox()
+        seed.addWidget(self.seed)
+        seed.addStretch(1)
+        fields.addRow(tr("Seed"), seed)
         fields.addRow(tr("Metric"), self.metric_box)
         opening = hbox(spacing=8)
         opening.addWidget(self.finished_box)
@@ -114,6 +118,7 @@ class VaultDialog(Dialog):
         layout.addLayout(fields)
         layout.addWidget(SectionHeader(tr("Openings")))
         layout.addWidget(self.openings, 1)
+        layout.addWidget(self.later)
         layout.addWidget(self._error)
         layout.addWidget(self.progress)
         layout.addLayout(closing_row(self, self._help_button))
@@ -229,9 +234,9 @@ class VaultDialog(Dialog):
             tr("accuracy @10"),
             tr("mean AUC"),
             tr("cases"),
-            "",
         ]
         self.openings.set_rows(header, [_row(one) for one in openings], text_columns=3)
+        self.later.setVisible(len(openings) > 1)
         self._update()
 
     def _update(self) -> None:
@@ -266,14 +271,14 @@ class VaultDialog(Dialog):
 def _row(opening: VaultOpening) -> list[str]:
     result = opening.result
     auc = result.get("mean_auc")
+    mark = " *" if opening.number > 1 else ""
     return [
-        format_number(opening.number, ","),
+        format_number(opening.number, ",") + mark,
         translate(time_text(opening.time)),
         opening.metric,
         interval_text(*(result.get("accuracy") or (None, None, None))),
         "–" if auc is None else format_number(auc, ".2f"),
         format_number(int(result.get("cases") or 0), ","),
-        translate(LATER_OPENING) if opening.number > 1 else "",
     ]
 
 

@@ -135,8 +135,16 @@ class Learner(TupleEstimator, abc.ABC):
         """Set what is fitted and ``_card``, at the very end; see :meth:`fit`. Parameters are checked."""
 
     def metric(self) -> Metric:
-        """A frozen snapshot of what was fitted, without steps: ``distance_`` and its card."""
-        return Metric((), self.distance_, self._card)
+        """A frozen snapshot of what was fitted, without steps: ``distance_`` and its card.
+
+        Fitted on a data frame it names its columns, as a library does that takes the saved metric.
+        """
+        return self._as_metric(self.distance_)
+
+    def _as_metric(self, distance: Distance) -> Metric:
+        names = () if self._feature_names is None else tuple(self._feature_names)
+        # Names of an earlier fit stay until a new one has ended.
+        return Metric((), distance, self._card, names if len(names) == distance.n_features else ())
 
     @property
     def has_embedding(self) -> bool:
