@@ -213,7 +213,7 @@ class PassiveAggressive(Learner):
 
     def metric(self) -> Metric:
         """M made positive semidefinite; C, b, updates and mistakes are on the card."""
-        return Metric((), _distance(self.model_.M, self._base_distance), self._card)
+        return self._as_metric(_distance(self.model_.M, self._base_distance))
 
     @property
     def threshold_(self) -> float:
