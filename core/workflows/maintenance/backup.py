@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.imaging.image_address import divide_zip_entry
-from semblance.core.library.check_library import check_is_library
+from semblance.core.library.check_library import check_is_folder, check_is_library
 from semblance.core.library.export_log import log_export
-from semblance.core.library.check_library import check_is_folder
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import SUFFIX
 from semblance.core.tasks import SILENT, Reporter
