@@ -15,7 +15,20 @@ from semblance.core.parameters import Parameter
 
 
 class LDA(LinearLearner):
-    """L = directions that spread the means of findings most, measured in the scatter within findings."""
+    """L = directions that spread the means of findings most, measured in the scatter within findings.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("lda").fit(X, y)
+        >>> learner.transform(X).shape
+        (178, 2)
+        >>> learner.score(X, y) > 0.95
+        True
+    """
 
     name: ClassVar[str] = "lda"
     title: ClassVar[str] = "LDA"

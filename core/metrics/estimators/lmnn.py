@@ -32,7 +32,18 @@ _SAMPLED_ROWS, _PER_IMPOSTOR = 256, 90
 
 
 class LMNN(LinearLearner):
-    """Minimises (1 - mu) pull + mu push (Eq. 13) over L, the targets fixed beforehand, all impostors seen."""
+    """Minimises (1 - mu) pull + mu push (Eq. 13) over L, the targets fixed beforehand, all impostors seen.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("lmnn", random_state=0).fit(X, y)
+        >>> learner.score(X, y) > 0.9
+        True
+    """
 
     name: ClassVar[str] = "lmnn"
     title: ClassVar[str] = "LMNN"

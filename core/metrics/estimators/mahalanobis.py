@@ -23,7 +23,18 @@ SHRINKAGE = Parameter(
 
 
 class Mahalanobis(LinearLearner):
-    """M = covariance^-1: correlated features count once."""
+    """M = covariance^-1: correlated features count once.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("mahalanobis").fit(X)
+        >>> learner.get_mahalanobis_matrix().shape
+        (13, 13)
+    """
 
     name: ClassVar[str] = "mahalanobis"
     title: ClassVar[str] = "Mahalanobis"

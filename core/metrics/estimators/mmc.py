@@ -30,7 +30,18 @@ _COPIES = 5
 
 
 class MMC(LinearLearner):
-    """Maximises sum_D |x - x'|_M subject to sum_S |x - x'|_M^2 <= 1, M positive semidefinite."""
+    """Maximises sum_D |x - x'|_M subject to sum_S |x - x'|_M^2 <= 1, M positive semidefinite.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("mmc", random_state=0).fit(X, y)
+        >>> learner.score(X, y) > 0.9
+        True
+    """
 
     name: ClassVar[str] = "mmc"
     title: ClassVar[str] = "MMC"

@@ -24,7 +24,18 @@ _SQUARES = 4
 
 
 class NCA(LinearLearner):
-    """Maximises the expected accuracy of a random nearest neighbour that leaves the case itself out."""
+    """Maximises the expected accuracy of a random nearest neighbour that leaves the case itself out.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("nca", components=2, random_state=0).fit(X, y)
+        >>> learner.transform(X).shape
+        (178, 2)
+    """
 
     name: ClassVar[str] = "nca"
     title: ClassVar[str] = "NCA"

@@ -27,7 +27,19 @@ Rows = npt.NDArray[np.int64]
 
 
 class RCA(LinearLearner):
-    """M = C^-1, C the covariance about the means of chunklets: cases known to be alike (Eq. 2)."""
+    """M = C^-1, C the covariance about the means of chunklets: cases known to be alike (Eq. 2).
+
+    Example:
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> similar = np.column_stack([np.arange(50), np.arange(1, 51), np.ones(50, dtype=int)])
+        >>> make_learner("rca").fit(X, pairs=similar).metric().distances(X[:2], X).shape
+        (2, 178)
+    """
 
     name: ClassVar[str] = "rca"
     title: ClassVar[str] = "RCA"
