@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations hooks attack bench bench-learners bench-clicks bundle audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations hooks attack bench bench-learners bench-clicks docs bundle audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -46,6 +46,9 @@ format: setup-test ## format the sources and sort their imports
 
 translations: setup-test ## find new and changed texts, update resources/translations, list what is to be translated
 	$(BIN)/python -m tests.translations
+
+docs: setup-test ## write the API reference and the guide of the learner library as static pages: build/docs
+	$(BIN)/python packaging/docs.py $(ARGS)
 
 hooks: setup-test ## run the checks before every commit (.pre-commit-config.yaml; needs pre-commit)
 	pre-commit install

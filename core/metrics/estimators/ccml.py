@@ -31,6 +31,16 @@ class CCML(LinearLearner):
     """Maximises the expected accuracy of class-conditional k-NN (Eq. 11) by Adam on mini-batches.
 
     Chosen parameters are on the card. Fitted: ``choice_``.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("ccml", components=2, random_state=0).fit(X, y)
+        >>> learner.transform(X).shape
+        (178, 2)
     """
 
     name: ClassVar[str] = "ccml"

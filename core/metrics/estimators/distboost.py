@@ -47,7 +47,18 @@ _COPIES = 4
 
 
 class DistBoost(Learner):
-    """Each round fits a mixture to the pairs the former ones got wrong and adds the distance it gives."""
+    """Each round fits a mixture to the pairs the former ones got wrong and adds the distance it gives.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("distboost", rounds=5, random_state=0).fit(X, y)
+        >>> learner.metric().distances(X[:2], X).shape
+        (2, 178)
+    """
 
     name: ClassVar[str] = "distboost"
     title: ClassVar[str] = "DistBoost"

@@ -33,7 +33,21 @@ _COPIES = 3
 
 
 class ITML(LinearLearner):
-    """Bregman projections on one pair after another (Algorithm 1) till they hardly change anything."""
+    """Bregman projections on one pair after another (Algorithm 1) till they hardly change anything.
+
+    Example:
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> i, j = np.arange(177), np.random.default_rng(0).permutation(np.arange(1, 178))
+        >>> i, j = i[i != j], j[i != j]
+        >>> pairs = np.stack([scale(X)[i], scale(X)[j]], axis=1)
+        >>> learner = make_learner("itml", random_state=0).fit(pairs, np.where(y[i] == y[j], 1, -1))
+        >>> learner.get_mahalanobis_matrix().shape
+        (13, 13)
+    """
 
     name: ClassVar[str] = "itml"
     title: ClassVar[str] = "ITML"

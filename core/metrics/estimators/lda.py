@@ -29,6 +29,18 @@ class LDA(LinearLearner):
     A column that is constant within each finding makes that scatter singular, and distances explode. So it is shrunk
     towards tr(S)/d I, by an amount chosen on cases set aside: Friedman 1989, Regularized discriminant analysis,
     Eq. 18.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("lda").fit(X, y)
+        >>> learner.transform(X).shape
+        (178, 2)
+        >>> learner.score(X, y) > 0.95
+        True
     """
 
     name: ClassVar[str] = "lda"

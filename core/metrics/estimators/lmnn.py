@@ -38,6 +38,16 @@ class LMNN(LinearLearner):
 
     Run to its optimum it overfits where there are many features. The authors' code (LMNN 3) keeps the round with the
     least k-NN error on a part of the cases; here that round is found so, and as many are run on all cases.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("lmnn", random_state=0).fit(X, y)
+        >>> learner.score(X, y) > 0.9
+        True
     """
 
     name: ClassVar[str] = "lmnn"

@@ -32,6 +32,16 @@ class Mahalanobis(LinearLearner):
 
     Of nearly singular covariances the inverse is mostly noise, so it is shrunk towards tr(S)/d I: Friedman 1989,
     Regularized discriminant analysis, Eq. 18, whose amount is chosen by the error on cases set aside.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("mahalanobis").fit(X)
+        >>> learner.get_mahalanobis_matrix().shape
+        (13, 13)
     """
 
     name: ClassVar[str] = "mahalanobis"

@@ -43,6 +43,16 @@ class MMC(LinearLearner):
     Few pairs leave directions in which similar ones hardly differ, and the optimum spreads cases along these. So
     the scatter of similar pairs is shrunk as the covariance of :class:`Mahalanobis` is, and the number of rounds is
     chosen on cases set aside, where findings are given.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("mmc", random_state=0).fit(X, y)
+        >>> learner.score(X, y) > 0.9
+        True
     """
 
     name: ClassVar[str] = "mmc"

@@ -32,6 +32,16 @@ class NCA(LinearLearner):
     It starts as scikit-learn's ``init="auto"`` does: from the features as they are where none are dropped, else from
     linear discriminants where there are enough, else from principal components. The number of rounds is chosen on
     cases set aside, and as many are run on all.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("nca", components=2, random_state=0).fit(X, y)
+        >>> learner.transform(X).shape
+        (178, 2)
     """
 
     name: ClassVar[str] = "nca"

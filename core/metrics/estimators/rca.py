@@ -35,6 +35,17 @@ class RCA(LinearLearner):
 
     The paper puts a PCA in front where C is nearly singular (section 3); here C is shrunk as the covariance of
     :class:`Mahalanobis` is.
+
+    Example:
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> similar = np.column_stack([np.arange(50), np.arange(1, 51), np.ones(50, dtype=int)])
+        >>> make_learner("rca").fit(X, pairs=similar).metric().distances(X[:2], X).shape
+        (2, 178)
     """
 
     name: ClassVar[str] = "rca"
