@@ -49,7 +49,9 @@ def make_animation(demo: Path, file: Path) -> Path:
         window.start()
         try:
             settle(window)
-            frames = [_image(window) for _ in _steps(window, source, Path(folder) / "Breast masses.semblance")]
+            frames = [
+                _image(window) for _ in _steps(window, source, Path(folder) / "Breast masses.semblance")
+            ]
         finally:
             window.close()
             window.deleteLater()
