@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli import (
+    deidentify,
     edits,
     evaluation,
     experiments,
@@ -44,7 +45,17 @@ COMPLETION = "_SEMBLANCE_COMPLETE"
 cli = typer.Typer(
     add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
-for group in (libraries, edits, metrics, search, evaluation, reports, maintenance, registry_lists):
+for group in (
+    libraries,
+    edits,
+    metrics,
+    search,
+    evaluation,
+    reports,
+    maintenance,
+    deidentify,
+    registry_lists,
+):
     cli.add_typer(group.commands)
 cli.add_typer(edits.findings, name="findings")
 cli.add_typer(edits.metric, name="metric")

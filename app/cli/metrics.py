@@ -160,7 +160,10 @@ def export_metric(
 def import_metric(
     library: LibraryPath,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file written by `semblance export-metric`.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A file of `semblance export-metric`, or of Metric.save in Python."
+        ),
     ],
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The name of the metric in this library.")

@@ -65,8 +65,19 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "benchmarks_clicks",
         ),
     ),
-    (tr("Report and maintain"), ("reports", "data_check", "maintenance", "settings")),
-    (tr("Reference"), ("mass_features", "polyps_and_lung", "visual_words", "own_encoder", "python")),
+    (tr("Report and maintain"), ("reports", "deidentification", "data_check", "maintenance", "settings")),
+    (
+        tr("Reference"),
+        (
+            "mass_features",
+            "polyps_and_lung",
+            "visual_words",
+            "own_encoder",
+            "python",
+            "which_learner",
+            "metric_learn",
+        ),
+    ),
 )
 _REGISTRIES = (
     ("learners", tr("Learners")),

@@ -48,7 +48,7 @@ class LinearLearner(Learner):
 
     def metric(self) -> Metric:
         """The linear distance of ``L_``, frozen."""
-        return Metric((), LinearDistance(self.L_.shape[1], self.L_), self._card)
+        return self._as_metric(LinearDistance(self.L_.shape[1], self.L_))
 
     @abc.abstractmethod
     def _learn(self, data: TrainingInput) -> LearntMap:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.scikit_learn import column_names
 from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
@@ -34,15 +35,18 @@ def fit_metric(
 ) -> Metric:
     """Fit ``steps`` and then ``learner`` on training rows (n, d), NaN where a value is missing.
 
-    ``feature_names`` and ``feature_groups`` (d,) name columns on the card and in explanations; ``steps``
+    ``feature_names`` and ``feature_groups`` (d,) name columns on the card and in explanations; a data frame
+    names them itself. ``steps``
     stay unfitted, the metric holds copies. The other arguments are those of ``learner.fit``.
 
     Raises:
         BadInput, BadArguments, Cancelled: as the steps and the learner do.
     """
+    found = column_names(X)
+    names = tuple(feature_names) or (() if found is None else tuple(found))
     fitted, rows = fit_steps(steps, X, None if y is None else np.asarray(y))
     learner.fit(rows, y, pairs=pairs, triplets=triplets, groups=groups, reporter=reporter)
-    metric = attach_steps(learner.metric(), fitted, feature_names, feature_groups)
+    metric = attach_steps(learner.metric(), fitted, names, feature_groups)
     return metric.with_card(notes=(*metric.card.notes, *step_sample_note(len(rows), metric.n_features)))
 
 

@@ -32,6 +32,7 @@ from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, tr_n
+from semblance.core.workflows.searches.outcomes import OTHER_FINDING
 from semblance.core.workflows.searches.saved_searches import SavedSearch
 
 _SIDE = 56
@@ -146,13 +147,16 @@ class SearchesDialog(Dialog):
         selected = self._selected()
         if selected is None or not self._writable:
             return
-        none = tr("(not known)")
-        findings = [none, *self._context.state.columns.findings]
-        at = findings.index(selected.outcome) if selected.outcome in findings else 0
+        shown = {
+            "": tr("(not known)"),
+            **{finding: finding for finding in self._context.state.columns.findings},
+            OTHER_FINDING: tr("(another finding)"),
+        }
+        at = list(shown).index(selected.outcome) if selected.outcome in shown else 0
         title, label = tr("Later diagnosis"), tr("What '{name}' turned out to be", name=selected.name)
-        finding, accepted = QInputDialog.getItem(self, title, label, findings, at, editable=False)
+        text, accepted = QInputDialog.getItem(self, title, label, list(shown.values()), at, editable=False)
         if accepted:
-            given = "" if finding == none else finding
+            given = next(finding for finding, name in shown.items() if name == text)
             self._refresh_after(saved_searches.enter_outcome(self._context, selected.name, given))
 
     def delete(self) -> None:
@@ -288,7 +292,8 @@ class SearchesDialog(Dialog):
         judged = (
             tr_n("{n} judgement", "{n} judgements", search.judged) if search.judged else tr("no judgements")
         )
-        outcome = tr("diagnosis {finding}", finding=search.outcome) if search.outcome else ""
+        found = tr("another finding") if search.outcome == OTHER_FINDING else search.outcome
+        outcome = tr("diagnosis {finding}", finding=found) if found else ""
         parts = (name, search.metric, judged, outcome, _local(search.saved))
         return " · ".join(part for part in parts if part)
 

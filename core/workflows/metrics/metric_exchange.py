@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import secrets
 import shutil
@@ -24,7 +25,8 @@ from semblance.core.library.sealed_cards import HASH, hash_of
 from semblance.core.limits import allow_memory, max_text_bytes, memory_limit, size_text
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
-from semblance.core.metrics.storage import DAMAGED, save_metric
+from semblance.core.metrics.registry import learner_class
+from semblance.core.metrics.storage import DAMAGED, MANIFEST, save_metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import ELSEWHERE, contents_elsewhere
 from semblance.core.workflows.metrics.stored_metric import stored_metric
@@ -106,6 +108,9 @@ def _save(metric: Metric, file: Path, out: Path) -> None:
 def import_metric(library: Path, file: Path, name: str | None = None, *, reporter: Reporter = SILENT) -> str:
     """Bring the metric in ``file`` into ``library``; what it is called there is returned.
 
+    ``file`` is one of :func:`export_metric`, or one that ``Metric.save`` wrote in Python. The latter does not tell
+    which cases it was trained on, so all cases of the library count as such, and it is never scored on them.
+
     Cases of the library that it was trained on, here or where it came from, count as training cases. Scores
     come along only into the library they were measured in; elsewhere it has none until it is scored.
 
@@ -116,6 +121,8 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
     """
     if name is not None:
         name = checked_name(name, tr_lazy("A metric"))
+    if _saved_in_python(file):
+        return _import_saved(library, file, name)
     about, packed = _read(file)
     with open_library(library, writable=True) as opened:
         feature_set = _matching(opened, about["features"], file)
@@ -170,6 +177,62 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
         finally:
             packed.close()
     return called
+
+
+def _saved_in_python(file: Path) -> bool:
+    """Whether ``file`` holds a metric alone, without what a library knows of it."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return MANIFEST in archive.namelist()
+    except (*DAMAGED, OSError):
+        return False
+
+
+def _import_saved(library: Path, file: Path, name: str | None) -> str:
+    """:func:`import_metric` of a file that ``Metric.save`` wrote."""
+    metric = load_metric(file)
+    try:
+        learner_class(metric.card.learner)
+    except BadArguments:
+        raise _damaged(file) from None
+    with open_library(library, writable=True) as opened:
+        feature_set = _with_columns(opened, metric, file)
+        own = metric.card.learner if _name_problem(file.stem) else file.stem
+        called = unique_name(name or own, [record.name for record in opened.metrics()])
+        target = opened.new_metric_file()
+        target.parent.mkdir(exist_ok=True)
+        rows = np.array([row.id for row in opened.catalogue.all_cases()], dtype=np.int64)
+        note = tr_lazy(
+            "Trained outside this library. The file does not say on which cases, so all cases of this library count "
+            "as training cases."
+        )
+        card = dataclasses.replace(
+            metric.card, name=called, scores={}, measured_on="", notes=(*metric.card.notes, note)
+        )
+        try:
+            save_metric(dataclasses.replace(metric, card=card), target)
+            opened.add_metric(called, card.learner, feature_set.id, target, card.to_json(), rows, None)
+        except SemblanceError:
+            target.unlink(missing_ok=True)
+            raise
+    return called
+
+
+def _with_columns(library: Library, metric: Metric, file: Path) -> FeatureSet:
+    """The feature set whose columns, or the groups of these, are called as those that ``metric`` takes."""
+    for feature_set in library.features.all():
+        if metric.feature_groups in tuple(zip(*feature_set.columns, strict=True)):
+            return feature_set
+    raise BadInput(
+        tr_lazy(
+            "{file} compares cases by {n} features ({names}, …) that {library} does not have.",
+            file=file.name,
+            n=metric.n_features,
+            names=", ".join(metric.feature_groups[:3]),
+            library=library.name,
+        ),
+        "Import the table with these columns. In Python, fit the metric on a data frame, which names them.",
+    )
 
 
 def _about(library: Library, record: MetricRecord) -> dict[str, Any]:

@@ -29,6 +29,8 @@ from semblance.core.workflows.searches.open_metrics import without_reload
 
 #: Keys of a saved search: the estimate when it was saved, and what the query turned out to be.
 ESTIMATE, OUTCOME = "estimate", "outcome"
+#: The diagnosis of a query that turned out to be none of the library's findings.
+OTHER_FINDING = "another finding"
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,18 @@ def followed_searches(library: Path, *, reporter: Reporter = SILENT) -> list[Fol
 def enter_outcome(library: Path, name: str, finding: str, *, reporter: Reporter = SILENT) -> FollowedSearch:
     """Enter the later diagnosis of the query of the saved search ``name``; "" removes it again.
 
+    A diagnosis that the library does not have is :data:`OTHER_FINDING`: leaving such queries out would make the
+    estimates look better than they were.
+
     Raises:
         BadArguments: no such search, or a finding that the library does not have.
     """
     with open_library(library, writable=True) as opened, without_reload(library):
         known = sorted({r.finding for r in opened.catalogue.all_cases() if r.finding})
-        if finding and finding not in known:
+        if finding and finding not in (*known, OTHER_FINDING):
             raise BadArguments(
                 tr_lazy("No case of the library has the finding '{finding}'.", finding=finding),
-                tr_lazy("There are: {names}.", names=", ".join(known) or "–"),
+                tr_lazy("There are: {names}.", names=", ".join((*known, OTHER_FINDING))),
             )
         set_outcome(
             opened.catalogue, name, {"finding": finding, "time": now()} if finding else None, key=OUTCOME

@@ -17,10 +17,10 @@ from tests.helpers.tables import table_library, write_table
 
 #: What scripts call.
 COMMANDS = {
-    "audit-log", "backup", "card", "check-data", "compare-encoders", "demo", "doctor", "evaluate", "experiment",
-    "export-metric", "extractors", "features", "import", "import-metric", "info", "kinds", "learners", "prevalence",
-    "feature-set", "findings", "history", "import-labels", "label", "metric", "protocols", "redo", "relink", "remove",
-    "report", "restore", "search", "train", "undo",
+    "audit-log", "backup", "card", "check-data", "compare-encoders", "deidentify", "demo", "doctor", "evaluate",
+    "experiment", "export-metric", "extractors", "features", "import", "import-metric", "info", "kinds", "learners",
+    "prevalence", "feature-set", "findings", "history", "import-labels", "label", "metric", "protocols", "redo",
+    "relink", "remove", "report", "restore", "search", "train", "undo",
 }  # fmt: skip
 
 

@@ -48,11 +48,11 @@ def stored(monkeypatch):
 @pytest.fixture
 def dialog(context, stored, qtbot, monkeypatch):
     monkeypatch.setattr(
-        "semblance.app.shell.library_operations.renew", lambda context, then=None: dialogs[0].load()
+        "semblance.app.shell.library_operations.renew",
+        lambda context: context.state.renew_library(context.state.library),
     )
     context.state.set_library(snapshot(metric("learned", 0.8)))
     made = VaultDialog(context)
-    dialogs = [made]
     show_widget(qtbot, made, 820, 600)
     context.jobs.run_pending()
     return made
@@ -79,6 +79,7 @@ def test_sealing_and_its_undo_and_the_first_opening(dialog, stored, context):
     assert stored["calls"][-1] == ("open", name)
     assert dialog.openings.item(0, 2).text() == "learned"
     assert dialog.openings.item(0, 3).text() == "0.80 (0.70–0.90)"
+    assert not dialog.later.isVisible()
     for button in (dialog.seal_button, dialog.list_button, dialog.unseal_button, dialog.open_button):
         assert not button.isEnabled()
     assert "stays as it is" in dialog.unseal_button.toolTip()
@@ -93,7 +94,7 @@ def test_a_refusal_is_shown_with_its_remedy(dialog, monkeypatch, context):
     dialog.seal()
     context.jobs.run_pending()
     context.jobs.run_pending()
-    assert dialog._problem.text() == "Too few. Import more."
+    assert dialog._error.text == "Too few. Import more."
 
 
 def test_a_later_opening_is_marked(dialog, stored, context):
@@ -101,5 +102,6 @@ def test_a_later_opening_is_marked(dialog, stored, context):
     dialog.load()
     context.jobs.run_pending()
     context.jobs.run_pending()
-    assert not dialog.openings.item(0, 6).text()
-    assert "not the first opening" in dialog.openings.item(1, 6).text()
+    assert [dialog.openings.item(row, 0).text() for row in (0, 1)] == ["1", "2 *"]
+    assert "* not the first opening" in dialog.later.text()
+    assert dialog.later.isVisible()

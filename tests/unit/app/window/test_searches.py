@@ -162,12 +162,12 @@ def test_a_diagnosis_is_entered_for_a_saved_search(library, monkeypatch):
         monkeypatch.setattr(
             QInputDialog,
             "getItem",
-            lambda _of, _title, _label, items, _at, **_more: offered.append(items) or (items[-1], True),
+            lambda _of, _title, _label, items, _at, **_more: offered.append(items) or (items[-2], True),
         )
         dialog.outcome_button.click()
         finding = window.state.columns.findings[-1]
         wait_for(window, lambda: f"diagnosis {finding}" in dialog.list.item(0).text())
-        assert offered == [["(not known)", *window.state.columns.findings]]
+        assert offered == [["(not known)", *window.state.columns.findings, "(another finding)"]]
         dialog.close()
 
 

@@ -98,10 +98,8 @@ def test_a_seed_gives_the_same_metric(variant, name):
     assert variant.make().fit(*problem(name)).metric().card.content_hash == metric.card.content_hash
 
 
-@on("two findings", "many findings", "d > n")
+@on("two findings", "many findings", "d > n", "duplicate rows", "cases without a finding")
 def test_the_order_of_rows_changes_nothing(variant, name):
-    if not variant.order_free:
-        return
     metric, rows = metric_of(variant, name), some_rows(name)
     X, y = problem(name)
     order = np.random.default_rng(3).permutation(len(X))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 
+import joblib
 import numpy as np
 import pandas
 import pytest
@@ -20,7 +21,7 @@ from sklearn.utils import estimator_checks as checks
 from sklearn.utils.validation import check_is_fitted
 
 from semblance.core.errors import BadArguments, BadInput
-from semblance.core.metrics import learners, make_learner
+from semblance.core.metrics import learners, load_metric, make_learner
 from semblance.core.metrics.learner import Learner
 from tests.helpers.learners import problem
 
@@ -101,11 +102,21 @@ def test_single_precision_stays_and_is_close_to_double(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_fitted_learner_survives_pickling(name):
+def test_a_fitted_learner_survives_pickle_joblib_and_its_own_file(name, tmp_path):
     X, y = problem("two findings")
+    X = pandas.DataFrame(X, columns=[f"column {number}" for number in range(X.shape[1])])
     learner = make_learner(name, random_state=1).fit(X, y)
-    copy = pickle.loads(pickle.dumps(learner))
-    np.testing.assert_array_equal(copy.metric().distances(X, X), learner.metric().distances(X, X))
+    expected = learner.metric().distances(X, X)
+    joblib.dump(learner, tmp_path / "learner.joblib", compress=3)
+    for copy in (pickle.loads(pickle.dumps(learner)), joblib.load(tmp_path / "learner.joblib")):
+        np.testing.assert_array_equal(copy.metric().distances(X, X), expected)
+        assert copy.get_params() == learner.get_params()
+        assert list(copy.feature_names_in_) == list(X.columns)
+    learner.metric().save(tmp_path / "metric.zip")
+    again = load_metric(tmp_path / "metric.zip")
+    np.testing.assert_array_equal(again.distances(X, X), expected)
+    assert again.feature_groups == tuple(X.columns)
+    assert again.card.to_json() == learner.metric().card.to_json()
 
 
 def test_only_a_learner_with_an_embedding_transforms():

@@ -13,7 +13,12 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import saved_searches
 from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
-from semblance.core.workflows.searches.outcomes import drift_report, enter_outcome, followed_searches
+from semblance.core.workflows.searches.outcomes import (
+    OTHER_FINDING,
+    drift_report,
+    enter_outcome,
+    followed_searches,
+)
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from tests.helpers.tables import PLAIN, table_library
 
@@ -70,6 +75,8 @@ def test_a_search_that_had_no_estimate_gets_none_later(library):
 
 def test_what_is_entered_must_be_known(library):
     saved(library)
+    assert enter_outcome(library, "mine", OTHER_FINDING).outcome == OTHER_FINDING
+    assert drift_report(library).outcomes == 1
     with pytest.raises(BadArguments, match="'kind 7'"):
         enter_outcome(library, "mine", "kind 7")
     with pytest.raises(BadArguments, match="no search 'other'"):

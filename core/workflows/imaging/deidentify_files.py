@@ -1,0 +1,240 @@
+"""De-identify DICOM files into a folder, with a receipt of what was removed and by which rule."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.files import make_folder, write_file
+from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
+from semblance.core.imaging.deidentification.profile import EDITION, Option, Profile
+from semblance.core.imaging.deidentification.project_key import project_pseudonyms
+from semblance.core.imaging.dicom.attributes import text
+from semblance.core.imaging.dicom.burnt_in_text import burnt_in_text
+from semblance.core.imaging.dicom.dicom_file import (
+    DicomFile,
+    errors_as_bad_input,
+    looks_like_dicom,
+    open_dicom,
+)
+from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.language import tr_lazy
+from semblance.core.library.export_log import log_export
+from semblance.core.library.importers.source import Source
+from semblance.core.library.open_library import open_library
+from semblance.core.library.pseudonyms import pseudonyms_of
+from semblance.core.library.records import CATALOGUE, now
+from semblance.core.metrics.training import versions
+from semblance.core.tasks import SILENT, Reporter
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+#: What the receipt is called.
+RECEIPT = "receipt.json"
+#: Project of those who name none.
+PROJECT = "default"
+_DIRECTORY = "1.2.840.10008.1.3.10"
+
+
+@dataclass
+class DeidentifiedFiles:
+    """What :func:`deidentify_files` wrote into ``folder``: names and SHA-256 of ``files``, and ``failed`` and
+    ``ignored`` (file, reason). ``unchecked``: files that may have burnt-in text, which was not looked for."""
+
+    folder: Path
+    profile: Profile
+    files: dict[str, str] = field(default_factory=dict)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    ignored: list[tuple[str, str]] = field(default_factory=list)
+    patients: set[str] = field(default_factory=set)
+    unchecked: int = 0
+    changes: Changes = field(default_factory=Changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values for ``--json``; names of source files are in it."""
+        return {
+            "folder": str(self.folder),
+            "receipt": str(self.folder / RECEIPT),
+            "files": len(self.files),
+            "patients": len(self.patients),
+            "burnt_in_text_not_checked": self.unchecked,
+            "failed": [{"file": file, "reason": str(reason)} for file, reason in self.failed],
+            "ignored": [{"file": file, "reason": str(reason)} for file, reason in self.ignored],
+        }
+
+    def receipt(self) -> dict[str, Any]:
+        """What was removed and by which rule, without any value or name of a source file."""
+        return {
+            "program": "Semblance",
+            "version": versions()["semblance"],
+            "created": now(),
+            "standard": f"DICOM PS3.15 {EDITION} Annex E",
+            "profile": [{"code": code, "meaning": meaning} for code, meaning in self.profile.codes()],
+            "patients": len(self.patients),
+            "files": [{"file": name, "sha256": digest} for name, digest in sorted(self.files.items())],
+            "not_written": dict(Counter(str(reason) for _, reason in self.failed)),
+            "burnt_in_text_not_checked": self.unchecked,
+            "changes": self.changes.to_json(),
+        }
+
+
+def deidentify_files(
+    source: Path,
+    out: Path,
+    options: Collection[Option] = (),
+    project: str | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> DeidentifiedFiles:
+    """Write the DICOM files of ``source`` into the new folder ``out``, de-identified by the Basic Profile with
+    ``options``, and a receipt beside them.
+
+    ``source`` is a folder, a zip, a file, or a library: then its sources are read, its own codes are used, and the
+    export is logged. Otherwise the key of ``project`` gives the codes, so that a second call gives the same. Files
+    are in a folder for each patient, study and series and are named by their codes.
+
+    Raises:
+        BadArguments: ``out`` is not empty or lies in ``source``; options that exclude each other; no such project.
+        BadInput: ``source`` is not there or cannot be read.
+        SemblanceError: ``out`` cannot be written.
+        Cancelled: asked for by the reporter; finished files stay, with a receipt.
+    """
+    profile = Profile(frozenset(options))
+    _check_folder(source, out)
+    library = source if (source / CATALOGUE).is_file() else None
+    if library is not None and project is not None:
+        raise BadArguments("A library has its own key.", "Leave out the project.")
+    pseudonyms = project_pseudonyms(project or PROJECT) if library is None else _library_pseudonyms(library)
+    result = DeidentifiedFiles(out, profile)
+    make_folder(out)
+    try:
+        for path in _sources(source, library):
+            _deidentify_source(path, result, pseudonyms, reporter)
+    finally:
+        write_file(out / RECEIPT, json.dumps(result.receipt(), indent=1, ensure_ascii=False).encode())
+        log_export(library, "de-identified images", "dcm", files=len(result.files))
+    return result
+
+
+def _deidentify_source(
+    path: Path, result: DeidentifiedFiles, pseudonyms: Pseudonyms, reporter: Reporter
+) -> None:
+    with Source.open(path) as source:
+        entries = source.entries()
+        result.failed += source.refused
+        result.ignored += source.ignored
+        for number, entry in enumerate(entries):
+            reporter.check_cancelled()
+            reporter.progress(number, len(entries), tr_lazy("De-identifying {name}", name=path.name))
+            label = source.label(entry.path)
+            try:
+                if not looks_like_dicom(source.head(entry.path)):
+                    result.ignored.append((label, tr_lazy("not a DICOM file")))
+                    continue
+                with contextlib.closing(source.stream(entry.path)) as stream:
+                    _deidentify_file(open_dicom(stream, label), result, pseudonyms)
+            except BadInput as error:
+                # The reason goes into the receipt: without the file's name, which may be the patient's.
+                result.failed.append((label, str(error).replace(f"'{label}'", "It")))
+
+
+def _deidentify_file(opened: DicomFile, result: DeidentifiedFiles, pseudonyms: Pseudonyms) -> None:
+    if (
+        text(opened.dataset, "MediaStorageSOPClassUID") == _DIRECTORY
+        or "DirectoryRecordSequence" in opened.dataset
+    ):
+        raise BadInput("It is the directory of a medium, which lists patients.", "It is not needed.")
+    dataset = _whole(opened)
+    possible = burnt_in_text(dataset)
+    with errors_as_bad_input(opened.name):
+        changes = Changes()
+        deidentify(dataset, result.profile, pseudonyms, changes)
+        patient = str(dataset.PatientID)
+        name = _file_name(dataset, patient, pseudonyms)
+        content = _encoded(dataset, opened.syntax)
+    if name in result.files:
+        if hashlib.sha256(content).hexdigest() == result.files[name]:
+            return
+        raise BadInput("Another file has the same instance UID and other content.", "Keep one of them.")
+    file = result.folder / name
+    make_folder(file.parent)
+    write_file(file, content)
+    result.files[name] = hashlib.sha256(content).hexdigest()
+    result.patients.add(patient)
+    result.unchecked += bool(possible)
+    result.changes.counts.update(changes.counts)
+
+
+def _whole(opened: DicomFile) -> Dataset:
+    """The object with its pixels."""
+    from pydicom import dcmread
+
+    with errors_as_bad_input(opened.name):
+        opened.file.seek(0)
+        return dcmread(opened.file, force=True)
+
+
+def _encoded(dataset: Dataset, syntax: str) -> bytes:
+    """The bytes of a file with a preamble and file meta information of its own."""
+    from pydicom.dataset import FileMetaDataset
+    from pydicom.uid import UID
+
+    meta = FileMetaDataset()
+    meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = (
+        dataset.SOPClassUID,
+        dataset.SOPInstanceUID,
+    )
+    meta.TransferSyntaxUID = UID(syntax)
+    dataset.file_meta = meta
+    dataset.preamble = b"\0" * 128
+    out = io.BytesIO()
+    dataset.save_as(out, enforce_file_format=True)
+    return out.getvalue()
+
+
+def _file_name(dataset: Dataset, patient: str, pseudonyms: Pseudonyms) -> str:
+    study, series = text(dataset, "StudyInstanceUID"), text(dataset, "SeriesInstanceUID")
+    instance = text(dataset, "SOPInstanceUID")
+    if not instance or "SOPClassUID" not in dataset:
+        raise BadInput("It has no UID of its instance or class.", "Leave it out.")
+    parts = [pseudonyms.place(one) for one in (study, series)]
+    return f"{patient}/study-{parts[0]}/series-{parts[1]}/{pseudonyms.case(instance)}.dcm"
+
+
+def _sources(source: Path, library: Path | None) -> Iterator[Path]:
+    if library is None:
+        yield source
+        return
+    with open_library(library) as opened:
+        found = [one.path for one in opened.catalogue.sources()]
+    yield from found
+
+
+def _library_pseudonyms(library: Path) -> Pseudonyms:
+    with open_library(library, writable=True) as opened:
+        return pseudonyms_of(opened.catalogue)
+
+
+def _check_folder(source: Path, out: Path) -> None:
+    if out.resolve() == source.resolve() or source.resolve() in out.resolve().parents:
+        raise BadArguments(
+            "De-identified files cannot be written into their source.", "Choose another folder for them."
+        )
+    try:
+        is_filled = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    except OSError as error:
+        raise SemblanceError(
+            tr_lazy("{folder} cannot be read: {reason}.", folder=out, reason=error.strerror or error),
+            "Choose another folder.",
+        ) from error
+    if is_filled:
+        raise BadArguments(tr_lazy("{folder} is not empty.", folder=out), "Choose a new folder.")
