@@ -48,6 +48,8 @@ class Learner(TupleEstimator, abc.ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     #: The constraints it eats: any of "findings", "pairs", "triplets"; empty for none.
     accepts: ClassVar[frozenset[str]] = frozenset()
+    #: Whether it chooses something by findings where they are given, though it needs none.
+    uses_given_findings: ClassVar[bool] = False
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
 

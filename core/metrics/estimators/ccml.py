@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from semblance.core.constraints import finding_codes
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.class_conditional.optimiser import (
     CCMLOptimiser,
@@ -136,9 +135,7 @@ class CCML(LinearLearner):
             local = self.locality == "local"
             return CCMLOptimiser(part, choice, local=local, batch=batch, rounds=rounds, seed=data.seed)
 
-        groups = None
-        if data.groups is not None and data.y is not None:
-            groups = np.asarray(data.groups)[finding_codes(data.y)[0] >= 0]
+        groups = found.groups(data)
         chosen = best_hyperparameters(rows, candidates, begin, groups=groups, seed=data.seed, tick=tick)
         ascent = begin(rows, chosen)
         notes = [_described(chosen, len(candidates) > 1)]

@@ -31,11 +31,13 @@ def minimise(
     rounds: int,
     reporter: Reporter,
     what: str,
-    point: Callable[[int, float, Matrix], object],
+    point: Callable[[int, float, Matrix], object] | None = None,
+    ended: Callable[[Matrix], bool] | None = None,
 ) -> Descent:
     """Minimise ``function`` (value and gradient at a matrix shaped as ``start``) by L-BFGS.
 
-    ``point`` makes what ``reporter`` receives after each of at most ``rounds`` iterations.
+    ``point`` makes what ``reporter`` receives after each of at most ``rounds`` iterations. ``ended`` is told the
+    place after each, and stops where it is true.
 
     Raises:
         Cancelled: the reporter asked for it.
@@ -62,7 +64,10 @@ def minimise(
         if found < state["value"]:
             state["value"], state["best"] = found, flat.reshape(shape).copy()
         reporter.progress(state["round"], rounds, what)
-        reporter.partial(point(state["round"], state["value"], state["best"]))
+        if point is not None:
+            reporter.partial(point(state["round"], state["value"], state["best"]))
+        if ended is not None and ended(flat.reshape(shape)):
+            raise StopIteration
         if reporter.stop_requested:
             state["stopped"] = True
             raise StopIteration
