@@ -1,4 +1,4 @@
-"""The commands ``semblance experiment ...``: run, resume, show, export, yardstick."""
+"""The commands ``semblance experiment ...``: run, resume, show, export, yardstick, papers."""
 
 from __future__ import annotations
 
@@ -236,6 +236,50 @@ def yardstick(
     with LiveReporter() as reporter:
         document = run_yardstick(request, add=tuple(add or ()), workers=workers, reporter=reporter)
     print_document(document, as_json, lambda _document: echo_lines((out / "yardstick.md").read_text("utf-8")))
+
+
+@commands.command()
+def papers(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="The folder with the tables, or one above it.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER", help="The folder to write to. Finished parts in it are not run again."
+        ),
+    ],
+    paper: Annotated[
+        str,
+        typer.Option(metavar="NAME[,NAME...]", help="Papers by the name of their protocol. Default: all."),
+    ] = "",
+    table: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this table, such as wine. Can be repeated.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Number of random splits. Default: as in the paper.")
+    ] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Redraw the papers' tables and figures with printed values beside ours."""
+    from semblance.core.workflows.research.papers import PapersRequest, run_papers
+
+    request = PapersRequest(data, out, names_in(paper), tuple(table or ()), repeats, seed)
+    with LiveReporter() as reporter:
+        document = run_papers(request, workers=workers, reporter=reporter)
+    print_document(document, as_json, show_papers)
+
+
+def show_papers(document: Mapping[str, Any]) -> None:
+    """A line for each paper, and where the pages are."""
+    for one in document["papers"]:
+        echo(
+            f"{one['paper']}: {one['values']} values, {one['printed']} of them printed, "
+            f"{one['inside']} of these inside our interval"
+        )
+    echo_lines("\n".join(name for name in document["files"] if name.endswith((".html", ".csv"))))
 
 
 def show_experiment(document: Mapping[str, Any]) -> None:
