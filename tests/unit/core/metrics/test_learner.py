@@ -223,7 +223,7 @@ def test_fitted_anew_nothing_of_the_first_fit_is_left(variant):
     assert learner.get_params() == variant.make().get_params()
 
 
-@pytest.mark.parametrize("name", ["rca", "itml", "mmc", "distboost"])
+@pytest.mark.parametrize("name", ["rca", "itml", "sdml", "mmc", "distboost"])
 def test_pairs_alone_are_enough(name):
     X, y, _ = labelled_problem()
     i, j = np.triu_indices(len(X), 1)
@@ -235,7 +235,9 @@ def test_pairs_alone_are_enough(name):
     assert d[same].mean() < d[y[:, None] != y].mean()
 
 
-@pytest.mark.parametrize("name", ["lda", "nca", "lmnn", "ncmc", "ccml"])
+@pytest.mark.parametrize(
+    "name", ["lda", "lfda", "nca", "lmnn", "ncmc", "ccml", "mlkr", "supcon", "proxy_anchor", "triplet_head"]
+)
 def test_cases_without_a_finding_are_left_out(name):
     X, y, _ = labelled_problem()
     some = y.copy()
