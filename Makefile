@@ -1,7 +1,7 @@
 # Set-up, program and checks. Paths are relative throughout: the folder's own name may hold spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations hooks attack bench bench-learners bench-clicks bundle audit screenshot clean
+.PHONY: help setup setup-test setup-deep setup-bundle run test test-deep lint format translations hooks attack bench bench-learners bench-clicks docs bundle audit screenshot clean
 
 # A Python 3.11 to 3.13 to build .venv with; found by itself when empty.
 PYTHON ?=
@@ -47,6 +47,9 @@ format: setup-test ## format the sources and sort their imports
 translations: setup-test ## find new and changed texts, update resources/translations, list what is to be translated
 	$(BIN)/python -m tests.translations
 
+docs: setup-test ## write the API reference and the guide of the learner library as static pages: build/docs
+	$(BIN)/python packaging/docs.py $(ARGS)
+
 hooks: setup-test ## run the checks before every commit (.pre-commit-config.yaml; needs pre-commit)
 	pre-commit install
 
@@ -81,6 +84,7 @@ screenshot: setup ## renew the images of the README and of the tutorial
 	rm -rf build/screenshot.semblance
 	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/screenshot.semblance
 	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/face_images.py build/screenshot.semblance resources/screenshots
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/readme_animation.py build/screenshot.semblance resources/screenshots/search.png
 	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/screenshot.semblance resources/help/images
 
 

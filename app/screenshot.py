@@ -31,11 +31,12 @@ def image_of_window(
     theme: str = "dark",
     scale: float = 1.0,
     face: str = "read",
+    command: str = "",
     settings: Settings | None = None,
 ) -> None:
     """Open the window on ``library``, ask ``query``, wait until nothing moves, and save it as ``file``.
 
-    ``face``: "read" or "research".
+    ``face``: "read" or "research". ``command``: run on the second of the similar cases.
 
     ``settings`` are left as they were: nothing of this is remembered unless given.
 
@@ -57,6 +58,14 @@ def image_of_window(
         settle(window)
         if query is not None:
             search_operations.submit_query(window.context, query)
+            settle(window)
+        if command:
+            grid = window.panels.ranking.grid
+            grid.set_current(grid.model().case_row(1))
+            window.context.actions[command].trigger()
+            settle(window)
+            # The first paint requests the thumbnails.
+            window.grab()
             settle(window)
         with replacing(file, durable=False) as temporary:
             if not window.grab().save(str(temporary), "PNG"):

@@ -1,4 +1,4 @@
-"""Makes the images of the README, one of each face: ``python packaging/face_images.py DEMO FOLDER``."""
+"""Makes the images of the README, of each face and of Compare: ``python packaging/face_images.py DEMO FOLDER``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from semblance.core.workflows.demo import demo_query, make_demo
 
 
 def make_images(library: Path, folder: Path) -> list[Path]:
-    """Save an image of the window on the demo ``library`` in each face into ``folder``.
+    """Save an image of the window on the demo ``library`` in each face, and of Compare, into ``folder``.
 
     Raises:
         SemblanceError: The window did not become idle, or a file cannot be written.
@@ -26,6 +26,8 @@ def make_images(library: Path, folder: Path) -> list[Path]:
     for face in FACES:
         files.append(folder / f"{face}.png")
         image_of_window(library, Query(case=demo_query(library)), files[-1], face=face)
+    files.append(folder / "compare.png")
+    image_of_window(library, Query(case=demo_query(library)), files[-1], command="compare")
     return files
 
 

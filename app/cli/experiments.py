@@ -1,4 +1,4 @@
-"""The commands ``semblance experiment ...``: run, resume, show, export."""
+"""The commands ``semblance experiment ...``: run, resume, show, export, yardstick, papers."""
 
 from __future__ import annotations
 
@@ -197,6 +197,89 @@ def export(
         files = export_experiment(folder, to, identified=identified, reporter=reporter)
     names = [str(file) for file in files]
     print_document({"files": names}, as_json, lambda _document: echo_lines("\n".join(names)))
+
+
+@commands.command()
+def yardstick(
+    images: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IMAGES", help="A folder of image sets: zip or npz files, or folders of images."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER", help="The folder to write to. Finished parts in it are not run again."
+        ),
+    ],
+    learner: Annotated[
+        str,
+        typer.Option(metavar="NAME[,NAME...]", autocompletion=learner_names, help="Default: all learners."),
+    ] = "",
+    add: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Add the rows of another run's yardstick.json on the same images."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=2, help="Number of random halves.")] = 3,
+    max_cases: Annotated[
+        int, typer.Option(min=20, help="Draw at most this many cases of an image set.")
+    ] = 1000,
+    seed: Seed = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Rank all learners on Gabor, classical and encoder features over image sets."""
+    from semblance.core.workflows.research.yardstick import YardstickRequest, run_yardstick
+
+    request = YardstickRequest(images, out, names_in(learner), repeats, max_cases, seed)
+    with LiveReporter() as reporter:
+        document = run_yardstick(request, add=tuple(add or ()), workers=workers, reporter=reporter)
+    print_document(document, as_json, lambda _document: echo_lines((out / "yardstick.md").read_text("utf-8")))
+
+
+@commands.command()
+def papers(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="The folder with the tables, or one above it.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER", help="The folder to write to. Finished parts in it are not run again."
+        ),
+    ],
+    paper: Annotated[
+        str,
+        typer.Option(metavar="NAME[,NAME...]", help="Papers by the name of their protocol. Default: all."),
+    ] = "",
+    table: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this table, such as wine. Can be repeated.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Number of random splits. Default: as in the paper.")
+    ] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Redraw the papers' tables and figures with printed values beside ours."""
+    from semblance.core.workflows.research.papers import PapersRequest, run_papers
+
+    request = PapersRequest(data, out, names_in(paper), tuple(table or ()), repeats, seed)
+    with LiveReporter() as reporter:
+        document = run_papers(request, workers=workers, reporter=reporter)
+    print_document(document, as_json, show_papers)
+
+
+def show_papers(document: Mapping[str, Any]) -> None:
+    """A line for each paper, and where the pages are."""
+    for one in document["papers"]:
+        echo(
+            f"{one['paper']}: {one['values']} values, {one['printed']} of them printed, "
+            f"{one['inside']} of these inside our interval"
+        )
+    echo_lines("\n".join(name for name in document["files"] if name.endswith((".html", ".csv"))))
 
 
 def show_experiment(document: Mapping[str, Any]) -> None:

@@ -25,6 +25,7 @@ from semblance.app.cli import (
     maintenance,
     metrics,
     outcome,
+    pacs,
     reader_study,
     registry_lists,
     reports,
@@ -63,6 +64,7 @@ cli.add_typer(experiments.commands, name="experiment")
 cli.add_typer(reader_study.commands, name="reader-study")
 cli.add_typer(vault.commands, name="vault")
 cli.add_typer(outcome.commands, name="outcome")
+cli.add_typer(pacs.commands, name="pacs")
 _debug = False
 
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 #: Package -> the extra of Semblance that brings it. Every other package comes with ``app``.
-EXTRAS = {"distributed": "dask", "dask": "dask", "torch": "deep"}
+EXTRAS = {
+    "distributed": "dask",
+    "dask": "dask",
+    "torch": "deep",
+    "pynetdicom": "pacs",
+    "requests": "pacs",
+    "keyring": "pacs",
+}
 
 
 def missing_package(error: BaseException) -> str:

@@ -386,6 +386,7 @@ class _FilterList(QWidget):
             box.setToolTip(plain_tip(text))
             if icon is not None:
                 box.setIcon(icon)
+                box.setIconSize(icon.availableSizes()[0])
             box.toggled.connect(lambda _on: self.changed.emit())
             number = QLabel(format_number(count, ","))
             set_look(number, role="second")

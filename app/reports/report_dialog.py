@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
+from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -72,15 +72,12 @@ class ReportDialog(Dialog):
         self._rows.addRow(tr("Patients"), self._identified)
         self._rows.addRow("", self._free_text)
         self._rows.addRow("", self._privacy)
-        self._problem = WrappedLabel(role="error")
-        self._copy_details = CopyDetailsButton()
-        self._problem.hide()
+        self._error = ErrorLine()
         self.create_button = accept_button(tr("Create report…"))
         self.create_button.clicked.connect(self._accept_options)
         column = dialog_layout(self)
         column.addLayout(self._rows)
-        column.addWidget(self._problem)
-        column.addWidget(self._copy_details)
+        column.addWidget(self._error)
         column.addLayout(action_row(self, self.create_button))
         self._update()
 
@@ -140,8 +137,7 @@ class ReportDialog(Dialog):
         self._privacy.setText(" ".join(warning))
         has_pages = self.file_suffix() in ("pdf", "dcm")
         self._rows.setRowVisible(self._page, has_pages)
-        self._problem.hide()
-        self._copy_details.set_error(None)
+        self._error.set_error(None)
 
     def _choose_logo(self) -> None:
         file, _ = QFileDialog.getOpenFileName(self, tr("Logo"), "", f"{tr('Images')} (*.png *.jpg *.jpeg)")
@@ -161,9 +157,7 @@ class ReportDialog(Dialog):
                 self._free_text.isChecked(),
             )
         except SemblanceError as error:
-            self._problem.setText(f"{error.message} {error.hint}".strip())
-            self._problem.show()
-            self._copy_details.set_error(error)
+            self._error.set_error(error)
             return
         file = self._choose_target()
         if file:

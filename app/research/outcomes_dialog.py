@@ -11,13 +11,12 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
-from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.outcome_drift import MONTH, QUARTER, YEAR, PeriodScore
 from semblance.core.language import format_number, tr, tr_n
 from semblance.core.reports.curves import interval_text
@@ -45,8 +44,7 @@ class OutcomesDialog(Dialog):
         self.period.currentIndexChanged.connect(lambda _: self.load())
         self.facts = WrappedLabel(selectable=True)
         self.table = ResultTable(tr("Estimates and outcomes by period"))
-        self._problem = WrappedLabel(role="error", selectable=True)
-        self._copy_details = CopyDetailsButton()
+        self._error = ErrorLine()
         help_button = QPushButton(tr("Help"))
         help_button.setIcon(icon("help"))
         help_button.clicked.connect(lambda _=False: self.help_requested.emit())
@@ -65,13 +63,9 @@ class OutcomesDialog(Dialog):
         row.addWidget(self.period)
         layout.addLayout(row)
         layout.addWidget(self.table, 1)
-        problem = hbox(spacing=8)
-        problem.addWidget(self._problem, 1)
-        problem.addWidget(self._copy_details)
-        layout.addLayout(problem)
+        layout.addWidget(self._error)
         layout.addLayout(closing_row(self, help_button))
         context.state.on_change(Change.LIBRARY, self, self.load)
-        self._show_problem(None)
 
     def load(self) -> None:
         """Read the outcomes of the open library."""
@@ -90,18 +84,13 @@ class OutcomesDialog(Dialog):
             quiet=True,
         )
         job.done.connect(self._show)
-        job.failed.connect(self._show_problem)
+        job.failed.connect(self._error.set_error)
 
     def _show(self, report: DriftReport) -> None:
-        self._show_problem(None)
+        self._error.set_error(None)
         self.facts.setText(_facts(report))
         enough = report.outcomes >= report.minimum
         self.table.set_rows(_header(), [_row(one) for one in report.scores] if enough else [])
-
-    def _show_problem(self, error: SemblanceError | None) -> None:
-        self._problem.setText("" if error is None else f"{error.message} {error.hint}".strip())
-        self._problem.setVisible(error is not None)
-        self._copy_details.set_error(error)
 
 
 def _header() -> list[str]:

@@ -28,7 +28,6 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.dialog import (
     accept_button,
     action_row,
@@ -37,6 +36,7 @@ from semblance.app.widgets.dialog import (
     form,
     resize_dialog,
 )
+from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.progress_line import ProgressLine
@@ -44,7 +44,6 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
-from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.research.reader_study.analysis import StudyAnalysis
 from semblance.core.research.reader_study.export import result_rows, study_score_title
@@ -170,8 +169,7 @@ class ReaderStudiesDialog(Dialog):
         self.table.entered.connect(lambda _row: self.read())
         self.results = ResultTable(tr("Results of the selected study"))
         self._facts = WrappedLabel(role="second")
-        self._problem = WrappedLabel(role="error", selectable=True)
-        self._copy_details = CopyDetailsButton()
+        self._error = ErrorLine()
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
         self.new_button = self._button(tr("New study…"), self.new_study)
@@ -184,7 +182,6 @@ class ReaderStudiesDialog(Dialog):
         QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
         self._make_layout()
         context.state.on_change(Change.LIBRARY, self, self.load)
-        self._show_problem(None)
         self.load()
 
     def _button(self, text: str, clicked: object) -> QPushButton:
@@ -215,10 +212,7 @@ class ReaderStudiesDialog(Dialog):
         parts.setStretchFactor(1, 3)
         parts.setChildrenCollapsible(False)
         layout.addWidget(parts, 1)
-        problem = hbox(spacing=8)
-        problem.addWidget(self._problem, 1)
-        problem.addWidget(self._copy_details)
-        layout.addLayout(problem)
+        layout.addWidget(self._error)
         layout.addWidget(self.progress)
         row = hbox(spacing=8)
         for button in (self.new_button, self.read_button, self.export_button, self.delete_button):
@@ -236,7 +230,7 @@ class ReaderStudiesDialog(Dialog):
             self._show_studies(())
             return
         job = run_reader_study.load_studies(self._context, path, self._show_studies)
-        job.failed.connect(self._show_problem)
+        job.failed.connect(self._error.set_error)
 
     def new_study(self) -> None:
         """Enter a new study and create it."""
@@ -253,11 +247,11 @@ class ReaderStudiesDialog(Dialog):
         path = self._context.state.path
         if path is None:
             return
-        self._show_problem(None)
+        self._error.set_error(None)
         job = run_reader_study.create(self._context, path, request, lambda _: self.load())
         self._job = job
         job.changed.connect(self._show_progress)
-        job.failed.connect(self._show_problem)
+        job.failed.connect(self._error.set_error)
         job.ended.connect(self._end)
         self._show_progress()
         self._update_buttons()
@@ -284,14 +278,14 @@ class ReaderStudiesDialog(Dialog):
         job = run_reader_study.export_study(
             self._context, path, selected[0].name, folder, lambda files: self._tell_exported(folder, files)
         )
-        job.failed.connect(self._show_problem)
+        job.failed.connect(self._error.set_error)
 
     def delete(self) -> None:
         """Delete the selected study, if it has no answers."""
         selected, path = self._selected(), self._context.state.path
         if selected is not None and path is not None:
             job = run_reader_study.delete_study(self._context, path, selected[0].name, lambda _: self.load())
-            job.failed.connect(self._show_problem)
+            job.failed.connect(self._error.set_error)
 
     def _choose_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, tr("Export the reader study into a folder"))
@@ -360,7 +354,7 @@ class ReaderStudiesDialog(Dialog):
             job = run_reader_study.load_results(
                 self._context, path, study.name, lambda found: self._show_results(study, found)
             )
-            job.failed.connect(self._show_problem)
+            job.failed.connect(self._error.set_error)
 
     def _show_results(self, study: StudyStatus, analysis: StudyAnalysis | None) -> None:
         selected = self._selected()
@@ -398,11 +392,6 @@ class ReaderStudiesDialog(Dialog):
     def _end(self) -> None:
         self._job = None
         self._update_buttons()
-
-    def _show_problem(self, error: SemblanceError | None) -> None:
-        self._problem.setText("" if error is None else f"{error.message} {error.hint}".strip())
-        self._problem.setVisible(error is not None)
-        self._copy_details.set_error(error)
 
     def _update_buttons(self) -> None:
         selected, running = self._selected(), self._job is not None

@@ -30,14 +30,13 @@ from semblance.app.shell.theme import set_look
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.dialog import dialog_layout, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
-from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import view_images
@@ -89,8 +88,7 @@ class ReadingDialog(Dialog):
         self.message = EmptyState()
         self._place = QLabel()
         set_look(self._place, role="title")
-        self._problem = WrappedLabel(role="error", selectable=True)
-        self._copy_details = CopyDetailsButton()
+        self._error = ErrorLine()
         self._findings = QButtonGroup(self)
         self._confidence = QButtonGroup(self)
         self._finding_grid = QGridLayout()
@@ -136,10 +134,7 @@ class ReadingDialog(Dialog):
         top.addWidget(self._end_button)
         layout.addLayout(top)
         layout.addWidget(self._pages, 1)
-        problem = hbox(spacing=8)
-        problem.addWidget(self._problem, 1)
-        problem.addWidget(self._copy_details)
-        layout.addLayout(problem)
+        layout.addWidget(self._error)
         confidence = hbox(spacing=8)
         for button in self._confidence.buttons():
             confidence.addWidget(button)
@@ -154,7 +149,6 @@ class ReadingDialog(Dialog):
         answers.addLayout(confidence, 1, 1)
         answers.setColumnStretch(1, 1)
         layout.addLayout(answers)
-        self._show_problem(None)
 
     # The next case
 
@@ -218,7 +212,7 @@ class ReadingDialog(Dialog):
         self.pane.view.set_notes([])
         self.pane.view.setAccessibleName(self._place.text())
         self.pane.go_to_slice_of(viewed.region)
-        self._show_problem(None)
+        self._error.set_error(None)
         if not self.pause_button.isChecked():
             self._started = time.monotonic()
             self._pages.setCurrentWidget(self._reading)
@@ -292,7 +286,7 @@ class ReadingDialog(Dialog):
     def _fail_to_save(self, error: SemblanceError) -> None:
         self._saving = False
         self._started = time.monotonic()
-        self._show_problem(error)
+        self._error.set_error(error)
         self._update_buttons()
 
     def _pause(self, paused: bool) -> None:
@@ -312,11 +306,6 @@ class ReadingDialog(Dialog):
     def _fail(self, error: SemblanceError) -> None:
         self.message.show_error(error, "", tr("Try again"), self._load)
         self._pages.setCurrentWidget(self.message)
-
-    def _show_problem(self, error: SemblanceError | None) -> None:
-        self._problem.setText("" if error is None else f"{error.message} {error.hint}".strip())
-        self._problem.setVisible(error is not None)
-        self._copy_details.set_error(error)
 
     def _update_buttons(self) -> None:
         reading = self.is_reading and not self._saving

@@ -16,8 +16,8 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.copy_details_button import CopyDetailsButton
 from semblance.app.widgets.dialog import closing_row, dialog_layout, form, resize_dialog
+from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.progress_line import ProgressLine
@@ -72,14 +72,12 @@ class VaultDialog(Dialog):
         self.later = WrappedLabel(f"* {translate(LATER_OPENING)}", role="second", selectable=True)
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
-        self._problem = WrappedLabel(role="error", selectable=True)
-        self._copy_details = CopyDetailsButton()
+        self._error = ErrorLine()
         self._help_button = self._button(tr("Help"), self.help_requested.emit)
         self._help_button.setIcon(icon("help"))
         QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
         self._make_layout()
         context.state.on_change(Change.LIBRARY | Change.CASES, self, self.load)
-        self._show_problem(None)
         self._show(None)
         self.load()
 
@@ -121,10 +119,7 @@ class VaultDialog(Dialog):
         layout.addWidget(SectionHeader(tr("Openings")))
         layout.addWidget(self.openings, 1)
         layout.addWidget(self.later)
-        problem = hbox(spacing=8)
-        problem.addWidget(self._problem, 1)
-        problem.addWidget(self._copy_details)
-        layout.addLayout(problem)
+        layout.addWidget(self._error)
         layout.addWidget(self.progress)
         layout.addLayout(closing_row(self, self._help_button))
 
@@ -153,7 +148,7 @@ class VaultDialog(Dialog):
         try:
             listed = listed_cases(file)
         except SemblanceError as error:
-            self._show_problem(error)
+            self._error.set_error(error)
             return
         self._start(tr("Sealing patients"), self._changed, vault.seal_listed, path, listed)
 
@@ -189,14 +184,14 @@ class VaultDialog(Dialog):
         *args: Any,
         **options: Any,
     ) -> None:
-        self._show_problem(None)
+        self._error.set_error(None)
         # Searching with every sealed case takes long, all else does not.
         lane = Lane.BACKGROUND if workflow is vault.open_vault else Lane.READ
         job = self._context.jobs.run(title, workflow, *args, lane=lane, channel="test vault", **options)
         self._job = job
         job.changed.connect(lambda: self.progress.show_job(job))
         job.done.connect(then)
-        job.failed.connect(self._show_problem)
+        job.failed.connect(self._error.set_error)
         job.ended.connect(self._end)
         self.progress.show_job(job)
         self._update()
@@ -243,11 +238,6 @@ class VaultDialog(Dialog):
         self.openings.set_rows(header, [_row(one) for one in openings], text_columns=3)
         self.later.setVisible(len(openings) > 1)
         self._update()
-
-    def _show_problem(self, error: SemblanceError | None) -> None:
-        self._problem.setText("" if error is None else f"{error.message} {error.hint}".strip())
-        self._problem.setVisible(error is not None)
-        self._copy_details.set_error(error)
 
     def _update(self) -> None:
         status, running = self._status, self._job is not None

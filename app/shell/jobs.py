@@ -7,10 +7,11 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,22 @@ def delete_in_thread(target: QObject, ended: Callable[[], object]) -> QThread:
     thread.finished.connect(ended)
     thread.start()
     return thread
+
+
+class ModuleImport(QThread):
+    """Imports modules without Qt, so that the window stays responsive. Whoever needs one gets the error of its import
+    again."""
+
+    def __init__(self, names: Sequence[str], parent: QObject) -> None:
+        super().__init__(parent)
+        self._names = names
+
+    def run(self) -> None:
+        for name in self._names:
+            if self.isInterruptionRequested():
+                return
+            with contextlib.suppress(ImportError):
+                import_module(name)
 
 
 class MainThreadBridge(QObject):
@@ -263,6 +280,7 @@ class Jobs(QObject):
         self._bridge = MainThreadBridge()
         self._engines: dict[Lane, Engine] = {}
         self._loop_monitor = EventLoopMonitor(self)
+        self._import: ModuleImport | None = None
         self._latest: dict[str, Job] = {}
         self.active: list[Job] = []
         self.listed: list[Job] = []
@@ -322,6 +340,12 @@ class Jobs(QObject):
         """Start a lane's process before it is needed; ``function`` imports what its jobs will use."""
         self.run("", function, lane=lane, quiet=True)
 
+    def import_in_thread(self, names: Sequence[str]) -> QThread:
+        """Start to import modules without Qt that the window will need."""
+        self._import = ModuleImport(names, self)
+        self._import.start()
+        return self._import
+
     def close_library(self, library: Path) -> None:
         """Let every process close ``library`` after the jobs it already has."""
         for lane in self._engines:
@@ -330,6 +354,9 @@ class Jobs(QObject):
 
     def shutdown(self) -> None:
         """Cancel all jobs and wait until every process has ended, at most about :data:`QUIT_GRACE_S`."""
+        if self._import is not None:
+            self._import.requestInterruption()
+            self._import.wait()
         for job in list(self.active):
             job.cancel()
         closing = [

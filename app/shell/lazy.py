@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TypeVar
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QThread, QTimer
 
 T = TypeVar("T")
+
+#: Interval at which it is checked whether a thread has finished.
+_POLL_MS = 5
 
 
 class lazy_part(cached_property[T]):  # noqa: N801 - a decorator
@@ -25,11 +28,15 @@ class lazy_part(cached_property[T]):  # noqa: N801 - a decorator
 
 
 class IdleQueue(QObject):
-    """Runs short steps, each in its own turn of the event loop, so that keys and clicks go first."""
+    """Runs short steps, each in its own turn of the event loop, so that keys and clicks go first.
+
+    After a step that returns a thread the next ones wait until it has finished.
+    """
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._steps: deque[Callable[[], object]] = deque()
+        self._thread: QThread | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._run_next)
@@ -50,7 +57,10 @@ class IdleQueue(QObject):
         self._timer.stop()
 
     def _run_next(self) -> None:
-        if self._steps:
-            self._steps.popleft()()
+        if self._thread is not None and not self._thread.isFinished():
+            return
+        step = self._steps.popleft()() if self._steps else None
+        self._thread = step if isinstance(step, QThread) else None
+        self._timer.setInterval(_POLL_MS if self._thread is not None else 0)
         if not self._steps:
             self._timer.stop()

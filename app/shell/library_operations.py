@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,8 +22,14 @@ from semblance.core.workflows.searches import saved_searches
 _after_reload: WeakKeyDictionary[Jobs, list[tuple[Path, Callable[[], None]]]] = WeakKeyDictionary()
 
 
-def open_library(context: Context, path: Path, then: Callable[[], None] | None = None) -> Job:
-    """Open the library at ``path`` with its last search, or show the error."""
+def open_library(
+    context: Context,
+    path: Path,
+    then: Callable[[], None] | None = None,
+    when: Callable[[Callable[[], None]], None] | None = None,
+) -> Job:
+    """Open the library at ``path`` with its last search, or show the error. ``when`` is called with a function that
+    shows the library and calls it when the window is ready."""
     context.state.opening = path
     # An import compares its images at its end.
     is_growing = context.state.preparing == path
@@ -34,7 +41,16 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         channel="library",
     )
 
+    def receive(snapshot: LibrarySnapshot) -> None:
+        if when is None:
+            show(snapshot)
+        else:
+            when(partial(show, snapshot))
+
     def show(snapshot: LibrarySnapshot) -> None:
+        if context.state.opening != path:
+            # Another library was chosen meanwhile.
+            return
         before = context.state.path
         _leave_library(context)
         context.state.set_library(snapshot)
@@ -61,7 +77,7 @@ def open_library(context: Context, path: Path, then: Callable[[], None] | None =
         if then is not None:
             then()
 
-    return context.follow(job, show)
+    return context.follow(job, receive)
 
 
 def renew(context: Context, then: Callable[[], None] | None = None) -> None:

@@ -139,6 +139,8 @@ class TabHeader(_BaseHeader):
             view = self._tab_choice.view()
             if isinstance(view, QListView):
                 view.setRowHidden(place, place not in places)
+        # Qt does not report that the bar needs another width.
+        self.tabs.updateGeometry()
         self._fit_width()
 
     @property

@@ -68,7 +68,15 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (tr("Report and maintain"), ("reports", "deidentification", "data_check", "maintenance", "settings")),
     (
         tr("Reference"),
-        ("mass_features", "polyps_and_lung", "visual_words", "own_encoder", "python", "metric_learn"),
+        (
+            "mass_features",
+            "polyps_and_lung",
+            "visual_words",
+            "own_encoder",
+            "python",
+            "which_learner",
+            "metric_learn",
+        ),
     ),
 )
 _REGISTRIES = (

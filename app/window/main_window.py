@@ -69,6 +69,9 @@ class MainWindow(QMainWindow):
         self.state.change_search(**self.context.settings.search_options)
         self._lock = LibraryLock(self.context)
         self._idle_queue = IdleQueue(self)
+        #: Whether all parts are built, and what waits for it.
+        self._has_parts = False
+        self._waiting: Callable[[], None] | None = None
         self._make_centre()
         self.faces = FaceChoice(self.context.settings, self)
         self.top = TopBar(
@@ -188,20 +191,34 @@ class MainWindow(QMainWindow):
     def start(self, library: Path | None = None, built: Callable[[], object] = lambda: None) -> None:
         """Open ``library`` or the last one after the first paint, build the rest, then call ``built``."""
         self.context.messages.install_hooks()
-        self._idle_queue.add(steps(self.jobs, partial(self.open_first, library), self._build_part))
+        open_first = partial(self.open_first, library)
+        self._idle_queue.add(steps(self.jobs, open_first, self._build_part, self._show_waiting))
         self._idle_queue.add([built, self._load_previews])
 
     def open_first(self, library: Path | None) -> None:
-        """Open ``library`` or the last one, unless the user already opened another."""
+        """Open ``library`` or the last one, unless the user already opened another. It is shown once all is built."""
         chosen = library or self.context.settings.last_library
         if self.state.opening is None and chosen is not None and (library is not None or chosen.exists()):
-            self.open_library(chosen)
+            self.open_library(chosen, self._show_when_built)
 
-    def open_library(self, path: Path) -> None:
-        """Open the library at ``path``, read-only if another window has it open."""
+    def open_library(self, path: Path, when: Callable[[Callable[[], None]], None] | None = None) -> None:
+        """Open the library at ``path``, read-only if another window has it open. ``when`` calls what shows it."""
         from semblance.app.shell.library_operations import open_library
 
-        open_library(self.context, path.absolute())
+        open_library(self.context, path.absolute(), when=when)
+
+    def _show_when_built(self, show: Callable[[], None]) -> None:
+        """Call ``show`` when the parts have been built, each in its own turn of the event loop."""
+        if self._has_parts:
+            show()
+        else:
+            self._waiting = show
+
+    def _show_waiting(self) -> None:
+        self._has_parts = True
+        show, self._waiting = self._waiting, None
+        if show is not None:
+            show()
 
     def _load_previews(self) -> None:
         """Show images of the recent libraries, unless one is open or being opened."""

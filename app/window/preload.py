@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from semblance.core.tasks import SILENT, Reporter
 
-#: Modules for opening a library that the first paint does not need, in steps of at most 0.05 s.
+#: Modules without Qt for opening a library that the first paint does not need. A thread imports them: the import of
+#: SQLAlchemy alone takes 0.1 s.
 OPEN_MODULES = (
-    "numpy._core",
+    "numpy",
+    "sqlalchemy",
     "semblance.core.library.importers.registry",
     "semblance.core.workflows.library.library_snapshot",
-    "semblance.core.metrics.registry",
     "semblance.core.workflows.searches.rank_cases",
-    "semblance.app.shell.library_operations",
 )
-#: Modules for showing a library.
+#: Modules for showing a library, in steps of at most 0.05 s.
 SHOW_MODULES = (
+    "semblance.app.shell.library_operations",
     "semblance.app.search.feedback.refine_metric",
     "semblance.app.viewer.image_pane",
     "semblance.app.search.similar.panel",
+    "PySide6.QtSvg",
+    "PySide6.QtOpenGLWidgets",
+    "PySide6.QtTest",
     "pyqtgraph",
+    "semblance.app.evaluation.panel",
+    "semblance.app.library.panel",
+    "semblance.app.window.side_panel",
     "semblance.app.window.panels",
+    "semblance.app.library.library_commands",
+    "semblance.app.metrics.metric_commands",
     "semblance.app.window.commands",
     "semblance.app.window.parts",
 )
@@ -30,7 +41,19 @@ LATER_MODULES = (
     "semblance.core.evaluation.protocols.registry",
     "semblance.app.research.experiment_results",
     "semblance.app.research.experiments_dialog",
+    "semblance.app.research.reader_studies_dialog",
+    "semblance.app.research.vault_dialog",
+    "semblance.app.research.data_check.page",
+    "semblance.app.research.two_metrics.page",
+    "platformdirs",
 )
+
+
+def make_types(module: str) -> None:
+    """Make the classes of a ``module`` of Qt, which PySide6 does on first use. pyqtgraph uses all of them."""
+    qt = import_module(module)
+    for name in dir(qt):
+        getattr(qt, name)
 
 
 def preload_reading(*, reporter: Reporter = SILENT) -> None:

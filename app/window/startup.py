@@ -11,6 +11,7 @@ from semblance.app.window.preload import (
     LATER_MODULES,
     OPEN_MODULES,
     SHOW_MODULES,
+    make_types,
     preload_reading,
     preload_searching,
 )
@@ -32,14 +33,20 @@ PARTS = (
 
 
 def steps(
-    jobs: Jobs, open_library: Callable[[], object], build: Callable[[str], object]
+    jobs: Jobs,
+    open_library: Callable[[], object],
+    build: Callable[[str], object],
+    built: Callable[[], object],
 ) -> Iterator[Callable[[], object]]:
-    """Open a library, ``build`` each of :data:`PARTS`, and preload what will be asked for."""
+    """Open a library, ``build`` each of :data:`PARTS`, say that all are ``built``, and preload what will be asked
+    for."""
     # The other processes work while the rest of the window is built.
     yield partial(jobs.preload, Lane.READ, preload_reading)
-    yield from (partial(import_module, name) for name in OPEN_MODULES)
+    yield partial(jobs.import_in_thread, OPEN_MODULES)
     yield open_library
+    yield from (partial(make_types, f"PySide6.{name}") for name in ("QtCore", "QtGui", "QtWidgets"))
     yield from (partial(import_module, name) for name in SHOW_MODULES)
     yield from (partial(build, part) for part in PARTS)
+    yield built
     yield partial(jobs.preload, Lane.SEARCH, preload_searching)
     yield from (partial(import_module, name) for name in LATER_MODULES)

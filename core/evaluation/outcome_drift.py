@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 
 from semblance.core.evaluation.intervals import over_queries, wilson
 from semblance.core.evaluation.reliability import expected_calibration_error, perfect_error
+from semblance.core.evaluation.score_record import Interval, ScoreRecord
 from semblance.core.evaluation.significance import holm_adjusted
 from semblance.core.evaluation.subgroups import difference_p
-
-Interval = tuple[float, float]
 
 #: Fewer outcomes, of all times or of a period, are counted and nothing is claimed of them.
 MIN_OUTCOMES = 20
@@ -40,7 +38,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class PeriodScore:
+class PeriodScore(ScoreRecord):
     """The ``n`` outcomes of estimates of one period ("" of all).
 
     ``estimate``: the mean; ``observed``: the share that had the finding, with its 95 % interval; ``brier`` with its
@@ -63,12 +61,6 @@ class PeriodScore:
     def is_beyond_chance(self) -> bool:
         """Whether the estimates were too high or too low by more than chance."""
         return self.p is not None and self.p < ALPHA
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``semblance outcome drift --json`` prints it."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()
-        }
 
 
 def outcome_drift(

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.evaluation.score_record import Interval, ScoreRecord
 from semblance.core.evaluation.significance import holm_adjusted
 
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 Table = npt.NDArray[np.intp]
-Interval = tuple[float, float]
 
 #: Nearest cases of each query that are compared.
 K = 10
@@ -45,7 +45,7 @@ class ProbedSearches:
 
 
 @dataclass(frozen=True)
-class ShortcutProbe:
+class ShortcutProbe(ScoreRecord):
     """How well a metric retrieves the value of ``attribute``; ``n`` queries and ``groups`` different values.
 
     ``same``: share of the 10 nearest with the query's value; ``chance`` and ``chance_interval`` (95 %): the same for
@@ -77,42 +77,6 @@ class ShortcutProbe:
     def is_beyond_findings(self) -> bool:
         """Whether it does so more often than its link with the findings explains."""
         return self.by_finding_p is not None and self.by_finding_p < ALPHA
-
-    def to_json(self) -> dict[str, Any]:
-        """As stored with the scores of a metric; :meth:`from_json` reads it."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()
-        }
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: values of another form.
-        """
-
-        def number(name: str) -> float | None:
-            return None if values[name] is None else float(values[name])
-
-        def interval(name: str) -> Interval | None:
-            ends = values[name]
-            return None if ends is None else (float(ends[0]), float(ends[1]))
-
-        return cls(
-            str(values["attribute"]),
-            int(values["n"]),
-            int(values["groups"]),
-            number("same"),
-            number("chance"),
-            interval("chance_interval"),
-            number("p"),
-            number("by_finding"),
-            interval("by_finding_interval"),
-            number("by_finding_p"),
-            number("finding_accuracy"),
-            number("finding_chance"),
-        )
 
 
 def stored_probes(scores: Mapping[str, Any] | None) -> tuple[ShortcutProbe, ...]:

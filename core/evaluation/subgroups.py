@@ -12,18 +12,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import erfc
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.evaluation.intervals import over_queries
+from semblance.core.evaluation.score_record import Interval, ScoreRecord
 from semblance.core.evaluation.significance import holm_adjusted
 
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 Names = npt.NDArray[np.str_]
-Interval = tuple[float, float]
 
 FINDING, AGE = "finding", "age"
 #: Attributes of cases that make subgroups, where a library has them.
@@ -38,7 +38,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class SubgroupScore:
+class SubgroupScore(ScoreRecord):
     """The ``n`` held-out cases of one group: retrieval accuracy @10, and their estimates beside their findings.
 
     ``accuracy`` and its 95 % interval. ``estimate``: the mean probability; ``observed``: the share that had the
@@ -61,40 +61,6 @@ class SubgroupScore:
     def is_beyond_chance(self) -> bool:
         """Whether a gap is larger than chance explains."""
         return any(p is not None and p < ALPHA for p in (self.accuracy_p, self.estimate_p))
-
-    def to_json(self) -> dict[str, Any]:
-        """As stored with the scores of a metric; :meth:`from_json` reads it."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()
-        }
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: values of another form.
-        """
-
-        def number(name: str) -> float | None:
-            return None if values[name] is None else float(values[name])
-
-        def interval(name: str) -> Interval | None:
-            ends = values[name]
-            return None if ends is None else (float(ends[0]), float(ends[1]))
-
-        return cls(
-            str(values["attribute"]),
-            str(values["group"]),
-            int(values["n"]),
-            number("accuracy"),
-            interval("accuracy_interval"),
-            number("estimate"),
-            number("observed"),
-            interval("observed_interval"),
-            number("accuracy_p"),
-            number("estimate_p"),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +102,7 @@ def stored_subgroups(scores: Mapping[str, Any] | None) -> tuple[SubgroupScore, .
     """The subgroups in the stored ``scores`` of a metric; none where there are none that can be read."""
     try:
         return tuple(SubgroupScore.from_json(one) for one in (scores or {}).get("subgroups") or ())
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, IndexError):
         return ()
 
 

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CATALOGUE, LIBRARY_ENTRIES
+
+
+def check_is_folder(path: Path) -> None:
+    """Refuse an address, such as of a database, which would become the name of a folder.
+
+    Raises:
+        BadInput: ``path`` begins with a scheme.
+    """
+    # Paths have lost one of two slashes. A scheme of one letter is a drive of Windows.
+    if scheme := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", path.as_posix()):
+        # The address may hold a password.
+        raise BadInput(
+            tr_lazy("A library is a folder, not an address ({scheme}://…).", scheme=scheme[1]),
+            "Give the path of a folder.",
+        )
 
 
 def check_is_library(path: Path) -> None:

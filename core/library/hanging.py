@@ -8,17 +8,23 @@ from semblance.core.library.case_columns import NO_PATIENT, CaseColumns, ImageSt
 
 #: Laterality and view of the four images of a screening mammogram, in the order they hang.
 MAMMOGRAM = (("R", "CC"), ("L", "CC"), ("R", "MLO"), ("L", "MLO"))
+#: Orders in which the views of a mammogram can hang, by name.
+ORDERS = {
+    "cc_first": MAMMOGRAM,
+    "mlo_first": (("R", "MLO"), ("L", "MLO"), ("R", "CC"), ("L", "CC")),
+    "by_side": (("R", "CC"), ("R", "MLO"), ("L", "CC"), ("L", "MLO")),
+}
 #: Images of one study without a prior, and studies side by side.
 _MOST_IMAGES, _MOST_STUDIES = 4, 3
 
 Rows = tuple[tuple[int | None, ...], ...]
 
 
-def hanging(columns: CaseColumns, index: int, *, priors: bool = True) -> Rows:
+def hanging(columns: CaseColumns, index: int, *, priors: bool = True, order: str = "cc_first") -> Rows:
     """Rows of positions in ``columns`` with the images of the patient of the case at ``index``; ``None``: a free place.
 
-    Mammograms hang as R CC, L CC, R MLO, L MLO: in two rows, or with ``priors`` the prior study in a second row. Other
-    images of the same kind hang with the newest study first, those of the same series description before others.
+    Mammograms hang in an ``order`` of :data:`ORDERS`: in two rows, or with ``priors`` the prior study in a second row.
+    Other images of the same kind hang with the newest study first, those of the same series description before others.
     Without an earlier study up to four images of the study are shown.
     """
     headers = columns.headers
@@ -34,7 +40,7 @@ def hanging(columns: CaseColumns, index: int, *, priors: bool = True) -> Rows:
             )
     newest_first = [studies[key] for key in sorted(studies, reverse=True)]
     if (headers.text("laterality", index), headers.text("view", index)) in MAMMOGRAM:
-        rows = [_views(columns, study) for study in newest_first]
+        rows = [_views(columns, study, ORDERS[order]) for study in newest_first]
         rows = [row for row in rows if any(place is not None for place in row)][: 2 if priors else 1]
         return tuple(rows) if len(rows) > 1 else (rows[0][:2], rows[0][2:])
 
@@ -56,10 +62,12 @@ def hanging(columns: CaseColumns, index: int, *, priors: bool = True) -> Rows:
     return tuple(tuple(shown[start : start + 2]) for start in range(0, len(shown), 2))
 
 
-def _views(columns: CaseColumns, study: list[int]) -> tuple[int | None, ...]:
-    """The first image of each of :data:`MAMMOGRAM` in a study."""
+def _views(
+    columns: CaseColumns, study: list[int], order: tuple[tuple[str, str], ...]
+) -> tuple[int | None, ...]:
+    """The first image of each view of a mammogram in a study, in ``order``."""
     found: dict[tuple[str, str], int] = {}
     for case in study:
         view = (columns.headers.text("laterality", case), columns.headers.text("view", case))
         found.setdefault(view, case)
-    return tuple(found.get(view) for view in MAMMOGRAM)
+    return tuple(found.get(view) for view in order)

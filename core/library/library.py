@@ -19,7 +19,7 @@ from semblance.core.files import move_into_place, remove_abandoned, remove_unfin
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.check_library import check_is_library
+from semblance.core.library.check_library import check_is_folder, check_is_library
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.feature_sets import FeatureSets
@@ -68,9 +68,10 @@ class Library:
         """Create the library ``path`` (completely, or not at all) and open it.
 
         Raises:
-            BadInput: ``path`` exists and is not a library.
+            BadInput: ``path`` exists and is not a library, or is an address.
             SemblanceError: the folder cannot be written to.
         """
+        check_is_folder(path)
         path = path.absolute()
         unfinished = unfinished_name(path)
         with plain_errors(path / CATALOGUE):
@@ -102,6 +103,7 @@ class Library:
             BadInput: not a library, half written, damaged, or from a newer version.
             SemblanceError: ``writable=True`` where it cannot be written to.
         """
+        check_is_folder(path)
         path = path.absolute()
         check_is_library(path)
         allowed = os.access(path, os.W_OK) and os.access(path / CATALOGUE, os.W_OK)

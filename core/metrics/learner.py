@@ -23,6 +23,7 @@ from semblance.core.metrics.scikit_learn import (
     column_names,
     if_embedding,
 )
+from semblance.core.metrics.training_data.fixed_order import in_fixed_order
 from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.training_sample import (
@@ -47,6 +48,8 @@ class Learner(TupleEstimator, abc.ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     #: The constraints it eats: any of "findings", "pairs", "triplets"; empty for none.
     accepts: ClassVar[frozenset[str]] = frozenset()
+    #: Whether it chooses something by findings where they are given, though it needs none.
+    uses_given_findings: ClassVar[bool] = False
     #: The extra of the installation it cannot do without; empty for none.
     needs: ClassVar[str] = ""
 
@@ -79,7 +82,8 @@ class Learner(TupleEstimator, abc.ABC):
 
         ``pairs`` (p, 3): rows i, j and +1 similar or -1 dissimilar; ``triplets`` (t, 3): row i is closer
         to j than to k. ``groups`` (n,) are patients. A learner with the parameter ``training_cases`` is fitted
-        on a stratified sample of that many cases where there are more; its card says so.
+        on a stratified sample of that many cases where there are more; its card says so. The order of rows, pairs
+        and triplets and the number of threads change nothing.
 
         Raises:
             BadRows: data the learner cannot use, with the reason and the way out.
@@ -89,9 +93,11 @@ class Learner(TupleEstimator, abc.ABC):
         from threadpoolctl import threadpool_limits
 
         data = self._training_input(X, y, pairs, triplets, groups, reporter)
+        with as_value_errors(len(data.X)):
+            data = in_fixed_order(data, self.accepts)
         data, notes = training_sample(data, getattr(self, TRAINING_CASES.name, 0))
-        # More threads slow small eigenproblems a hundredfold on a busy machine.
-        with as_value_errors(len(data.X)), threadpool_limits(limits=1, user_api="blas"):
+        # More threads slow small eigenproblems a hundredfold on a busy machine, and change the last digits.
+        with as_value_errors(len(data.X)), threadpool_limits(limits=1):
             self._fit(data)
         self._feature_names = column_names(X)
         if notes:

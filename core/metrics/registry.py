@@ -16,15 +16,22 @@ from semblance.core.metrics.estimators.distboost import DistBoost
 from semblance.core.metrics.estimators.fixed_distances import L1, Euclidean
 from semblance.core.metrics.estimators.itml import ITML
 from semblance.core.metrics.estimators.lda import LDA
+from semblance.core.metrics.estimators.lfda import LFDA
 from semblance.core.metrics.estimators.lmnn import LMNN
 from semblance.core.metrics.estimators.mahalanobis import Mahalanobis
 from semblance.core.metrics.estimators.metricboost import MetricBoost
+from semblance.core.metrics.estimators.mlkr import MLKR
 from semblance.core.metrics.estimators.mmc import MMC
 from semblance.core.metrics.estimators.nca import NCA
 from semblance.core.metrics.estimators.ncmc import NCMC
 from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressive
 from semblance.core.metrics.estimators.pca import PrincipalComponents
+from semblance.core.metrics.estimators.proxy_anchor import ProxyAnchor
 from semblance.core.metrics.estimators.rca import RCA
+from semblance.core.metrics.estimators.scml import SCML
+from semblance.core.metrics.estimators.sdml import SDML
+from semblance.core.metrics.estimators.supcon import SupCon
+from semblance.core.metrics.estimators.triplet_head import TripletHead
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.parameters import checked
@@ -35,13 +42,20 @@ _LEARNERS: tuple[type[Learner], ...] = (
     Mahalanobis,
     PrincipalComponents,
     LDA,
+    LFDA,
     RCA,
     NCA,
     LMNN,
     ITML,
+    SDML,
+    SCML,
     MMC,
     DistBoost,
     NCMC,
+    MLKR,
+    TripletHead,
+    ProxyAnchor,
+    SupCon,
     ConvNet,
     BDM,
     BDMV,

@@ -6,8 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from semblance.core.language import format_number, tr
-from semblance.core.reports.axes import PAD, heading, tick_text, value_ticks
-from semblance.core.reports.plot_canvas import TEXT, TICK, Format, PlotCanvas, TextRun, ThemeName
+from semblance.core.reports.axes import (
+    DASHES,
+    PAD,
+    KeyEntry,
+    Scale,
+    Style,
+    count_ticks,
+    frame,
+    heading,
+    inner_box,
+    key_column,
+    style,
+    tick_text,
+    value_ticks,
+)
+from semblance.core.reports.plot_canvas import TEXT, TICK, Box, Format, PlotCanvas, TextRun, ThemeName
 
 _STUB = 10
 
@@ -21,6 +35,15 @@ class Interval:
     mean: float
     low: float | None
     high: float | None
+
+
+@dataclass(frozen=True)
+class NamedCurve:
+    """Values ``y`` at ``x`` of the learner ``name``."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
 
 
 def critical_difference_figure(
@@ -211,3 +234,52 @@ def _numbers(one: Interval) -> str:
     if one.low is None or one.high is None:
         return format_number(one.mean, ".3f")
     return tr("{mean:.3f} ({low:.3f}–{high:.3f})", mean=one.mean, low=one.low, high=one.high)
+
+
+#: Greys of a plot with many curves, by turns beside the accent.
+_CURVE_WIDTHS = (1.2, 2.2)
+
+
+def curves_figure(
+    curves: Sequence[NamedCurve],
+    *,
+    x_label: str,
+    y_label: str,
+    theme: ThemeName = "print",
+    size: tuple[int, int] = (760, 320),
+    ratio: float = 1.0,
+    format: Format = "svg",
+    title: str = "",
+) -> bytes:
+    """Lines of several learners over one axis, with their names at the right. The last curve has the accent.
+
+    Raises:
+        ValueError: nothing to draw.
+    """
+    values = [value for curve in curves for value in curve.y]
+    if not values:
+        raise ValueError("a plot of curves needs one")
+    canvas = PlotCanvas(theme, size, ratio)
+    top = heading(canvas, title, "") + 4
+    ticks, low, high = value_ticks(min(values), max(values), canvas.height - top - 36)
+    widest = max(canvas.text_width(curve.name, TEXT) for curve in curves)
+    box = inner_box(
+        canvas, [tick_text(tick) for tick in ticks], top=top, right=min(0.4 * canvas.width, widest + 60)
+    )
+    first, last = min(min(curve.x) for curve in curves), max(max(curve.x) for curve in curves)
+    scale = Scale(box, (first, last if last > first else first + 1), (low, high))
+    x_ticks = [0, 0.25, 0.5, 0.75, 1] if last <= 1 else count_ticks(round(first), round(last), box.width)
+    x_ticks = [tick for tick in x_ticks if first <= tick <= last]
+    frame(canvas, scale, x_ticks, ticks, x_label=x_label, y_label=y_label)
+    entries = []
+    for place, curve in enumerate(curves):
+        current = place == len(curves) - 1
+        dashes = DASHES[place % len(DASHES)]
+        width = _CURVE_WIDTHS[place // len(DASHES) % len(_CURVE_WIDTHS)]
+        line = style(canvas, current=True, line=0) if current else Style(canvas.colours.third, width, dashes)
+        canvas.line(scale.across(curve.x), scale.up(curve.y), line.colour, line.width, line.dashes)
+        entries.append(KeyEntry(line, curve.name))
+    key_column(
+        canvas, entries, Box(box.right + 24, box.top, canvas.width - PAD, canvas.height - 8), size=TEXT
+    )
+    return canvas.save(format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
 
@@ -205,3 +206,12 @@ def test_a_saved_metric_is_used_without_torch(tmp_path):
     files = [str(tmp_path / "metric.zip"), str(tmp_path / "X.npy")]
     done = subprocess.run([sys.executable, "-c", code, *files], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["(40,", "40)", "1"]
+
+
+@pytest.mark.parametrize("name", ["conv_ccml", "convnet"])
+def test_the_example_in_the_docstring_runs_as_shown(name):
+    kind = type(make_learner(name))
+    (example,) = doctest.DocTestFinder(recurse=False).find(kind, name, globs={})
+    said: list[str] = []
+    doctest.DocTestRunner().run(example, out=said.append)
+    assert "".join(said) == ""

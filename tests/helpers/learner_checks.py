@@ -7,6 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from semblance.core.metrics.metric import Metric
+from semblance.core.metrics.training_data.fixed_order import in_fixed_order
+from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.tasks import SILENT
 from tests.helpers import naive_bdm
 
 
@@ -31,3 +34,14 @@ def numeric_gradient(function: Callable[[np.ndarray], float], L: np.ndarray, h: 
 def matrix_of(metric: Metric) -> np.ndarray:
     """(d, d) M = L'L of a linear metric."""
     return metric.distance.L.T @ metric.distance.L
+
+
+def training_input(X: np.ndarray, y: np.ndarray | None, seed: int = 0) -> TrainingInput:
+    """Rows (n, d) and their findings (n,) as a learner gets them, but for their order."""
+    return TrainingInput(X, y, None, None, None, SILENT, seed)
+
+
+def in_order_of_training(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n, d) and their findings (n,) in the order in which learners go through them."""
+    data = in_fixed_order(training_input(X, y), frozenset())
+    return data.X, np.asarray(data.y)

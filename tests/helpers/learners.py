@@ -24,14 +24,12 @@ HOPELESS = frozenset({"one finding", "only one-case findings", "equal rows"})
 class Variant:
     """A learner, the settings it is tested with, and what holds for it.
 
-    ``refuses``: problems it answers with ``BadInput``, and no others. ``order_free``: rows in another order
-    give the same metric.
+    ``refuses``: problems it answers with ``BadInput``, and no others.
     """
 
     learner: str
     settings: dict[str, Any] = field(default_factory=dict)
     refuses: frozenset[str] = HOPELESS
-    order_free: bool = True
 
     def make(self):
         return make_learner(self.learner, random_state=7, **self.settings)
@@ -64,7 +62,7 @@ _LISTED = (
     ),
     Variant("bdm_kernel", {"rounds": 12}),
     Variant("bdm_kernel", {"rounds": 12, "kernel": "laplacian", "width": "median"}),
-    Variant("bdm_kernel", {"rounds": 8, "kernel": "polynomial", "landmarks": 10}, order_free=False),
+    Variant("bdm_kernel", {"rounds": 8, "kernel": "polynomial", "landmarks": 10}),
     *(
         Variant("boostmetric", {"rounds": 6, "loss": loss, "corrective": corrective, "passes": passes})
         for loss in ("exponential", "logistic", "hinge")
@@ -77,14 +75,13 @@ _LISTED = (
         Variant(
             "metricboost",
             {"rounds": 5, **form, "allow_similarity": similarity, "anchors": anchors},
-            order_free=not anchors,
         )
         for form in METRICBOOST_FORMS
         for similarity in (False, True)
         for anchors in (0, 5)
     ),
     *(
-        Variant("passive_aggressive", {"variant": variant, "psd": psd}, order_free=False)
+        Variant("passive_aggressive", {"variant": variant, "psd": psd})
         for variant in ("pa", "pa1", "pa2", "pals")
         for psd in ("end", "always")
     ),
@@ -93,16 +90,16 @@ _LISTED = (
     Variant("rca", refuses=HOPELESS - {"one finding"}),
     Variant("pca", {"components": 2}, refuses=frozenset({"equal rows"})),
     Variant("mahalanobis", {"shrinkage": 0.3}, refuses=frozenset({"equal rows"})),
-    Variant("nca", {"rounds": 12}, order_free=False),
-    Variant("nca", {"rounds": 8, "components": 2}, order_free=False),
-    Variant("lmnn", {"rounds": 12}, order_free=False),
+    Variant("nca", {"rounds": 12}),
+    Variant("nca", {"rounds": 8, "components": 2}),
+    Variant("lmnn", {"rounds": 12}),
     Variant("ncmc", {"rounds": 12}),
-    Variant("ncmc", {"rounds": 8, "centres": 2, "components": 2}, order_free=False),
-    Variant("itml", {"passes": 5}, order_free=False),
-    Variant("mmc", order_free=False),
-    Variant("distboost", {"rounds": 4}, order_free=False),
-    Variant("ccml", {"rounds": 12}, order_free=False),
-    Variant("ccml", {"locality": "classwise", "k": 2, "components": 2, "rounds": 12}, order_free=False),
+    Variant("ncmc", {"rounds": 8, "centres": 2, "components": 2}),
+    Variant("itml", {"passes": 5}),
+    Variant("mmc"),
+    Variant("distboost", {"rounds": 4}),
+    Variant("ccml", {"rounds": 12}),
+    Variant("ccml", {"locality": "classwise", "k": 2, "components": 2, "rounds": 12}),
 )
 VARIANTS = (
     *_LISTED,

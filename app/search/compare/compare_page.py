@@ -73,6 +73,8 @@ class ComparePage(FullPage):
         self._shown_query: Query | None = None
         #: Slices of both that were side by side when the views were linked.
         self._together = (0, 0)
+        #: The slice at which each image follows the other one.
+        self._followed: list[int | None] = [None, None]
         self._blink_timer = QTimer(self)
         self._blink_timer.setInterval(BLINK_MS)
         self._blink_timer.timeout.connect(self._blink)
@@ -432,7 +434,7 @@ class ComparePage(FullPage):
     def _link_slices(self) -> None:
         """Take the slices shown to belong together; in one frame of reference show the same position."""
         one, other = (pane.slices for pane in self.panes)
-        self._together = (one.place, other.place)
+        self._together, self._followed = (one.place, other.place), [None, None]
         if one.facts is not None and other.facts is not None and is_same_frame(one.facts, other.facts):
             self._synchronise_slice(0)
 
@@ -440,9 +442,14 @@ class ComparePage(FullPage):
         one, other = self.panes[side].slices, self.panes[1 - side].slices
         if self._synchronising or not self.linked.isChecked() or one.facts is None or other.facts is None:
             return
+        if one.place == self._followed[side]:
+            # It arrived where the other one sent it, as at the end of a shorter volume.
+            return
         together = self._together if side == 0 else self._together[::-1]
+        place = linked_slice(one.place, one.facts, other.facts, together)
+        self._followed = [None, place] if side == 0 else [place, None]
         self._synchronising = True
-        other.go_to_slice(linked_slice(one.place, one.facts, other.facts, together))
+        other.go_to_slice(place)
         self._synchronising = False
 
     # Both images in one place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QActionGroup, QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
 
 from semblance.app.shell.context import Context
@@ -17,19 +17,26 @@ from semblance.app.viewer.linking import linked_slice, linked_view, linked_windo
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.image_header import ImageHeader
 from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.menus import Menu
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.library.hanging import hanging
+from semblance.core.library.hanging import ORDERS, Rows, hanging
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Images on the page at most: the four views of two studies.
 MOST = 8
-_PRIORS = "hanging_priors"
+_PRIORS, _ORDER = "hanging_priors", "hanging_order"
+#: Texts of the orders in which the views of a mammogram hang.
+_ORDER_TEXTS = {
+    "cc_first": tr("CC, then MLO"),
+    "mlo_first": tr("MLO, then CC"),
+    "by_side": tr("Right side, then left side"),
+}
 
 
 class HangingPage(FullPage):
-    """Whether priors are shown is kept for the next patient and start."""
+    """Whether priors are shown and the order of the views are kept for the next patient and start."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Images of the patient"), back=(tr("Back"), tr("Back to where you were (Esc)")))
@@ -37,17 +44,23 @@ class HangingPage(FullPage):
         self._case_row = -1
         self._synchronising = False
         self._jobs: list[Job] = []
+        #: The slice at which each image follows the one that was scrolled.
+        self._followed: dict[int, int] = {}
         self.priors = QPushButton(tr("Prior studies"))
         self.priors.setIcon(icon("layers"))
         self.priors.setCheckable(True)
         self.priors.setChecked(context.settings.text(_PRIORS, "yes") == "yes")
         self.priors.setToolTip(tr("Show earlier studies beside the newest one (O)"))
+        self.order = QPushButton(tr("Layout"))
+        self.order.setIcon(icon("grid"))
+        self.order.setToolTip(tr("Order of the views of a mammogram, kept for the next patient"))
+        self.order.setMenu(self._order_menu())
         self.linked = QPushButton(tr("Linked"))
         self.linked.setIcon(icon("compare"))
         self.linked.setCheckable(True)
         self.linked.setChecked(True)
         self.linked.setToolTip(tr("Link zoom, position, window and slices of all images (K)"))
-        for button in (self.priors, self.linked):
+        for button in (self.order, self.priors, self.linked):
             self.header.add_action(button)
         self.panes = [
             ImagePane(context.jobs, share=1 / MOST, kept_views=context.state.kept_views) for _ in range(MOST)
@@ -85,7 +98,7 @@ class HangingPage(FullPage):
         self.header.set_subtitle(columns.patient_name(index) or "")
         self._clear()
         places = iter(range(MOST))
-        for row, cases in enumerate(hanging(columns, index, priors=self.priors.isChecked())):
+        for row, cases in enumerate(self._rows(index)):
             for column, case in enumerate(cases):
                 place = next(places)
                 self._grid.addWidget(self._cells[place], row, column)
@@ -95,10 +108,32 @@ class HangingPage(FullPage):
                 self._open(place, case)
         self.panes[0].view.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def _rows(self, index: int) -> Rows:
+        return hanging(self._state.columns, index, priors=self.priors.isChecked(), order=self._order)
+
+    @property
+    def _order(self) -> str:
+        name = self._context.settings.text(_ORDER)
+        return name if name in ORDERS else next(iter(ORDERS))
+
+    def _order_menu(self) -> Menu:
+        menu = Menu(self)
+        group = QActionGroup(menu)
+        for name in ORDERS:
+            action = menu.addAction(_ORDER_TEXTS[name], partial(self._set_order, name))
+            action.setCheckable(True)
+            action.setChecked(name == self._order)
+            group.addAction(action)
+        return menu
+
+    def _set_order(self, name: str) -> None:
+        self._context.settings.set_text(_ORDER, name)
+        self.show_patient(self._case_row)
+
     def _clear(self) -> None:
         for job in self._jobs:
             job.cancel()
-        self._jobs = []
+        self._jobs, self._followed = [], {}
         for line in range(MOST):
             self._grid.setRowStretch(line, 0)
             self._grid.setColumnStretch(line, 0)
@@ -173,12 +208,17 @@ class HangingPage(FullPage):
         one = self.panes[place].slices
         if self._synchronising or not self.linked.isChecked() or one.facts is None:
             return
+        if one.place == self._followed.get(place):
+            # It arrived where another one sent it, as at the end of a shorter volume.
+            return
         self._synchronising = True
-        for pane in self.panes:
+        self._followed = {}
+        for follower, pane in enumerate(self.panes):
             other = pane.slices
             if other is not one and other.facts is not None:
                 together = (one.facts.place, other.facts.place)
-                other.go_to_slice(linked_slice(one.place, one.facts, other.facts, together))
+                self._followed[follower] = linked_slice(one.place, one.facts, other.facts, together)
+                other.go_to_slice(self._followed[follower])
         self._synchronising = False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

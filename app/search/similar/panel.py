@@ -154,7 +154,7 @@ class RankingPanel(Panel):
         ranking = self._state.ranking
         if ranking is None:
             return ""
-        default_text = tr("{n:,} in {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
+        default_text = tr("{n:,} · {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
         return self._compared_text(ranking) or adjustments_text(self._state.ranked_search) or default_text
 
     def _compared_text(self, ranking: SearchResult) -> str:

@@ -79,6 +79,19 @@ class BDM(Learner):
     Pairs overrule visual neighbours, and those overrule findings. The reporter receives a
     :class:`TrainingPoint` after every round. Fitted: ``distance_``, ``objectives_`` (F before the first and
     after every round), ``stopped_`` (why it ended).
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("bdm", rounds=20, random_state=0).fit(X, y)
+        >>> bits = learner.transform(X)
+        >>> bits.shape[1] <= 20
+        True
+        >>> learner.objectives_[0] > learner.objectives_[-1]
+        True
     """
 
     name: ClassVar[str] = "bdm"
@@ -190,7 +203,18 @@ class BDM(Learner):
 
 
 class BDMV(BDM):
-    """BDM that also calls the nearest Euclidean neighbours similar, so that what it finds looks alike."""
+    """BDM that also calls the nearest Euclidean neighbours similar, so that what it finds looks alike.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("bdm_v", visual_neighbours=3, rounds=20, random_state=0).fit(X, y)
+        >>> learner.metric().card.constraints["visual"] > 0
+        True
+    """
 
     name: ClassVar[str] = "bdm_v"
     title: ClassVar[str] = "BDM+V"

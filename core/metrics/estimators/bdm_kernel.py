@@ -36,6 +36,16 @@ class BDMKernel(BDMV):
 
     Sums over the landmarks, which are all training cases where these are few. u is kept off the null space
     of K, where projections would be rounding.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("bdm_kernel", kernel="rbf", rounds=20, random_state=0).fit(X, y)
+        >>> learner.score(X, y) > 0.9
+        True
     """
 
     name: ClassVar[str] = "bdm_kernel"

@@ -48,6 +48,20 @@ class BoostMetric(Learner):
     every round, numbered through all passes; its objective is that of Eq. 11 (exponential) or 25 (logistic), or
     minus that of Eq. 9 (hinge), which begins anew with the triplets of every pass. Fitted: ``distance_``,
     ``objectives_`` (a list a pass), ``stopped_`` (why the last pass ended).
+
+    Example:
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> anchor, near, far = np.random.default_rng(0).integers(0, 178, (3, 900))
+        >>> known = (y[anchor] == y[near]) & (y[anchor] != y[far]) & (anchor != near)
+        >>> triplets = np.stack([X[anchor], X[near], X[far]], axis=1)[known]
+        >>> learner = make_learner("boostmetric", random_state=0).fit(triplets)
+        >>> learner.score(triplets) > 0.9
+        True
     """
 
     name: ClassVar[str] = "boostmetric"

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from semblance.core.constraints import finding_codes
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.class_conditional.optimiser import (
     CCMLOptimiser,
@@ -32,6 +31,16 @@ class CCML(LinearLearner):
     """Maximises the expected accuracy of class-conditional k-NN (Eq. 11) by Adam on mini-batches.
 
     Chosen parameters are on the card. Fitted: ``choice_``.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("ccml", components=2, random_state=0).fit(X, y)
+        >>> learner.transform(X).shape
+        (178, 2)
     """
 
     name: ClassVar[str] = "ccml"
@@ -126,9 +135,7 @@ class CCML(LinearLearner):
             local = self.locality == "local"
             return CCMLOptimiser(part, choice, local=local, batch=batch, rounds=rounds, seed=data.seed)
 
-        groups = None
-        if data.groups is not None and data.y is not None:
-            groups = np.asarray(data.groups)[finding_codes(data.y)[0] >= 0]
+        groups = found.groups(data)
         chosen = best_hyperparameters(rows, candidates, begin, groups=groups, seed=data.seed, tick=tick)
         ascent = begin(rows, chosen)
         notes = [_described(chosen, len(candidates) > 1)]

@@ -21,6 +21,14 @@ class ConvCCML(ImageLearner):
 
     10 maps of 5 x 5, the largest of 2 x 2, then (``layers`` = 2) 10 of 3 x 3 and pooling again, and a linear
     map; neighbours are looked for within the batch. Chosen parameters are on the card.
+
+    Example:
+        >>> from sklearn.datasets import load_digits
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_digits(return_X_y=True)
+        >>> learner = make_learner("conv_ccml", layers=1, rounds=12, random_state=0).fit(X[:300], y[:300])
+        >>> learner.metric().distances(X[:2], X[:300]).shape
+        (2, 300)
     """
 
     name: ClassVar[str] = "conv_ccml"

@@ -20,6 +20,14 @@ class ConvNet(ImageLearner):
     """Softmax cross-entropy over the findings, on top of the network of :class:`ConvCCML`.
 
     The distance is the squared Euclidean one on the last hidden layer, the linear map below the softmax.
+
+    Example:
+        >>> from sklearn.datasets import load_digits
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_digits(return_X_y=True)
+        >>> learner = make_learner("convnet", layers=1, rounds=12, random_state=0).fit(X[:300], y[:300])
+        >>> learner.metric().distances(X[:2], X[:300]).shape
+        (2, 300)
     """
 
     name: ClassVar[str] = "convnet"

@@ -2,7 +2,9 @@
 
 Hertz, Bar-Hillel, Weinshall: Boosting margin based distance functions for clustering. ICML 2004. Their weak
 distance is (1 - h) / 2 with h = +-p(x)p(x') for the most likely clouds, which is not 0 from a case to itself;
-here it is |p(x) - p(x')|^2 / 2, the same for sharp posteriors. Dissimilar pairs enter through the weights.
+here it is |p(x) - p(x')|^2 / 2, the same for sharp posteriors. Dissimilar pairs enter through the weights. Similar
+and dissimilar pairs have equal weight in every round, not in the first alone: else a mixture of one cloud, which
+calls everything similar, agrees with the heavier kind, and the metric is zero everywhere.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from semblance.core.tasks import Reporter
 
 _EM_ROUNDS = 10
 #: Mixtures drawn before a round, and before the first one, is given up.
-_TRIES, _FIRST_TRIES = 3, 100
+_TRIES, _FIRST_TRIES = 20, 100
 #: Clouds where only pairs are known; at most for many findings.
 _CLOUDS, _MOST_CLOUDS = 4, 20
 #: alpha of a mixture that never errs.
@@ -45,7 +47,18 @@ _COPIES = 4
 
 
 class DistBoost(Learner):
-    """Each round fits a mixture to the pairs the former ones got wrong and adds the distance it gives."""
+    """Each round fits a mixture to the pairs the former ones got wrong and adds the distance it gives.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("distboost", rounds=5, random_state=0).fit(X, y)
+        >>> learner.metric().distances(X[:2], X).shape
+        (2, 178)
+    """
 
     name: ClassVar[str] = "distboost"
     title: ClassVar[str] = "DistBoost"
@@ -179,8 +192,12 @@ class Boosting:
         return 1.0 - float((ranks[far].sum() - n * (n + 1) / 2) / (n * (len(far) - n)))
 
     def add(self, clouds: int, forget: float) -> bool:
-        """One round; false, and nothing changed, where the mixture drawn is of no use (r <= 0)."""
+        """One round; false, and nothing learnt, where the mixture drawn is of no use (r <= 0)."""
         i, j, label = self._source
+        similar = label > 0
+        half = 0.5 * float(self._known.sum())
+        for kind in (similar, ~similar):
+            self._known[kind] *= half / float(self._known[kind].sum())
         case = np.full(len(self._X), self._unknown)
         np.add.at(case, i, 0.5 * self._known)
         np.add.at(case, j, 0.5 * self._known)

@@ -32,7 +32,18 @@ class FixedDistance(Learner):
 
 
 class Euclidean(FixedDistance):
-    """Learns nothing; after the step ``standardise`` every feature counts alike."""
+    """Learns nothing; after the step ``standardise`` every feature counts alike.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("euclidean").fit(X)
+        >>> bool(learner.metric().distances(X[:1], X[1:2])[0, 0].round(6) == ((X[0] - X[1]) ** 2).sum().round(6))
+        True
+    """
 
     name: ClassVar[str] = "euclidean"
     title: ClassVar[str] = "Euclidean"
@@ -43,7 +54,18 @@ class Euclidean(FixedDistance):
 
 
 class L1(FixedDistance):
-    """Learns nothing; compared with in Yang et al. 2010 (Semblance reports the square of the distance)."""
+    """Learns nothing; compared with in Yang et al. 2010 (Semblance reports the square of the distance).
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("l1").fit(X)
+        >>> float(learner.pair_distance(X[:2][None])[0].round(2)) == float(abs(X[0] - X[1]).sum().round(2))
+        True
+    """
 
     name: ClassVar[str] = "l1"
     title: ClassVar[str] = "L1"

@@ -14,9 +14,11 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.distances.linear import LinearDistance
+from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.numerics.psd import symmetric_root
 from semblance.core.metrics.numerics.row_space import RowSpace
+from semblance.core.metrics.training import TrainingPoint
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
@@ -24,13 +26,28 @@ from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
-_CHUNK = 256
+#: Pairs projected on together.
+_CHUNK = 32
 #: Arrays of pairs x features held at once.
 _COPIES = 3
 
 
 class ITML(LinearLearner):
-    """Bregman projections on one pair after another (Algorithm 1) till they hardly change anything."""
+    """Bregman projections on one pair after another (Algorithm 1) till they hardly change anything.
+
+    Example:
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> i, j = np.arange(177), np.random.default_rng(0).permutation(np.arange(1, 178))
+        >>> i, j = i[i != j], j[i != j]
+        >>> pairs = np.stack([scale(X)[i], scale(X)[j]], axis=1)
+        >>> learner = make_learner("itml", random_state=0).fit(pairs, np.where(y[i] == y[j], 1, -1))
+        >>> learner.get_mahalanobis_matrix().shape
+        (13, 13)
+    """
 
     name: ClassVar[str] = "itml"
     title: ClassVar[str] = "ITML"
@@ -108,7 +125,7 @@ class ITML(LinearLearner):
                 reporter.check_cancelled()
                 violated += project(state, z, label, slice(start, start + _CHUNK), self.gamma)
             state.passes = done + 1
-            reporter.partial(linear_point(done + 1, violated / len(z), _map(state.M, space)))
+            reporter.partial(_point(done + 1, violated / len(z), state.M.copy(), space))
             change = float(np.abs(state.multiplier - before).sum())
             size = float(np.linalg.norm(before) + np.linalg.norm(state.multiplier))
             if change <= self.tolerance * size:
@@ -137,23 +154,49 @@ def start_of(z: Matrix, label: Matrix) -> State:
 
 
 def project(state: State, z: Matrix, label: Matrix, part: slice, gamma: float) -> int:
-    """The steps 3.1 to 3.7 of Algorithm 1 for the pairs ``part``; how many were beyond their bound."""
-    M, violated = state.M, 0
+    """The steps 3.1 to 3.7 of Algorithm 1 for the pairs ``part``; how many were beyond their bound.
+
+    All products of the differences z under M are made at once. A step with w = Mz changes them by beta (z'w)(z'w)',
+    and the w stay sums of the Mz of the start, so M itself is changed once, at the end.
+    """
+    differences = z[part]
+    size, violated = len(differences), 0
     bounds, multipliers = state.bound[part].tolist(), state.multiplier[part].tolist()
-    for place, (difference, delta) in enumerate(zip(z[part], label[part].tolist(), strict=True)):
-        w = M @ difference
-        p = float(difference @ w)
+    images = differences @ state.M
+    products = images @ differences.T
+    # Row t: how much of each image is in w of step t; and beta z'w of the later pairs.
+    shares, changes, betas = np.eye(size), np.zeros((size, size)), np.zeros(size)
+    for t, delta in enumerate(label[part].tolist()):
+        p = float(products[t, t])
         if p <= 0.0:
             continue
-        bound = bounds[place]
+        bound = bounds[t]
         violated += delta * (p - bound) > 0.0
-        alpha = min(multipliers[place], 0.5 * delta * (1.0 / p - gamma / bound))
-        beta = delta * alpha / (1.0 - delta * alpha * p)
-        bounds[place] = gamma * bound / (gamma + delta * alpha * bound)
-        multipliers[place] -= alpha
-        M += np.multiply.outer(beta * w, w)
+        alpha = min(multipliers[t], 0.5 * delta * (1.0 / p - gamma / bound))
+        if alpha == 0.0:
+            continue
+        betas[t] = beta = delta * alpha / (1.0 - delta * alpha * p)
+        bounds[t] = gamma * bound / (gamma + delta * alpha * bound)
+        multipliers[t] -= alpha
+        if t:
+            shares[t] += changes[:t, t] @ shares[:t]
+        column = products[t + 1 :, t].copy()
+        changes[t, t + 1 :] = beta * column
+        products[t + 1 :, t + 1 :] += np.multiply.outer(beta * column, column)
     state.bound[part], state.multiplier[part] = bounds, multipliers
+    moves = shares @ images
+    state.M += (moves * betas[:, np.newaxis]).T @ moves
     return violated
+
+
+def _point(number: int, objective: float, M: Matrix, space: RowSpace) -> TrainingPoint:
+    """A point of the curve whose root is taken where the distance is asked for."""
+
+    def distance() -> LinearDistance:
+        L = _map(M, space)
+        return LinearDistance(L.shape[1], L)
+
+    return TrainingPoint(number, objective, distance)
 
 
 def _map(M: Matrix, space: RowSpace) -> Matrix:

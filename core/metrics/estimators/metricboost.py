@@ -57,6 +57,16 @@ class MetricBoost(Learner):
     every round; its objective is the bound prod_t Z_t on the training error (Theorem 1). Fitted: ``distance_``,
     ``log_bounds_`` (the logarithm of that bound before the first and after every round), ``stopped_`` (why it
     ended).
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("metricboost", rounds=10, random_state=0).fit(X, y)
+        >>> learner.log_bounds_[-1] < learner.log_bounds_[0]
+        True
     """
 
     name: ClassVar[str] = "metricboost"

@@ -8,21 +8,29 @@ optimization) noted; no alternating projections are needed.
 
 from __future__ import annotations
 
-from typing import ClassVar
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.estimators.mahalanobis import shrinkage_note
+from semblance.core.metrics.estimators.mahalanobis import (
+    SHRINKAGE,
+    chosen_shrinkage,
+    shrinkage_note,
+)
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
-from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
-from semblance.core.metrics.numerics.minimise import minimise
+from semblance.core.metrics.numerics.covariance import shrunk_root
+from semblance.core.metrics.numerics.minimise import Descent, minimise
+from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.validation import VALIDATION, Rows, chosen_rounds, set_aside
 from semblance.core.parameters import Parameter
 
 #: Arrays of pairs x features held at once.
@@ -30,7 +38,22 @@ _COPIES = 5
 
 
 class MMC(LinearLearner):
-    """Maximises sum_D |x - x'|_M subject to sum_S |x - x'|_M^2 <= 1, M positive semidefinite."""
+    """Maximises sum_D |x - x'|_M subject to sum_S |x - x'|_M^2 <= 1, M positive semidefinite (Eqs. 3 to 5).
+
+    Few pairs leave directions in which similar ones hardly differ, and the optimum spreads cases along these. So
+    the scatter of similar pairs is shrunk as the covariance of :class:`Mahalanobis` is, and the number of rounds is
+    chosen on cases set aside, where findings are given.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("mmc", random_state=0).fit(X, y)
+        >>> learner.score(X, y) > 0.9
+        True
+    """
 
     name: ClassVar[str] = "mmc"
     title: ClassVar[str] = "MMC"
@@ -48,12 +71,23 @@ class MMC(LinearLearner):
             maximum=10_000,
         ),
         Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
+        SHRINKAGE,
+        VALIDATION,
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
 
-    def __init__(self, draw: int = 200, rounds: int = 100, random_state: int | None = None) -> None:
+    def __init__(
+        self,
+        draw: int = 200,
+        rounds: int = 100,
+        shrinkage: float = -1.0,
+        validation: float = 0.2,
+        random_state: int | None = None,
+    ) -> None:
         self.draw = draw
         self.rounds = rounds
+        self.shrinkage = shrinkage
+        self.validation = validation
         self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
@@ -70,19 +104,42 @@ class MMC(LinearLearner):
             raise BadInput("Cases called dissimilar have the same features.", "Extract other features first.")
         if not similar.any():
             raise BadInput("Cases called similar have the same features.", "Nothing is left to learn.")
-        S, shrinkage = invertible(covariance(similar), similar, 0.0)
-        white = whitening(S)
-        apart = dissimilar @ white.T
-        apart = apart[np.einsum("ij,ij->i", apart, apart) > 0.0]
-        found = minimise(
-            lambda F: negative_spread(F, apart),
-            np.eye(len(white)),
-            rounds=self.rounds,
-            reporter=data.reporter,
-            what=self.title,
+
+        def similar_within(rows: Rows) -> Matrix:
+            return source.within(rows, len(data.X)).similar_differences(data.X)
+
+        shrinkage, how = chosen_shrinkage(self.shrinkage, similar, data, similar_within)
+        white, used = shrunk_root(similar, shrinkage)
+
+        def spread(apart: Matrix, rounds: int, what: str, **reports: Any) -> Descent:
+            apart = apart[np.einsum("ij,ij->i", apart, apart) > 0.0]
+            start = np.eye(len(white))
+            function = functools.partial(negative_spread, apart=apart)
+            return minimise(function, start, rounds=rounds, reporter=data.reporter, what=what, **reports)
+
+        def on_part(rows: Rows, ended: Callable[[Matrix], bool]) -> None:
+            pairs = source.within(rows, len(data.X))
+            apart = pairs.differences(data.X)[pairs.label < 0] @ white.T
+            if apart.any():
+                what = tr_lazy("{title}: choosing the number of rounds", title=self.title)
+                spread(apart, self.rounds, what, ended=lambda F: ended(_unit(F) @ white))
+
+        part = None
+        if data.y is not None:
+            codes = codes_of_findings(len(data.X), data.y)[0]
+            part = (
+                set_aside(data.X, codes, data.groups, self.validation, data.seed)
+                if (codes >= 0).all()
+                else None
+            )
+        rounds, chosen = chosen_rounds(part, self.rounds, on_part)
+        found = spread(
+            dissimilar @ white.T,
+            rounds,
+            self.title,
             point=lambda number, value, F: linear_point(number, value, _unit(F) @ white),
         )
-        notes = (found.note, *shrinkage_note(shrinkage, 0.0))
+        notes = (found.note, *chosen, *shrinkage_note(used, how))
         return LearntMap(_unit(found.best) @ white, notes, source.counts(), rounds=found.rounds)
 
 

@@ -6,9 +6,11 @@ Goldberger, Roweis, Hinton, Salakhutdinov: Neighbourhood components analysis. NI
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
@@ -17,6 +19,7 @@ from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
+from semblance.core.metrics.training_data.validation import VALIDATION, chosen_rounds, set_aside
 from semblance.core.parameters import Parameter
 
 #: Arrays of n x n numbers scikit-learn holds at once.
@@ -24,7 +27,22 @@ _SQUARES = 4
 
 
 class NCA(LinearLearner):
-    """Maximises the expected accuracy of a random nearest neighbour that leaves the case itself out."""
+    """Maximises the expected accuracy of a random nearest neighbour that leaves the case itself out.
+
+    It starts as scikit-learn's ``init="auto"`` does: from the features as they are where none are dropped, else from
+    linear discriminants where there are enough, else from principal components. The number of rounds is chosen on
+    cases set aside, and as many are run on all.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("nca", components=2, random_state=0).fit(X, y)
+        >>> learner.transform(X).shape
+        (178, 2)
+    """
 
     name: ClassVar[str] = "nca"
     title: ClassVar[str] = "NCA"
@@ -39,6 +57,7 @@ class NCA(LinearLearner):
             maximum=10_000,
         ),
         Parameter("rounds", 50, "Iterations at most.", minimum=1, maximum=10_000),
+        VALIDATION,
         TRAINING_CASES,
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
@@ -47,18 +66,19 @@ class NCA(LinearLearner):
         self,
         components: int = 0,
         rounds: int = 50,
+        validation: float = 0.2,
         training_cases: int = 4_000,
         random_state: int | None = None,
     ) -> None:
         self.training_cases = training_cases
         self.components = components
         self.rounds = rounds
+        self.validation = validation
         self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
-        from sklearn.neighbors import NeighborhoodComponentsAnalysis
-
-        X, codes, _ = labelled_rows(self.title, data.X, data.y)
+        rows = labelled_rows(self.title, data.X, data.y)
+        X, codes = rows.X, rows.codes
         check_memory(
             8.0 * _SQUARES * len(X) ** 2,
             tr_lazy(
@@ -68,46 +88,78 @@ class NCA(LinearLearner):
             ),
             tr_lazy("Train on fewer cases, or use ccml."),
         )
-        reporter = data.reporter
         centred = X - X.mean(axis=0)
         scale = float(np.sqrt(np.square(centred).mean()))
-        state: dict[str, Any] = {"loss": None, "L": None, "rounds": 0, "stopped": False}
+        Z = centred / scale
+        reporter = data.reporter
+
+        def on_part(part: npt.NDArray[np.intp], ended: Callable[[Matrix], bool]) -> object:
+            def step(L: Matrix, number: int, _loss: float) -> bool:
+                what = tr_lazy("{title}: choosing the number of rounds", title=self.title)
+                reporter.progress(min(number, self.rounds), self.rounds, what)
+                return ended(L) or reporter.stop_requested
+
+            return self._ascent(Z[part], codes[part], self.rounds, data, step)
+
+        part = set_aside(Z, codes, rows.groups(data), self.validation, data.seed)
+        most, notes = chosen_rounds(part, self.rounds, on_part)
+        state: dict[str, Any] = {"L": None, "rounds": 0, "stopped": False}
+
+        def step(L: Matrix, number: int, loss: float) -> bool:
+            state["L"], state["rounds"] = L, number
+            reporter.progress(min(number, most), most, self.title)
+            reporter.partial(linear_point(number, 1.0 + loss / len(X), L / scale))
+            state["stopped"] = reporter.stop_requested
+            return bool(state["stopped"])
+
+        reporter.check_cancelled()
+        reporter.progress(0, most, self.title)
+        end = self._ascent(Z, codes, most, data, step)
+        L = end if not state["stopped"] or state["L"] is None else state["L"]
+        rounds = int(state["rounds"])
+        if state["stopped"]:
+            note = tr_lazy("Stopped on request after {rounds} rounds.", rounds=rounds)
+        elif rounds >= most:
+            note = tr_lazy("All {rounds} rounds; not yet at the optimum.", rounds=rounds)
+        else:
+            note = tr_lazy("Converged after {rounds} rounds.", rounds=rounds)
+        return LearntMap(L / scale, (note, *notes), rounds=rounds)
+
+    def _ascent(
+        self,
+        X: Matrix,
+        codes: npt.NDArray[np.int64],
+        rounds: int,
+        data: TrainingInput,
+        step: Callable[[Matrix, int, float], bool],
+    ) -> Matrix:
+        """scikit-learn's map (m, d) of rows (n, d); ``step`` gets the map, the round and the loss, and may stop it."""
+        from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+        latest = {"loss": 0.0}
 
         class ReportingNCA(NeighborhoodComponentsAnalysis):  # type: ignore[misc]
             def _loss_grad_lbfgs(self, *arguments: Any) -> tuple[float, Matrix]:
-                reporter.check_cancelled()
+                data.reporter.check_cancelled()
                 loss, gradient = super()._loss_grad_lbfgs(*arguments)
-                state["loss"] = float(loss)
+                latest["loss"] = float(loss)
                 return loss, gradient
 
         def report(flat: Matrix, number: int) -> None:
-            state["L"], state["rounds"] = flat.reshape(-1, X.shape[1]).copy(), number
-            reporter.progress(min(number, self.rounds), self.rounds, self.title)
-            expected_error = 1.0 + state["loss"] / len(X)
-            reporter.partial(linear_point(number, expected_error, state["L"] / scale))
-            if reporter.stop_requested:
-                state["stopped"] = True
+            if step(flat.reshape(-1, X.shape[1]).copy(), number, latest["loss"]):
                 raise StopIteration
 
-        reporter.check_cancelled()
-        reporter.progress(0, self.rounds, self.title)
-        components = min(self.components or X.shape[1], X.shape[1])
+        n_components = min(self.components or X.shape[1], X.shape[1])
         nca = ReportingNCA(
-            n_components=components,
-            init="pca" if components <= len(X) else "identity",
-            max_iter=self.rounds,
+            n_components=n_components,
+            # More principal components than cases are more than there are.
+            init="auto" if n_components <= len(X) else "identity",
+            max_iter=rounds,
             callback=report,
             random_state=data.seed,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            nca.fit(centred / scale, codes)
-        L = nca.components_ if not state["stopped"] or state["L"] is None else state["L"]
-        rounds = int(state["rounds"])
-        if state["stopped"]:
-            note = tr_lazy("Stopped on request after {rounds} rounds.", rounds=rounds)
-        elif rounds >= self.rounds:
-            note = tr_lazy("All {rounds} rounds; not yet at the optimum.", rounds=rounds)
-        else:
-            note = tr_lazy("Converged after {rounds} rounds.", rounds=rounds)
-        return LearntMap(L / scale, (note,), rounds=rounds)
+            nca.fit(X, codes)
+        L: Matrix = nca.components_
+        return L

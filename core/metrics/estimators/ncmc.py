@@ -32,7 +32,17 @@ _COPIES = 8
 
 
 class NCMC(LinearLearner):
-    """Maximises the likelihood of the findings under p(c|x) = softmax(-d(x, mean of c) / 2) (Eqs. 6, 8)."""
+    """Maximises the likelihood of the findings under p(c|x) = softmax(-d(x, mean of c) / 2) (Eqs. 6, 8).
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> make_learner("ncmc", random_state=0).fit(X, y).score(X, y) > 0.9
+        True
+    """
 
     name: ClassVar[str] = "ncmc"
     title: ClassVar[str] = "NCMC"

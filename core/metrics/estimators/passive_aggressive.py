@@ -52,6 +52,18 @@ class PassiveAggressive(Learner):
     It learns from r = ``draw`` c (c - 1) pairs of c findings (4.2), and from pairs that are given. The reporter
     receives a :class:`TrainingPoint` now and then: how many pairs were learnt from, and the share of them that
     was on the wrong side when it came (predictive 0-1 loss, 4.3.1). Fitted: ``model_``, ``C_``.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> learner = make_learner("passive_aggressive", random_state=0)
+        >>> for part in range(3):  # as they come
+        ...     learner = learner.partial_fit(X[part::3], y[part::3])
+        >>> learner.threshold_ >= 1.0
+        True
     """
 
     name: ClassVar[str] = "passive_aggressive"

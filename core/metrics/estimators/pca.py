@@ -12,7 +12,17 @@ from semblance.core.parameters import Parameter
 
 
 class PrincipalComponents(LinearLearner):
-    """L = the directions of largest variance; see the step ``pca``."""
+    """L = the directions of largest variance; see the step ``pca``.
+
+    Example:
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> make_learner("pca", components=3).fit_transform(X).shape
+        (178, 3)
+    """
 
     name: ClassVar[str] = "pca"
     title: ClassVar[str] = "PCA"

@@ -15,9 +15,13 @@ from semblance.core.constraints import checked_pairs
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.estimators.mahalanobis import SHRINKAGE, shrinkage_note
+from semblance.core.metrics.estimators.mahalanobis import (
+    SHRINKAGE,
+    chosen_shrinkage,
+    shrinkage_note,
+)
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
-from semblance.core.metrics.numerics.covariance import covariance, invertible, whitening
+from semblance.core.metrics.numerics.covariance import shrunk_root
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
@@ -27,7 +31,22 @@ Rows = npt.NDArray[np.int64]
 
 
 class RCA(LinearLearner):
-    """M = C^-1, C the covariance about the means of chunklets: cases known to be alike (Eq. 2)."""
+    """M = C^-1, C the covariance about the means of chunklets: cases known to be alike (Eq. 2).
+
+    The paper puts a PCA in front where C is nearly singular (section 3); here C is shrunk as the covariance of
+    :class:`Mahalanobis` is.
+
+    Example:
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import scale
+        >>> from semblance.core.metrics import make_learner
+        >>> X, y = load_wine(return_X_y=True)
+        >>> X = scale(X)
+        >>> similar = np.column_stack([np.arange(50), np.arange(1, 51), np.ones(50, dtype=int)])
+        >>> make_learner("rca").fit(X, pairs=similar).metric().distances(X[:2], X).shape
+        (2, 178)
+    """
 
     name: ClassVar[str] = "rca"
     title: ClassVar[str] = "RCA"
@@ -38,7 +57,7 @@ class RCA(LinearLearner):
     parameters: ClassVar[tuple[Parameter, ...]] = (SHRINKAGE,)
     accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
 
-    def __init__(self, shrinkage: float = 0.0, random_state: int | None = None) -> None:
+    def __init__(self, shrinkage: float = -1.0, random_state: int | None = None) -> None:
         self.shrinkage = shrinkage
         self.random_state = random_state
 
@@ -48,9 +67,12 @@ class RCA(LinearLearner):
         centred = about_chunklets(data.X, chunklets)
         if not centred.any():
             raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
-        S, shrinkage = invertible(covariance(centred), centred, self.shrinkage)
+        shrinkage, how = chosen_shrinkage(
+            self.shrinkage, centred, data, lambda rows: about_chunklets(data.X[rows], chunklets[rows])
+        )
+        L, used = shrunk_root(centred, shrinkage)
         note = tr_lazy("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
-        return LearntMap(whitening(S), (note, *shrinkage_note(shrinkage, self.shrinkage)))
+        return LearntMap(L, (note, *shrinkage_note(used, how)))
 
 
 def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray[np.int64] | None) -> Rows:
@@ -94,7 +116,8 @@ def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray
 def about_chunklets(X: Matrix, chunklets: Rows) -> Matrix:
     """(m, d) the rows that are in a chunklet, less the mean of theirs."""
     rows, numbers = X[chunklets >= 0], chunklets[chunklets >= 0]
-    sums = np.zeros((int(numbers.max()) + 1, X.shape[1]))
+    numbers = np.unique(numbers, return_inverse=True)[1]
+    sums = np.zeros((int(numbers.max(initial=-1)) + 1, X.shape[1]))
     np.add.at(sums, numbers, rows)
     means = sums / np.bincount(numbers)[:, np.newaxis]
     return rows - means[numbers]

@@ -58,6 +58,17 @@ def invertible(S: Matrix, centred: Matrix, shrinkage: float) -> tuple[Matrix, fl
     return shrunk(S, shrinkage), shrinkage
 
 
+def shrunk_root(centred: Matrix, shrinkage: float) -> tuple[Matrix, float]:
+    """(d, d) L with L'L the inverse of the shrunk covariance of rows (n, d) of mean zero, and the shrinkage it took.
+
+    The identity for rows that are all zero.
+    """
+    if not centred.any():
+        return np.eye(centred.shape[1]), shrinkage
+    S, shrinkage = invertible(covariance(centred), centred, shrinkage)
+    return whitening(S), shrinkage
+
+
 def whitening(S: Matrix) -> Matrix:
     """(d, d) L with L'L = S^-1, S positive definite; rows go from the least variance to the largest."""
     values, vectors = np.linalg.eigh(S)

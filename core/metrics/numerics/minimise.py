@@ -31,11 +31,14 @@ def minimise(
     rounds: int,
     reporter: Reporter,
     what: str,
-    point: Callable[[int, float, Matrix], object],
+    point: Callable[[int, float, Matrix], object] | None = None,
+    ended: Callable[[Matrix], bool] | None = None,
+    least: float | None = None,
 ) -> Descent:
     """Minimise ``function`` (value and gradient at a matrix shaped as ``start``) by L-BFGS.
 
-    ``point`` makes what ``reporter`` receives after each of at most ``rounds`` iterations.
+    ``point`` makes what ``reporter`` receives after each of at most ``rounds`` iterations. ``ended`` is told the
+    place after each, and stops where it is true. ``least`` is the lowest value any number may take.
 
     Raises:
         Cancelled: the reporter asked for it.
@@ -62,7 +65,10 @@ def minimise(
         if found < state["value"]:
             state["value"], state["best"] = found, flat.reshape(shape).copy()
         reporter.progress(state["round"], rounds, what)
-        reporter.partial(point(state["round"], state["value"], state["best"]))
+        if point is not None:
+            reporter.partial(point(state["round"], state["value"], state["best"]))
+        if ended is not None and ended(flat.reshape(shape)):
+            raise StopIteration
         if reporter.stop_requested:
             state["stopped"] = True
             raise StopIteration
@@ -70,7 +76,10 @@ def minimise(
     reporter.check_cancelled()
     reporter.progress(0, rounds, what)
     options = {"maxiter": rounds, "maxfun": 20 * rounds, "ftol": _CONVERGED}
-    done = minimize(evaluated, start.ravel(), jac=True, method="L-BFGS-B", callback=report, options=options)
+    bounds = None if least is None else optimize.Bounds(least)
+    done = minimize(
+        evaluated, start.ravel(), jac=True, method="L-BFGS-B", bounds=bounds, callback=report, options=options
+    )
     count = int(state["round"])
     if state["stopped"]:
         note = tr_lazy("Stopped on request after {count} rounds.", count=count)

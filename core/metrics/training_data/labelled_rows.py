@@ -12,6 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.training_input import TrainingInput
 
 
 class LabelledRows(NamedTuple):
@@ -27,6 +28,13 @@ class LabelledRows(NamedTuple):
         np.add.at(sums, self.codes, self.X)
         means: Matrix = sums / np.bincount(self.codes)[:, np.newaxis]
         return means
+
+    def groups(self, data: TrainingInput) -> npt.NDArray[np.generic] | None:
+        """(n,) the patients of these rows, which are those of ``data`` with a finding."""
+        if data.groups is None or data.y is None:
+            return None
+        groups: npt.NDArray[np.generic] = np.asarray(data.groups)[finding_codes(data.y)[0] >= 0]
+        return groups
 
 
 def check_one_finding_each(cases: int, findings: int) -> None:

@@ -39,6 +39,16 @@ class Pairs(NamedTuple):
         z: Matrix = X[self.i] - X[self.j]
         return z
 
+    def within(self, rows: npt.NDArray[np.intp], n: int) -> Pairs:
+        """The pairs of two of these ``rows`` of ``n``."""
+        present = np.zeros(n, dtype=np.bool_)
+        present[rows] = True
+        return self.take(np.flatnonzero(present[self.i] & present[self.j]))
+
+    def similar_differences(self, X: Matrix) -> Matrix:
+        """(s, d) x_i - x_j of the similar pairs."""
+        return self.take(np.flatnonzero(self.label > 0)).differences(X)
+
     def counts(self) -> dict[str, int]:
         """For the card of a metric."""
         similar = int((self.label > 0).sum())

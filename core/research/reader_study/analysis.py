@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
 
 from semblance.core.research.reader_study.design import Answer, StudyDesign
 
@@ -166,6 +165,8 @@ def analyse_score(values: Matrix, jackknife: Matrix, *, is_share: bool = True) -
     With one reader only the cases vary; the intervals are then over cases alone. Intervals of scores between 0 and 1
     (``is_share``) are computed on the logit scale, where they hold their level near 1.
     """
+    from scipy import stats
+
     n_arms = len(values)
     errors = _error_covariances(jackknife)
     means = values.mean(axis=1)
@@ -269,12 +270,16 @@ def _mean_square(observed: float, freedom: float, by_cases: float) -> tuple[floa
     Its expected value is at least ``by_cases``, what the cases alone contribute. A few readers may agree exactly by
     chance; an interval without width would then be wrong. What is below the 2.5 % quantile is replaced.
     """
+    from scipy import stats
+
     if observed >= by_cases * float(stats.chi2.ppf(0.025, freedom)) / freedom:
         return observed, freedom
     return by_cases, np.inf
 
 
 def _estimated(mean: float, variance: float, freedom: float, *, tested: bool = False) -> Estimated:
+    from scipy import stats
+
     error = float(np.sqrt(max(variance, 0.0)))
     reach = float(stats.t.ppf(0.5 + _LEVEL / 2.0, freedom)) * error
     p_value = None
@@ -284,6 +289,8 @@ def _estimated(mean: float, variance: float, freedom: float, *, tested: bool = F
 
 
 def _estimated_share(mean: float, variance: float, freedom: float) -> Estimated:
+    from scipy import special
+
     if not 0.0 < mean < 1.0:
         return _estimated(mean, variance, freedom)
     logit = _estimated(float(special.logit(mean)), variance / (mean * (1.0 - mean)) ** 2, freedom)

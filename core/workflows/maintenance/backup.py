@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from semblance.core.imaging.image_address import divide_zip_entry
-from semblance.core.library.check_library import check_is_library
+from semblance.core.library.check_library import check_is_folder, check_is_library
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import SUFFIX
@@ -57,6 +57,7 @@ def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> Restor
     """
     from semblance.core.library.backup import read_backup
 
+    check_is_folder(library)
     if library.suffix != SUFFIX:
         library = library.with_name(library.name + SUFFIX)
     read_backup(file, library, reporter)

@@ -69,7 +69,8 @@ def is_supervised(metric: Metric) -> bool:
     if any(step.uses_findings for step in metric.steps):
         return True
     try:
-        return bool(learner_class(metric.card.learner).accepts)
+        learner = learner_class(metric.card.learner)
+        return bool(learner.accepts or (learner.uses_given_findings and metric.card.findings))
     except BadArguments:
         # Refined by judgements, or by a learner that this version does not know.
         return True

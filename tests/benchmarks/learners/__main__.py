@@ -45,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no part '{unknown[0]}'; parts: {', '.join(PARTS)}")
     # Before numpy is loaded, which reads it once.
     limit_threads()
+    from tests.benchmarks.learners import guide
     from tests.benchmarks.learners.benchmark_run import (
         BenchmarkRun,
         MissingRequirement,
@@ -68,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(missing, file=sys.stderr)
         return 1
     _write(out, benchmark_run.page())
+    if out == PAGE:
+        guide.renew()
     return 0
 
 

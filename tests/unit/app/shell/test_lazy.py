@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QThread, QTimer
 
 from semblance.app.shell.lazy import IdleQueue, lazy_part
 
@@ -45,3 +45,22 @@ def test_steps_that_were_not_begun_can_be_left(qtbot):
     idle.add([lambda: done.append("first"), idle.stop, lambda: done.append("never")])
     qtbot.waitUntil(lambda: idle.done)
     assert done == ["first"]
+
+
+class Work(QThread):
+    def run(self) -> None:
+        self.msleep(30)
+
+
+def test_the_step_after_a_thread_waits_for_its_end(qtbot):
+    parent = QObject()
+    idle, done = IdleQueue(parent), []
+    thread = Work(parent)
+
+    def start() -> QThread:
+        thread.start()
+        return thread
+
+    idle.add([start, lambda: done.append(thread.isFinished()), lambda: done.append("last")])
+    qtbot.waitUntil(lambda: idle.done)
+    assert done == [True, "last"]

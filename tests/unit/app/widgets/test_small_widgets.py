@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -233,6 +233,16 @@ def test_headers_offer_help_and_tabs(qtbot) -> None:
     with qtbot.waitSignal(tabs.changed) as signal:
         qtbot.keyClick(tabs.tabs, Qt.Key.Key_Right)
     assert signal.args == [1]
+
+
+def test_tabs_that_are_shown_again_get_their_width(qtbot):
+    header = show_widget(qtbot, TabHeader(["Why", "Case", "Train", "Refine"]), 500, 40)
+    header.set_shown([0, 1])
+    QCoreApplication.processEvents()
+    narrow = header.tabs.width()
+    header.set_shown([0, 1, 2, 3])
+    QCoreApplication.processEvents()
+    assert header.tabs.width() == header.tabs.sizeHint().width() > narrow
 
 
 def test_choosing_a_tab_moves_none(qtbot) -> None:

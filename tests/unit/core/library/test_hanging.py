@@ -43,6 +43,11 @@ def test_the_four_views_of_a_mammogram_hang_with_those_of_the_prior_study_below(
     assert hanging(mammograms, 0, priors=False) == ((6, 5), (4, 3))
 
 
+def test_the_views_hang_in_the_chosen_order(mammograms):
+    assert hanging(mammograms, 4, order="mlo_first") == ((4, 3, 6, 5), (0, None, 2, 1))
+    assert hanging(mammograms, 4, priors=False, order="by_side") == ((6, 4), (5, 3))
+
+
 def test_without_a_prior_study_the_views_hang_in_two_rows(mammograms):
     assert hanging(mammograms, 7) == ((7, None), (None, None))
 

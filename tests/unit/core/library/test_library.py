@@ -55,6 +55,15 @@ def test_create_refuses_what_is_there(tmp_path):
     assert (tmp_path / "folder" / "thesis.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("call", [Library.create, Library.open, Library.open_or_create])
+def test_an_address_is_never_the_name_of_a_folder(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=r"a folder, not an address \(postgresql://…\)") as refused:
+        call(Path("postgresql://reader:secret@host/cases"))
+    assert "secret" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_library_that_cannot_be_finished_leaves_nothing(tmp_path, monkeypatch):
     def fail(file: Path) -> None:
         file.write_bytes(b"half")

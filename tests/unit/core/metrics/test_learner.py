@@ -98,10 +98,8 @@ def test_a_seed_gives_the_same_metric(variant, name):
     assert variant.make().fit(*problem(name)).metric().card.content_hash == metric.card.content_hash
 
 
-@on("two findings", "many findings", "d > n")
+@on("two findings", "many findings", "d > n", "duplicate rows", "cases without a finding")
 def test_the_order_of_rows_changes_nothing(variant, name):
-    if not variant.order_free:
-        return
     metric, rows = metric_of(variant, name), some_rows(name)
     X, y = problem(name)
     order = np.random.default_rng(3).permutation(len(X))
@@ -225,7 +223,7 @@ def test_fitted_anew_nothing_of_the_first_fit_is_left(variant):
     assert learner.get_params() == variant.make().get_params()
 
 
-@pytest.mark.parametrize("name", ["rca", "itml", "mmc", "distboost"])
+@pytest.mark.parametrize("name", ["rca", "itml", "sdml", "mmc", "distboost"])
 def test_pairs_alone_are_enough(name):
     X, y, _ = labelled_problem()
     i, j = np.triu_indices(len(X), 1)
@@ -237,7 +235,10 @@ def test_pairs_alone_are_enough(name):
     assert d[same].mean() < d[y[:, None] != y].mean()
 
 
-@pytest.mark.parametrize("name", ["lda", "nca", "lmnn", "ncmc", "ccml"])
+@pytest.mark.parametrize(
+    "name",
+    ["lda", "lfda", "nca", "lmnn", "ncmc", "ccml", "mlkr", "supcon", "proxy_anchor", "triplet_head", "scml"],
+)
 def test_cases_without_a_finding_are_left_out(name):
     X, y, _ = labelled_problem()
     some = y.copy()

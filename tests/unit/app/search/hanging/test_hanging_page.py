@@ -62,3 +62,16 @@ def test_all_images_zoom_together_until_unlinked(page, qtbot):
     assert second.viewport.zoom == pytest.approx(first.viewport.zoom / 2, rel=0.02)
     with qtbot.waitSignal(page.closed):
         qtbot.keyClick(page, Qt.Key.Key_Escape)
+
+
+def test_the_order_of_the_views_is_kept_for_the_next_page(page, qtbot, jobs, context):
+    _, mlo_first, _ = page.order.menu().actions()
+    mlo_first.trigger()
+    jobs.run_pending()
+    order = [f"Mammogram {side} {view}" for side, view in [*VIEWS[2:], *VIEWS[:2]]]
+    assert [name.rpartition(",")[0] for name in shown(page)] == order * 2
+    following = show_widget(qtbot, HangingPage(context), 1200, 760)
+    following.show_patient(int(context.state.columns.case_row[0]))
+    jobs.run_pending()
+    assert shown(following) == shown(page)
+    assert following.order.menu().actions()[1].isChecked()

@@ -13,6 +13,7 @@ from semblance.core.metrics.distances.bits import BitDistance
 from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
 from semblance.core.metrics.numerics.kernels import Kernel
 from tests.helpers import naive_bdm as naive
+from tests.helpers.learner_checks import in_order_of_training
 
 
 def kernel_value(name, gamma, degree, x, z):
@@ -34,7 +35,7 @@ def rings(n, seed=0):
 @pytest.mark.parametrize("visual", [0, 3])
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial"])
 def test_every_round_is_that_of_the_definition(kernel, visual):
-    X, y = naive.problem(n=30, d=4)
+    X, y = in_order_of_training(*naive.problem(n=30, d=4))
     learner = make_learner("bdm_kernel", kernel=kernel, degree=3, rounds=4, visual_neighbours=visual)
     found = learner.fit(X, y).distance_
     assert (found.rows == X).all()

@@ -50,6 +50,13 @@ def test_distboost_is_the_plain_loop_over_pairs():
     unknown = 0.5
     total = np.zeros((45, 45))
     for number, mixture in enumerate(boosting.mixtures):
+        half = sum(weights) / 2
+        for sign in (1, -1):
+            mass = sum(w for w, label in zip(weights, source.label, strict=True) if label == sign)
+            weights = [
+                w * half / mass if label == sign else w
+                for w, label in zip(weights, source.label, strict=True)
+            ]
         p = [naive_posteriors(x, *mixture) for x in X]
         weak = [[0.5 * sum((a - b) ** 2 for a, b in zip(one, two, strict=True)) for two in p] for one in p]
         agreement = [
@@ -64,3 +71,19 @@ def test_distboost_is_the_plain_loop_over_pairs():
         weights, unknown = [w / scale for w in weights], unknown / scale
         total += alpha * np.array(weak)
     assert distance.between(X, X) == pytest.approx(total, rel=1e-12, abs=1e-12)
+
+
+def test_it_goes_on_and_tells_most_cases_apart():
+    """It stopped after 1 to 3 rounds, and a mixture of one cloud made all distances zero."""
+    X, y, _ = labelled_problem(n=120, d=20, findings=2, seed=1)
+    X[:, 5:] = np.random.default_rng(0).normal(size=(120, 15))
+    metric = make_learner("distboost", random_state=0).fit(X, y).metric()
+    assert metric.card.rounds >= 15
+    d = metric.distances(X, X)
+    assert (d[~np.eye(120, dtype=bool)] == 0).mean() < 0.1
+    # A mixture of one cloud tells nothing apart, whatever the weights have become.
+    boosting = Boosting(
+        X, training_pairs("DistBoost", 120, y, None, draw=8, seed=0), np.arange(120), np.random.default_rng(0)
+    )
+    assert sum(boosting.add(3, 1.0) for _ in range(6)) >= 2
+    assert not boosting.add(1, 1.0)

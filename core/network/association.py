@@ -1,0 +1,213 @@
+"""Associations with a DIMSE server (PS3.8): opened with a clear reason where that fails, and always closed."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr_lazy
+from semblance.core.network.connection import ANSWER_S, CONNECT_S, check_connection, tls_context
+
+if TYPE_CHECKING:
+    from semblance.core.network.servers import Server
+
+#: Bytes of one message part that we take. Larger parts are faster.
+MAX_PDU: Final = 1 << 18
+#: Seconds to wait for the other side to agree to the end.
+_RELEASE_S: Final = 5.0
+_PENDING: Final = (0xFF00, 0xFF01)
+#: (source, reason) of a rejection (PS3.8, table 9-21) -> what it means.
+_CALLING, _CALLED = (1, 3), (1, 7)
+
+
+@contextlib.contextmanager
+def association(
+    server: Server,
+    contexts: Sequence[Any],
+    *,
+    roles: Sequence[Any] = (),
+    handlers: Sequence[Any] = (),
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[Any]:
+    """An association with ``server`` for presentation ``contexts`` of pynetdicom.
+
+    It is aborted where the block raises, and once ``is_cancelled`` says so; then what waits for an answer gets none.
+
+    Raises:
+        SemblanceError: there is none, and why.
+    """
+    from pynetdicom import AE, evt
+
+    timeout = ANSWER_S
+    check_connection(server)
+    entity = AE(ae_title=server.own_ae_title)
+    entity.acse_timeout = entity.dimse_timeout = entity.network_timeout = timeout
+    entity.connection_timeout = CONNECT_S
+    context = tls_context(server)
+    sockets: list[socket.socket] = []
+    silence_library()
+    opened = entity.associate(
+        server.host,
+        server.port,
+        contexts=list(contexts),
+        ae_title=server.ae_title,
+        max_pdu=MAX_PDU,
+        ext_neg=list(roles),
+        tls_args=None if context is None else (context, server.host),
+        evt_handlers=[(evt.EVT_CONN_OPEN, limit_waiting, [timeout, sockets]), *handlers],
+    )
+    try:
+        if not opened.is_established:
+            raise _refusal(server, opened)
+        with _cancelling(opened, is_cancelled):
+            yield opened
+            if opened.is_established and not is_cancelled():
+                opened.acse_timeout = _RELEASE_S
+                opened.release()
+    finally:
+        if opened.is_established:
+            opened.abort()
+        if opened.ident is not None:
+            # A rejected association has not started its thread. Answers that were not read to their end halt it.
+            opened._reactor_checkpoint.set()
+            opened.kill()
+            opened.join(timeout)
+        for one in sockets:
+            one.close()
+
+
+@contextlib.contextmanager
+def _cancelling(opened: Any, is_cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Abort ``opened`` once ``is_cancelled``, also while something waits for its answer."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.1):
+            if is_cancelled():
+                opened.abort()
+                # As pynetdicom does where the other side aborts.
+                opened.dimse.msg_queue.put((None, None))
+                return
+
+    watcher = threading.Thread(target=watch, name="semblance-association")
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def answers(responses: Any, server: Server, what: str) -> Iterator[Any]:
+    """The data sets of the pending ``responses`` of a query or retrieval, ``None`` where one has none.
+
+    Raises:
+        SemblanceError: it failed, or the connection was lost.
+    """
+    for status, identifier in responses:
+        check_status(status, server, what)
+        if status.Status in _PENDING:
+            yield identifier
+
+
+def check_status(status: Any, server: Server, what: str) -> None:
+    """
+    Raises:
+        SemblanceError: ``status`` is that of a failure, or empty because the connection was lost.
+    """
+    code = status.get("Status") if status else None
+    if code is None:
+        raise SemblanceError(
+            tr_lazy(
+                "The connection to the PACS '{name}' was lost during {what}.", name=server.name, what=what
+            ),
+            "Try it again; what was received is kept.",
+        )
+    # Warnings (0xBxxx) come with what could be done.
+    if code == 0 or code in _PENDING or code >> 12 == 0xB:
+        return
+    comment = str(status.get("ErrorComment", "") or "").strip().rstrip(".")
+    raise SemblanceError(
+        tr_lazy(
+            "The PACS '{name}' answered {what} with the error {code}{comment}.",
+            name=server.name,
+            what=what,
+            code=f"0x{code:04X}",
+            comment=f" ({comment})" if comment else "",
+        ),
+        "Ask who looks after the PACS whether it allows this, and for this AE title.",
+    )
+
+
+def echo(server: Server) -> None:
+    """Ask a DIMSE ``server`` whether it is there (C-ECHO, PS3.7 section 9.1.5).
+
+    Raises:
+        SemblanceError: it is not, and why.
+    """
+    from pynetdicom import build_context
+    from pynetdicom.sop_class import Verification
+
+    with association(server, [build_context(Verification)]) as opened:
+        check_status(opened.send_c_echo(), server, "C-ECHO")
+
+
+def limit_waiting(event: Any, timeout: float, sockets: list[socket.socket]) -> None:
+    """Bound the wait for the rest of a message, which pynetdicom leaves without end.
+
+    The socket is added to ``sockets``, since pynetdicom does not close it where the other side ended the connection.
+    """
+    plain = event.assoc.dul.socket.socket
+    plain.settimeout(timeout)
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sockets.append(plain)
+
+
+def silence_library() -> None:
+    """pynetdicom logs what it raises or returns too; its texts may name patients."""
+    library = logging.getLogger("pynetdicom")
+    library.propagate = False
+    library.setLevel(logging.CRITICAL)
+
+
+def _refusal(server: Server, opened: Any) -> SemblanceError:
+    where = f"{server.host}:{server.port}"
+    answer = opened.acceptor.primitive
+    source = getattr(answer, "result_source", None), getattr(answer, "diagnostic", None)
+    if opened.is_rejected and source == _CALLED:
+        return SemblanceError(
+            tr_lazy("{where} does not know the AE title {title}.", where=where, title=server.ae_title),
+            "Check the AE title of the PACS; capitals count.",
+        )
+    if opened.is_rejected and source == _CALLING:
+        return SemblanceError(
+            tr_lazy(
+                "{where} does not accept the AE title {title} of this computer.",
+                where=where,
+                title=server.own_ae_title,
+            ),
+            "Ask who looks after the PACS to enter it there, with the address of this computer.",
+        )
+    if opened.is_rejected:
+        return SemblanceError(
+            tr_lazy("{where} rejected the association ({source}).", where=where, source=_numbers(source)),
+            "Try it later, or ask who looks after the PACS.",
+        )
+    if answer is not None and not opened.accepted_contexts:
+        return SemblanceError(
+            tr_lazy("{where} offers none of the services that are needed.", where=where),
+            "Ask who looks after the PACS whether it allows them, or use DICOMweb.",
+        )
+    return SemblanceError(
+        tr_lazy("{where} takes connections but does not answer as a DICOM server.", where=where),
+        "Check the port, TLS and the AE titles. Some servers end the connection where an AE title is wrong.",
+    )
+
+
+def _numbers(values: tuple[object, object]) -> str:
+    return ", ".join(str(value) for value in values)

@@ -1,0 +1,279 @@
+"""Query and retrieval by DIMSE: C-FIND, C-GET and C-MOVE of the study root (PS3.4, annex C)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from semblance.core.errors import SemblanceError
+from semblance.core.network.association import answers, association
+from semblance.core.network.studies import (
+    MAX_STUDIES,
+    Instance,
+    Series,
+    Study,
+    StudyQuery,
+    instance_from,
+    series_from,
+    study_from,
+)
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+    from semblance.core.network.servers import Server
+
+_STUDY_KEYS: Final = (
+    "PatientName",
+    "PatientID",
+    "StudyDate",
+    "ModalitiesInStudy",
+    "StudyDescription",
+    "AccessionNumber",
+    "NumberOfStudyRelatedSeries",
+    "NumberOfStudyRelatedInstances",
+    "StudyInstanceUID",
+)
+_SERIES_KEYS: Final = (
+    "Modality",
+    "SeriesDescription",
+    "SeriesNumber",
+    "BodyPartExamined",
+    "NumberOfSeriesRelatedInstances",
+    "SeriesInstanceUID",
+)
+#: Presentation contexts of one association (PS3.8, section 9.3.2.2).
+_MAX_CONTEXTS: Final = 128
+#: Transfer syntaxes in which objects are taken, so that a PACS need not decode what it stores.
+_SYNTAXES: Final = (
+    "1.2.840.10008.1.2.1",  # explicit, little endian
+    "1.2.840.10008.1.2",  # implicit
+    "1.2.840.10008.1.2.4.90",  # JPEG 2000, lossless
+    "1.2.840.10008.1.2.4.70",  # JPEG, lossless
+    "1.2.840.10008.1.2.4.80",  # JPEG-LS, lossless
+    "1.2.840.10008.1.2.5",  # run-length
+    "1.2.840.10008.1.2.4.50",  # JPEG
+    "1.2.840.10008.1.2.4.91",  # JPEG 2000
+    "1.2.840.10008.1.2.4.51",  # JPEG, extended
+)
+_SUCCESS: Final = 0x0000
+_CANNOT_UNDERSTAND: Final = 0xC000
+_OUT_OF_RESOURCES: Final = 0xA700
+
+
+def find_studies(server: Server, query: StudyQuery, *, limit: int = MAX_STUDIES) -> list[Study]:
+    """The studies that fit ``query``, at most ``limit``.
+
+    Raises:
+        SemblanceError: there is no connection or answer.
+    """
+    identifier = _identifier("STUDY", _STUDY_KEYS)
+    identifier.PatientName = query.name_pattern
+    identifier.PatientID = query.patient_id
+    identifier.StudyDate = query.dates
+    identifier.ModalitiesInStudy = query.modality.upper()
+    identifier.StudyDescription = query.description_pattern
+    identifier.AccessionNumber = query.accession
+    identifier.StudyInstanceUID = query.study
+    found: list[Study] = []
+    with _finding(server) as ask:
+        for answer in ask(identifier):
+            study = study_from(answer)
+            if study is not None and query.matches(study):
+                found.append(study)
+            if len(found) >= limit:
+                break
+    return found
+
+
+def list_series(server: Server, study: str) -> list[Series]:
+    """The series of a study.
+
+    Raises:
+        SemblanceError: there is no connection or answer.
+    """
+    identifier = _identifier("SERIES", _SERIES_KEYS)
+    identifier.StudyInstanceUID = study
+    with _finding(server) as ask:
+        return [series for answer in ask(identifier) if (series := series_from(answer)) is not None]
+
+
+def list_instances(server: Server, study: str, series: Sequence[str]) -> list[Instance]:
+    """The objects of some ``series`` of a study.
+
+    Raises:
+        SemblanceError: there is no connection or answer.
+    """
+    found: list[Instance] = []
+    with _finding(server) as ask:
+        for uid in series:
+            identifier = _identifier("IMAGE", ("SOPInstanceUID", "SOPClassUID"))
+            identifier.StudyInstanceUID, identifier.SeriesInstanceUID = study, uid
+            found += [one for answer in ask(identifier) if (one := instance_from(answer, uid)) is not None]
+    return found
+
+
+def get_instances(
+    server: Server,
+    study: str,
+    wanted: Sequence[tuple[str, Sequence[str]]],
+    sop_classes: Sequence[str],
+    keep: Callable[[bytes], object],
+    is_cancelled: Callable[[], bool],
+) -> None:
+    """Let ``server`` send objects over one association (C-GET); ``keep`` gets each in the file format.
+
+    ``wanted``: series with the objects to send, none for all of the series. ``keep`` may raise; then the object
+    counts as refused and what it raised is raised here in the end.
+
+    Raises:
+        SemblanceError: there is no connection, the PACS refuses, or the connection is lost.
+    """
+    from pynetdicom import evt
+    from pynetdicom.presentation import build_context
+    from pynetdicom.sop_class import StudyRootQueryRetrieveInformationModelGet
+
+    contexts, roles = [build_context(StudyRootQueryRetrieveInformationModelGet)], []
+    offered = _storage_contexts(sop_classes)
+    contexts += offered
+    roles = _storage_roles(offered)
+    problems: list[Exception] = []
+
+    def store(event: Any) -> int:
+        if is_cancelled():
+            return _OUT_OF_RESOURCES
+        return _keep(event, keep, problems)
+
+    handlers = [(evt.EVT_C_STORE, store)]
+    with association(server, contexts, roles=roles, handlers=handlers, is_cancelled=is_cancelled) as opened:
+        for series, instances in wanted:
+            if is_cancelled():
+                return
+            identifier = _retrieval(study, series, instances)
+            responses = opened.send_c_get(identifier, StudyRootQueryRetrieveInformationModelGet)
+            _consume(responses, server, "C-GET", problems, is_cancelled)
+
+
+def move_instances(
+    server: Server,
+    study: str,
+    wanted: Sequence[tuple[str, Sequence[str]]],
+    is_cancelled: Callable[[], bool],
+) -> None:
+    """Let ``server`` send objects to our listener (C-MOVE). ``wanted`` as in :func:`get_instances`.
+
+    Raises:
+        SemblanceError: there is no connection, the PACS refuses, or the connection is lost.
+    """
+    from pynetdicom.presentation import build_context
+    from pynetdicom.sop_class import StudyRootQueryRetrieveInformationModelMove
+
+    contexts = [build_context(StudyRootQueryRetrieveInformationModelMove)]
+    with association(server, contexts, is_cancelled=is_cancelled) as opened:
+        for series, instances in wanted:
+            if is_cancelled():
+                return
+            responses = opened.send_c_move(
+                _retrieval(study, series, instances),
+                server.own_ae_title,
+                StudyRootQueryRetrieveInformationModelMove,
+            )
+            _consume(responses, server, "C-MOVE", [], is_cancelled)
+
+
+def _consume(
+    responses: Any,
+    server: Server,
+    what: str,
+    problems: Sequence[Exception],
+    is_cancelled: Callable[[], bool],
+) -> None:
+    """Wait for the end of a retrieval, and raise what ``problems`` holds."""
+    try:
+        for _ in answers(responses, server, what):
+            if is_cancelled():
+                return
+    except SemblanceError:
+        if is_cancelled():
+            return
+        if problems:
+            raise problems[0] from None
+        raise
+    if problems:
+        raise problems[0]
+
+
+def _keep(event: Any, keep: Callable[[bytes], object], problems: list[Exception]) -> int:
+    """Keep one object that was sent; returns the status of C-STORE."""
+    try:
+        keep(event.encoded_dataset())
+    except SemblanceError as error:
+        problems.append(error)
+        return _OUT_OF_RESOURCES
+    except Exception as error:  # noqa: BLE001 - the bytes are a stranger's
+        problems.append(error)
+        return _CANNOT_UNDERSTAND
+    return _SUCCESS
+
+
+@contextlib.contextmanager
+def _finding(server: Server) -> Iterator[Callable[[Dataset], Iterator[Dataset]]]:
+    """A function that asks ``server`` and gives its answers, over one association."""
+    from pynetdicom import build_context
+    from pynetdicom.sop_class import StudyRootQueryRetrieveInformationModelFind
+
+    model = StudyRootQueryRetrieveInformationModelFind
+    with association(server, [build_context(model)]) as opened:
+
+        def ask(identifier: Dataset) -> Iterator[Dataset]:
+            for answer in answers(opened.send_c_find(identifier, model), server, "C-FIND"):
+                # One that cannot be decoded has none.
+                if answer is not None:
+                    yield answer
+
+        yield ask
+
+
+def _identifier(level: str, keys: Sequence[str]) -> Dataset:
+    from pydicom import Dataset
+
+    identifier = Dataset()
+    identifier.SpecificCharacterSet = "ISO_IR 192"
+    identifier.QueryRetrieveLevel = level
+    for key in keys:
+        setattr(identifier, key, None)
+    return identifier
+
+
+def _retrieval(study: str, series: str, instances: Sequence[str]) -> Dataset:
+    from pydicom import Dataset
+
+    identifier = Dataset()
+    identifier.QueryRetrieveLevel = "IMAGE" if instances else "SERIES"
+    identifier.StudyInstanceUID, identifier.SeriesInstanceUID = study, series
+    if instances:
+        identifier.SOPInstanceUID = list(instances)
+    return identifier
+
+
+def _storage_contexts(sop_classes: Sequence[str]) -> list[Any]:
+    """A context for each SOP class and transfer syntax, as far as there is room; the classes themselves come first."""
+    from pynetdicom import StoragePresentationContexts
+    from pynetdicom.presentation import build_context
+
+    room = _MAX_CONTEXTS - 1
+    classes = list(dict.fromkeys(sop_classes)) or [
+        str(context.abstract_syntax) for context in StoragePresentationContexts
+    ]
+    plain = [build_context(uid, list(_SYNTAXES[:2])) for uid in classes[:room]]
+    packed = [build_context(uid, [syntax]) for syntax in _SYNTAXES[2:] for uid in classes]
+    return [*plain, *packed][:room]
+
+
+def _storage_roles(contexts: Sequence[Any]) -> list[Any]:
+    """That the server sends and we store, for each SOP class of ``contexts``."""
+    from pynetdicom import build_role
+
+    classes = dict.fromkeys(str(context.abstract_syntax) for context in contexts)
+    return [build_role(uid, scp_role=True) for uid in classes]

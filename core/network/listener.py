@@ -1,0 +1,145 @@
+"""A DIMSE listener of our own: takes what is sent to this computer (C-STORE), and the results of storage commitment.
+
+It is started for C-MOVE and storage commitment and ends with them, or is left running by ``semblance pacs watch``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.language import tr_lazy
+from semblance.core.network.association import MAX_PDU, limit_waiting, silence_library
+from semblance.core.network.connection import ANSWER_S
+from semblance.core.network.servers import check_ae_title
+
+if TYPE_CHECKING:
+    import ssl
+
+#: Seconds that one who has connected may take to ask for an association.
+_REQUEST_S: Final = 5.0
+_SUCCESS: Final = 0x0000
+_CANNOT_UNDERSTAND: Final = 0xC000
+_OUT_OF_RESOURCES: Final = 0xA700
+_PROCESSING_FAILURE: Final = 0x0110
+
+
+class Listener:
+    """Listens from ``__enter__`` to ``__exit__``.
+
+    ``keep`` gets each object in the file format, in a thread of the sender's association; the sender is told that the
+    object is stored only after it returned, and that it is not where it raised. Only the AE titles ``allowed`` may
+    send; none means any. ``report`` gets the data set of each result of storage commitment.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        ae_title: str,
+        keep: Callable[[bytes], object],
+        *,
+        allowed: Collection[str] = (),
+        report: Callable[[Any], object] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        check_ae_title(ae_title)
+        for title in allowed:
+            check_ae_title(title)
+        self.host, self.port = host, port
+        self._ae_title, self._allowed = ae_title, list(allowed)
+        self._keep, self._report, self._tls = keep, report, tls
+        self._entity: Any = None
+        self._lock = threading.Lock()
+        self._associations: list[tuple[threading.Thread, list[socket.socket]]] = []
+
+    def __enter__(self) -> Self:
+        """
+        Raises:
+            SemblanceError: the port is taken or not allowed.
+        """
+        from pynetdicom import AE, AllStoragePresentationContexts, evt
+        from pynetdicom._globals import ALL_TRANSFER_SYNTAXES
+        from pynetdicom.sop_class import StorageCommitmentPushModel, Verification
+
+        silence_library()
+        entity = AE(ae_title=self._ae_title)
+        entity.require_called_aet = True
+        entity.require_calling_aet = self._allowed
+        entity.maximum_pdu_size = MAX_PDU
+        entity.acse_timeout = _REQUEST_S
+        entity.dimse_timeout = entity.network_timeout = ANSWER_S
+        for context in AllStoragePresentationContexts:
+            entity.add_supported_context(context.abstract_syntax, ALL_TRANSFER_SYNTAXES)
+        entity.add_supported_context(Verification)
+        if self._report is not None:
+            # We asked for the commitment, so here the one that connects provides the service.
+            entity.add_supported_context(StorageCommitmentPushModel, scu_role=True, scp_role=True)
+        handlers = [
+            (evt.EVT_C_STORE, self._store),
+            (evt.EVT_N_EVENT_REPORT, self._take_report),
+            (evt.EVT_CONN_OPEN, self._opened),
+        ]
+        try:
+            server = entity.start_server(
+                (self.host, self.port), block=False, evt_handlers=handlers, ssl_context=self._tls
+            )
+        except OSError as error:
+            raise SemblanceError(
+                tr_lazy(
+                    "Cannot listen on {host}:{port}: {reason}.",
+                    host=self.host,
+                    port=self.port,
+                    reason=error.strerror or str(error),
+                ),
+                "Choose another port, or end the program that uses it.",
+            ) from error
+        self._entity, self.port = entity, server.server_address[1]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for opened in self._entity.active_associations:
+            with contextlib.suppress(Exception):
+                opened.abort()
+        self._entity.shutdown()
+        for thread, sockets in self._associations:
+            thread.join(ANSWER_S)
+            _close(sockets)
+
+    def _opened(self, event: Any) -> None:
+        with self._lock:
+            for thread, opened in self._associations:
+                if not thread.is_alive():
+                    _close(opened)
+            self._associations = [one for one in self._associations if one[0].is_alive()]
+            sockets: list[socket.socket] = []
+            self._associations.append((event.assoc, sockets))
+        limit_waiting(event, ANSWER_S, sockets)
+
+    def _store(self, event: Any) -> int:
+        try:
+            self._keep(event.encoded_dataset())
+        except BadInput:
+            return _CANNOT_UNDERSTAND
+        except SemblanceError:
+            return _OUT_OF_RESOURCES
+        except Exception:  # noqa: BLE001 - the bytes are a stranger's
+            return _CANNOT_UNDERSTAND
+        return _SUCCESS
+
+    def _take_report(self, event: Any) -> tuple[int, None]:
+        try:
+            if self._report is not None:
+                self._report(event.event_information)
+        except Exception:  # noqa: BLE001 - the bytes are a stranger's
+            return _PROCESSING_FAILURE, None
+        return _SUCCESS, None
+
+
+def _close(sockets: list[socket.socket]) -> None:
+    for one in sockets:
+        one.close()

@@ -1,0 +1,93 @@
+"""Passwords and tokens of PACS servers: in the system's keyring, or in an environment variable for scripts."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Final
+
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr_lazy
+
+#: Environment variable of every server; with ``_`` and a name in capitals, of that server.
+VARIABLE: Final = "SEMBLANCE_PACS_PASSWORD"
+_SERVICE: Final = "semblance-pacs"
+
+
+def variable_of(name: str) -> str:
+    """The environment variable with the password of the server ``name``."""
+    return f"{VARIABLE}_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+
+
+def read_password(name: str) -> str:
+    """The password or token of the server ``name``.
+
+    Raises:
+        SemblanceError: there is none, or the keyring cannot be read.
+    """
+    for variable in (variable_of(name), VARIABLE):
+        if found := os.environ.get(variable):
+            return found
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        stored = keyring.get_password(_SERVICE, name)
+    except KeyringError as error:
+        raise _no_keyring(name) from error
+    if not stored:
+        raise SemblanceError(
+            tr_lazy("There is no password or token for the PACS '{name}'.", name=name),
+            tr_lazy(
+                "Enter it with `semblance pacs password`, or set {variable}.",
+                variable=variable_of(name),
+            ),
+        )
+    return str(stored)
+
+
+def has_password(name: str) -> bool:
+    """Whether there is a password or token for the server ``name``."""
+    try:
+        return bool(read_password(name))
+    except SemblanceError:
+        return False
+
+
+def store_password(name: str, password: str) -> None:
+    """Put the password or token of the server ``name`` into the keyring.
+
+    Raises:
+        SemblanceError: this computer has no keyring, or it is locked.
+    """
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        keyring.set_password(_SERVICE, name, password)
+    except KeyringError as error:
+        raise _no_keyring(name) from error
+
+
+def forget_password(name: str) -> None:
+    """Remove the password or token of the server ``name`` from the keyring, where there is one."""
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        return
+    try:
+        if keyring.get_password(_SERVICE, name):
+            keyring.delete_password(_SERVICE, name)
+    except KeyringError:
+        # Without a keyring there is nothing in it.
+        return
+
+
+def _no_keyring(name: str) -> SemblanceError:
+    return SemblanceError(
+        "This computer has no keyring that can keep passwords, or it is locked.",
+        tr_lazy(
+            "Unlock it, install one (GNOME Keyring, KWallet), or set {variable}.", variable=variable_of(name)
+        ),
+    )

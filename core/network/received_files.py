@@ -1,0 +1,103 @@
+"""The folder of received DICOM objects: one file for each SOP instance, whatever sends it and however often."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from semblance.core.errors import BadInput
+from semblance.core.files import make_folder, write_file
+from semblance.core.language import tr_lazy
+from semblance.core.network.studies import is_uid, text_of
+
+#: Folder of a library for what was received.
+FOLDER: Final = "received"
+_WAITING: Final = "waiting"
+_UIDS: Final = ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID")
+
+
+@dataclass(frozen=True)
+class ObjectIds:
+    """The UIDs of a DICOM object."""
+
+    study: str
+    series: str
+    instance: str
+
+
+class ReceivedFiles:
+    """``FOLDER/STUDY/SERIES/INSTANCE.dcm``, and the list of studies that wait to be imported.
+
+    A file is there whole or not at all. Threads may use it at the same time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+
+    def study_folder(self, study: str) -> Path:
+        """The folder of a study; it need not exist."""
+        return self.folder / study
+
+    def path(self, ids: ObjectIds) -> Path:
+        """The file of an object; it need not exist."""
+        return self.folder / ids.study / ids.series / f"{ids.instance}.dcm"
+
+    def instances(self, study: str) -> dict[str, Path]:
+        """SOP instance UID -> file, of what was received of a study."""
+        return {file.stem: file for file in sorted(self.study_folder(study).glob("*/*.dcm"))}
+
+    def put(self, encoded: bytes, *, durable: bool, study: str | None = None) -> tuple[ObjectIds, bool]:
+        """Keep an object in the file format of PS3.10; returns its ids and whether it is new.
+
+        ``durable``: it is on the disk when this returns. ``study``: the one that was asked for.
+
+        Raises:
+            BadInput: it is no DICOM object with UIDs, or of another study.
+            SemblanceError: it cannot be written, as on a full disk.
+        """
+        ids = object_ids(encoded)
+        if study is not None and ids.study != study:
+            raise BadInput("The PACS sent an object of another study than was asked for.")
+        path = self.path(ids)
+        if path.exists():
+            return ids, False
+        with self._lock:
+            # The note comes first, so that nothing is forgotten if the program ends here.
+            note = self.folder / _WAITING / ids.study
+            if not note.exists():
+                make_folder(note.parent)
+                write_file(note, b"")
+            make_folder(path.parent)
+            write_file(path, encoded, durable=durable)
+        return ids, True
+
+    def waiting(self) -> list[str]:
+        """The studies that wait to be imported."""
+        folder = self.folder / _WAITING
+        return sorted(one.name for one in folder.iterdir() if is_uid(one.name)) if folder.is_dir() else []
+
+    def imported(self, study: str, instances: Collection[str]) -> None:
+        """Note that ``instances`` of a study are in the library. It waits on if more came meanwhile."""
+        with self._lock:
+            if set(self.instances(study)) <= set(instances):
+                (self.folder / _WAITING / study).unlink(missing_ok=True)
+
+
+def object_ids(encoded: bytes) -> ObjectIds:
+    """The UIDs of an object in the file format of PS3.10.
+
+    Raises:
+        BadInput: it is damaged or has none.
+    """
+    from semblance.core.imaging.dicom.dicom_file import open_dicom
+
+    dataset = open_dicom(io.BytesIO(encoded), tr_lazy("A received object"), _UIDS).dataset
+    uids = [text_of(dataset, keyword) for keyword in _UIDS]
+    if not all(is_uid(uid) for uid in uids):
+        raise BadInput("A received object has no valid UIDs.")
+    return ObjectIds(*uids)

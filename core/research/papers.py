@@ -1,0 +1,457 @@
+"""The papers' figures and tables: which of them our data allow, and a page of each paper with its values beside ours.
+
+The pages are in English, like the papers.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from semblance.core.files import make_folder, write_file
+from semblance.core.reports.csv_table import csv_text
+from semblance.core.reports.experiment_figures import (
+    Interval,
+    NamedCurve,
+    curves_figure,
+    scores_figure,
+)
+from semblance.core.reports.plot_canvas import Format
+from semblance.core.research.printed_values import PrintedValue, printed_values
+from semblance.core.research.titles import cases_title, learner_title, score_title
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table of cases that a paper uses: its file or ``builtin:NAME``, how findings are renamed, and ``large``: slow,
+    so it is measured in fewer repeats."""
+
+    name: str
+    findings: str = ""
+    large: bool = False
+
+
+@dataclass(frozen=True)
+class Item:
+    """A figure or table of the paper: ``label`` and what it shows. ``missing``: why it cannot be redrawn; ``score`` and
+    ``curve``: which of our scores or curves redraw it, ``tables`` on which alone."""
+
+    label: str
+    shows: str
+    missing: str = ""
+    score: str = ""
+    curve: str = ""
+    tables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper by the name of its protocol, what it measures on, and its figures and tables."""
+
+    protocol: str
+    citation: str
+    repeats: int
+    cases: tuple[PaperTable, ...]
+    learners: tuple[tuple[str, Mapping[str, Any]], ...]
+    items: tuple[Item, ...]
+
+
+_WINE, _SONAR, _IONOSPHERE = PaperTable("wine"), PaperTable("sonar"), PaperTable("ionosphere")
+_DIAGNOSTIC = PaperTable("builtin:breast_cancer")
+_PRIVATE = "The paper's images are not public."
+_OTHER_DATA = "The paper's data are not among ours."
+_TIMES = "Seconds of other computers cannot be compared."
+_DRAWING = "It explains the method and measures nothing."
+
+PAPERS: tuple[Paper, ...] = (
+    Paper(
+        "bdm",
+        "L. Yang et al., A Boosting Framework for Visuality-Preserving Distance Metric Learning and Its Application to "
+        "Medical Image Retrieval, IEEE TPAMI 32(1), 2010",
+        10,
+        (_IONOSPHERE, _SONAR, _DIAGNOSTIC),
+        (
+            ("euclidean", {}),
+            ("bdm", {"rounds": 50}),
+            ("bdm_v", {"rounds": 50}),
+            ("lmnn", {}),
+            ("nca", {}),
+            ("distboost", {}),
+        ),
+        (
+            Item("Figure 1, 2", "the algorithm", _DRAWING),
+            Item("Figure 3, 4, 5, 6; Table 1, 2", "mammograms of one hospital", _PRIVATE),
+            Item(
+                "Figure 7, 9, 10",
+                "retrieval accuracy at rank 1 to 50; here on public tables",
+                curve="retrieval_accuracy",
+            ),
+            Item(
+                "Table 3, 4, 6",
+                "area under the ROC curve; here on public tables",
+                score="auc",
+            ),
+            Item("Table 5", "seconds by the number of features", _TIMES),
+        ),
+    ),
+    Paper(
+        "metricboost",
+        "J. Bi et al., AdaBoost on Low-Rank PSD Matrices for Metric Learning, IEEE CVPR, 2011",
+        5,
+        (_WINE, _SONAR, _IONOSPHERE, _DIAGNOSTIC),
+        (
+            ("euclidean", {}),
+            ("mahalanobis", {}),
+            ("metricboost", {"rounds": 20}),
+            ("metricboost", {"rounds": 20, "weak": "normalised"}),
+            ("itml", {}),
+            ("mmc", {}),
+            ("boostmetric", {"loss": "exponential"}),
+        ),
+        (
+            Item("Table 1", "triplets in the right order", score="triplet_accuracy"),
+            Item("Table 2", "accuracy of the nearest neighbour", score="knn_accuracy@1"),
+            Item("Table 3", "seconds of training", _TIMES),
+            Item(
+                "Figure 1",
+                "k-NN accuracy by k; the paper's lung regions are not public, here on public tables",
+                curve="knn_accuracy",
+            ),
+            Item("Figure 2", "polyps from view to view", _PRIVATE),
+        ),
+    ),
+    Paper(
+        "boostmetric",
+        "C. Shen et al., Positive semidefinite metric learning using boosting-like algorithms, JMLR 13, 2012",
+        10,
+        (PaperTable("balance_scale"), _WINE, PaperTable("iris"), PaperTable("letter", large=True)),
+        (
+            ("euclidean", {}),
+            ("lda", {}),
+            ("rca", {}),
+            ("nca", {}),
+            ("lmnn", {}),
+            ("itml", {}),
+            *(
+                ("boostmetric", {"loss": loss, "passes": passes, "corrective": corrective})
+                for loss in ("exponential", "logistic")
+                for passes in (1, 3)
+                for corrective in ("stagewise", "total")
+            ),
+        ),
+        (
+            Item("Table 1", "3-NN error; letter, balance, wine and iris of its seven", score="knn_error@3"),
+            Item("Figure 1", "rings among noise in two dimensions", _DRAWING),
+            Item("Table 2", "3-NN error by v", "v is fixed here: it hardly changes the error."),
+            Item("Figure 2", "seconds by the number of features", _TIMES),
+            Item("Figure 3 to 7; Table 3, 4, 5", "regions, motorbikes and faces", _OTHER_DATA),
+        ),
+    ),
+    Paper(
+        "online",
+        "A. Perez-Suay et al., Passive-aggressive online distance metric learning and extensions, Progress in "
+        "Artificial Intelligence 2, 2013",
+        10,
+        (
+            _WINE,
+            PaperTable("ecoli", "imU,om,omL,imL,imS=-"),
+            _IONOSPHERE,
+            PaperTable("balance_scale"),
+            PaperTable("breast_cancer_original"),
+            PaperTable("satellite", large=True),
+        ),
+        (
+            ("euclidean", {}),
+            ("itml", {}),
+            *(
+                ("passive_aggressive", {"variant": variant, "psd": psd})
+                for variant in ("pa1", "pa2", "pals")
+                for psd in ("always", "end")
+            ),
+        ),
+        (
+            Item("Figure 1, 2", "distances and step lengths", _DRAWING),
+            Item("Figure 3", "predictive 0-1 loss along the pairs", curve="predictive_loss"),
+            Item(
+                "Figure 4",
+                "effective dimension along the pairs",
+                curve="effective_dimension",
+                tables=("ionosphere",),
+            ),
+            Item("Figure 5", "2-NN error by the number of eigenvectors", "It is not among our scores."),
+            Item(
+                "Table 2",
+                "mean error over findings at the k that is best on the test part; 6 of its 15 tables",
+                score="balanced_error_best_on_test",
+            ),
+            Item("Figure 6; Table 3, 4, 5", "seconds and their ranks", _TIMES),
+        ),
+    ),
+    Paper(
+        "ccml",
+        "D. J. Im, G. W. Taylor, Learning a metric for class-conditional KNN, IJCNN 2016",
+        5,
+        (_WINE,),
+        (("euclidean", {}), ("itml", {}), ("ncmc", {}), ("lmnn", {}), ("nca", {}), ("ccml", {})),
+        (
+            Item("Figure 1, 2", "the network, and made-up points", _DRAWING),
+            Item("Table I, KNN", "k-NN error; wine of its four", score="knn_error"),
+            Item("Table I, CCKNN", "class-conditional k-NN error; wine of its four", score="ccknn_error"),
+            Item("Figure 3", "nDCG by the number retrieved; here on wine", curve="ndcg"),
+            Item("Figure 4", "retrieved digits and toys", _OTHER_DATA),
+        ),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ComparedValue:
+    """Our ``mean`` of a score with its 95 % interval (``None``: unknown), and what the paper prints, if anything."""
+
+    cases: str
+    learner: str
+    score: str
+    mean: float
+    ci95: tuple[float, float] | None
+    printed: PrintedValue | None
+
+    @property
+    def verdict(self) -> str:
+        """Where the printed value lies."""
+        if self.printed is None or self.ci95 is None:
+            return ""
+        low, high = self.ci95
+        return (
+            "inside"
+            if low <= self.printed.value <= high
+            else "below"
+            if self.printed.value < low
+            else "above"
+        )
+
+
+def compared_values(paper: Paper, document: Mapping[str, Any]) -> list[ComparedValue]:
+    """The scores of the paper's tables from an experiment's document, in its order."""
+    sources = {one["name"]: one["source"] for one in document["cases"]}
+    scores = [item.score for item in paper.items if item.score]
+    found = []
+    for row in document["results"]:
+        if not row["scores"]:
+            continue
+        source = sources[row["cases"]]
+        printed = {
+            value.score: value
+            for value in printed_values(
+                paper.protocol,
+                (source["n_cases"], source["n_features"]),
+                source["findings"],
+                row["learner"].partition(" ")[0],
+                row["params"],
+            )
+        }
+        for score in scores:
+            value = row["scores"][score]
+            ends = value["ci95"]
+            interval = None if ends is None or None in ends else (float(ends[0]), float(ends[1]))
+            found.append(
+                ComparedValue(
+                    row["cases"], row["learner"], score, value["mean"], interval, printed.get(score)
+                )
+            )
+    return found
+
+
+def papers_csv(values: Mapping[str, Sequence[ComparedValue]]) -> str:
+    """A line for every value of every paper."""
+    header = (
+        "paper", "cases", "learner", "score", "mean", "ci95_low", "ci95_high", "printed", "printed_std", "printed_row",
+        "source", "printed_lies", "note",
+    )  # fmt: skip
+    return csv_text(header, _lines(values))
+
+
+def _lines(values: Mapping[str, Sequence[ComparedValue]]) -> Iterator[tuple[Any, ...]]:
+    for paper, found in values.items():
+        for one in found:
+            printed = one.printed
+            yield (
+                paper, one.cases, one.learner, one.score, one.mean, *(one.ci95 or (None, None)),
+                *((printed.value, printed.std, printed.row, printed.source) if printed else (None,) * 4),
+                one.verdict, printed.note if printed else "",
+            )  # fmt: skip
+
+
+def paper_figures(
+    paper: Paper, document: Mapping[str, Any], values: Sequence[ComparedValue], format: Format
+) -> dict[str, tuple[str, bytes]]:
+    """Label of the item and picture, by file name: tables as intervals beside printed values, figures as curves."""
+    ratio = 3.0 if format == "png" else 1.0
+    found: dict[str, tuple[str, bytes]] = {}
+    for item in paper.items:
+        shown = [one for one in values if one.score == item.score]
+        if item.score and shown:
+            intervals = []
+            for one in shown:
+                # The paper's names are short enough for a picture; the table below it has the parameters.
+                name = one.printed.row if one.printed else learner_title(one.learner)
+                intervals.append(
+                    Interval(cases_title(one.cases), name, one.mean, *(one.ci95 or (None, None)))
+                )
+                if one.printed:
+                    printed = f"{name}, printed"
+                    intervals.append(Interval(cases_title(one.cases), printed, one.printed.value, None, None))
+            name = f"{paper.protocol}-{_slug(item.label)}.{format}"
+            picture = scores_figure(
+                score_title(item.score),
+                intervals,
+                title=item.label,
+                format=format,
+                ratio=ratio,
+                size=(860, 0),
+            )
+            found[name] = (item.label, picture)
+        for cases, curves in _curves(item, document).items():
+            name = f"{paper.protocol}-{_slug(item.label)}-{_slug(cases)}.{format}"
+            picture = curves_figure(
+                curves,
+                x_label="share of the pairs" if item.curve in _ALONG_PAIRS else "k",
+                y_label=_axis_label(item.curve),
+                title=f"{item.label}, {cases_title(cases)}",
+                format=format,
+                ratio=ratio,
+            )
+            found[name] = (item.label, picture)
+    return found
+
+
+def _axis_label(curve: str) -> str:
+    return (
+        "effective dimension, share of the features"
+        if curve == "effective_dimension"
+        else curve.replace("_", " ")
+    )
+
+
+#: Curves over the pairs that were presented, not over k.
+_ALONG_PAIRS = ("predictive_loss", "effective_dimension")
+
+
+def _curves(item: Item, document: Mapping[str, Any]) -> dict[str, list[NamedCurve]]:
+    sources = {one["name"]: one["source"] for one in document["cases"]}
+    found: dict[str, list[NamedCurve]] = {}
+    for row in document["results"]:
+        curve = row["curves"].get(item.curve) if item.curve else None
+        if not curve or (item.tables and row["cases"] not in item.tables):
+            continue
+        # A rank becomes a share of the features, so that all curves have one scale.
+        unit = sources[row["cases"]]["n_features"] if item.curve == "effective_dimension" else 1
+        points = [(place, mean / unit) for place, mean in enumerate(curve["mean"], 1) if mean is not None]
+        last = len(curve["mean"])
+        along = item.curve in _ALONG_PAIRS
+        x = [place / last if along else float(place) for place, _ in points]
+        found.setdefault(row["cases"], []).append(
+            NamedCurve(learner_title(row["learner"]), x, [value for _, value in points])
+        )
+    return found
+
+
+def _slug(text: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in text).split()).lower()
+
+
+def paper_page(
+    paper: Paper,
+    document: Mapping[str, Any],
+    values: Sequence[ComparedValue],
+    pictures: Mapping[str, str],
+    notes: Sequence[str],
+) -> str:
+    """The page of one paper in HTML; ``pictures``: label of the item by file name, ``notes``: what was left out."""
+    body = [f"<h1>{_text(paper.citation)}</h1>", f"<p>{_text(_explanation())}</p>"]
+    for item in paper.items:
+        body.append(f"<h2>{_text(item.label)}: {_text(item.shows)}</h2>")
+        if item.missing:
+            body.append(f"<p>Not redrawn. {_text(item.missing)}</p>")
+            continue
+        body += [
+            f'<p><img src="{_text(name)}" alt="{_text(item.label)}"></p>'
+            for name, label in pictures.items()
+            if label == item.label
+        ]
+        if item.score:
+            body.append(_table([one for one in values if one.score == item.score]))
+    body += [f"<p>{_text(note)}</p>" for note in notes]
+    cells = document["cells"]
+    measured = (
+        f"{cells['done']} of {cells['total']} cells done, {cells['failed']} failed; seed {document['seed']}."
+    )
+    body.append(f"<p>{_text(measured)}</p>")
+    return (
+        '<!doctype html><html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{_text(paper.citation)}</title><style>{_STYLE}</style>{''.join(body)}</html>\n"
+    )
+
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse}th,td{border:1px solid #bbb;padding:.2rem .6rem;text-align:left}img{max-width:100%}"
+)
+
+
+def _explanation() -> str:
+    return (
+        "Ours: mean and 95 % interval over random splits, after standardising. Printed: the paper's value, with its "
+        "standard deviation in brackets. Papers split and scale in ways they do not say, so a printed value outside "
+        "the interval is no error by itself."
+    )
+
+
+def _table(values: Sequence[ComparedValue]) -> str:
+    heads = (
+        "Table",
+        "Learner",
+        "Ours",
+        "Printed",
+        "Printed value lies",
+    )
+    lines = ["<tr>" + "".join(f"<th>{_text(head)}</th>" for head in heads) + "</tr>"]
+    verdicts = {
+        "inside": "inside the interval",
+        "below": "below the interval",
+        "above": "above the interval",
+    }
+    for one in values:
+        ours = f"{one.mean:.3f}" + (f" ({one.ci95[0]:.3f}–{one.ci95[1]:.3f})" if one.ci95 else "")
+        printed = "–"
+        if one.printed:
+            std = "" if one.printed.std is None else f" ({one.printed.std:.3f})"
+            printed = f"{one.printed.value:.3f}{std}, {one.printed.row}"
+            printed += f"; {one.printed.note}" if one.printed.note else ""
+        cells = (
+            cases_title(one.cases),
+            learner_title(one.learner),
+            ours,
+            printed,
+            verdicts.get(one.verdict, ""),
+        )
+        lines.append("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>")
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _text(text: str) -> str:
+    return html.escape(text)
+
+
+def write_pages(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write the files by their names into ``folder``, which is made where it is missing.
+
+    Raises:
+        SemblanceError: it cannot be written.
+    """
+    make_folder(folder)
+    for name, content in contents.items():
+        write_file(folder / name, content)
+    return [folder / name for name in contents]
