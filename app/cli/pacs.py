@@ -124,6 +124,31 @@ def get(
         raise SemblanceError("Nothing in this study could be used.", "Look at the reasons above.")
 
 
+@commands.command("send")
+def send(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A DICOM file, or a folder of them.")],
+    server: ServerName,
+    commit: Annotated[
+        bool,
+        typer.Option("--commit", help="DIMSE: ask for storage commitment, and wait for the result."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Send DICOM files as they are, with the patients' names in them, to a PACS."""
+    from semblance.core.network.servers import find_server
+    from semblance.core.workflows.network.send_files import send as send_files
+
+    found = find_server(server)
+    with ConsoleReporter() as reporter:
+        result = send_files(found, source, commit=commit, reporter=reporter)
+    print_document(result.to_json(), as_json, _show_sending)
+    if result.failed or result.unconfirmed:
+        raise SemblanceError(
+            f"{len(result.failed)} files were not sent, {len(result.unconfirmed)} are not confirmed.",
+            "Look at the reasons above, and send them again.",
+        )
+
+
 @commands.command("servers")
 def servers(as_json: Json = False) -> None:
     """List the saved PACS servers."""
@@ -280,6 +305,14 @@ def _show_studies(document: Mapping[str, Any]) -> None:
                 f"  {series['series_instance_uid']}",
             )
     print_table(table)
+
+
+def _show_sending(document: Mapping[str, Any]) -> None:
+    confirmed = "" if document["confirmed"] is None else f", {document['confirmed']} confirmed"
+    echo(f"{len(document['sent'])} sent{confirmed}, {len(document['failed'])} failed")
+    for label in ("failed", "unconfirmed"):
+        for item in document[label]:
+            echo(f"  {label}: {item['path']}: {item['reason']}")
 
 
 def _number(value: int | None) -> str:

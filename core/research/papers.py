@@ -295,12 +295,13 @@ def paper_figures(
         if item.score and shown:
             intervals = []
             for one in shown:
-                name = learner_title(one.learner)
+                # The paper's names are short enough for a picture; the table below it has the parameters.
+                name = one.printed.row if one.printed else learner_title(one.learner)
                 intervals.append(
                     Interval(cases_title(one.cases), name, one.mean, *(one.ci95 or (None, None)))
                 )
                 if one.printed:
-                    printed = f"{one.printed.row}, printed"
+                    printed = f"{name}, printed"
                     intervals.append(Interval(cases_title(one.cases), printed, one.printed.value, None, None))
             name = f"{paper.protocol}-{_slug(item.label)}.{format}"
             picture = scores_figure(

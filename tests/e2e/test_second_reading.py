@@ -164,6 +164,9 @@ def test_all_readings_of_a_number_agree(qtbot: QtBot, tmp_path: Path, document: 
     extract_features(library, "colour_edge_texture", workers=1)
     document("train", library, "--learner", "euclidean", "--name", "plain")
     trained = document("train", library, "--learner", "bdm", "--name", "mine", "--set", "rounds=8")
+    # Only the command that trains lists the cases of the calibration.
+    del trained["scores"]["calibration"]["cases"]
+    assert document("card", library, "--metric", "mine")["scores"] == trained["scores"]
     # Cases that come later change the scores, while the metric's own card keeps those of its training.
     import_source(some_wrong_findings(tmp_path / "later", seed=3), library)
     extract_features(library, "colour_edge_texture", workers=1)

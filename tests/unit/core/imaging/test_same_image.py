@@ -64,6 +64,25 @@ def test_a_part_is_the_same_only_where_parts_count(box):
     assert not is_same_image(image, part)
 
 
+def faint(seed, side=64):
+    """Some bright structures in noise of a few greys, as a slice of CT in a wide window."""
+    rng = np.random.default_rng(seed)
+    bright = np.zeros((side, side))
+    bright[tuple(rng.integers(8, side - 8, (2, 20)))] = 900
+    noise = rng.normal(0, 4, (side, side))
+    return Image.fromarray(np.clip(125 + noise + gaussian_filter(bright, 1.2), 0, 255).astype(np.uint8))
+
+
+def test_strong_compression_leaves_enough_of_a_faint_small_image():
+    images = [compared(faint(seed)) for seed in range(8)]
+    copies = [compared(faint(seed).resize((44, 44)), quality=40) for seed in range(8)]
+    parts = [compared(faint(seed).crop((4, 2, 60, 62))) for seed in range(8)]
+    for one, image in enumerate(images):
+        for other in range(8):
+            assert is_same_image(image, copies[other]) == (one == other)
+            assert is_same_image(image, parts[other], parts=True) == (one == other)
+
+
 def test_other_texture_in_equal_anatomy_is_another_image():
     images = [compared(textured(seed)) for seed in range(6)]
     for one in range(6):

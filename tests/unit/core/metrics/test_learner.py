@@ -236,7 +236,8 @@ def test_pairs_alone_are_enough(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["lda", "lfda", "nca", "lmnn", "ncmc", "ccml", "mlkr", "supcon", "proxy_anchor", "triplet_head"]
+    "name",
+    ["lda", "lfda", "nca", "lmnn", "ncmc", "ccml", "mlkr", "supcon", "proxy_anchor", "triplet_head", "scml"],
 )
 def test_cases_without_a_finding_are_left_out(name):
     X, y, _ = labelled_problem()
