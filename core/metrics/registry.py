@@ -28,6 +28,7 @@ from semblance.core.metrics.estimators.passive_aggressive import PassiveAggressi
 from semblance.core.metrics.estimators.pca import PrincipalComponents
 from semblance.core.metrics.estimators.proxy_anchor import ProxyAnchor
 from semblance.core.metrics.estimators.rca import RCA
+from semblance.core.metrics.estimators.scml import SCML
 from semblance.core.metrics.estimators.sdml import SDML
 from semblance.core.metrics.estimators.supcon import SupCon
 from semblance.core.metrics.estimators.triplet_head import TripletHead
@@ -47,6 +48,7 @@ _LEARNERS: tuple[type[Learner], ...] = (
     LMNN,
     ITML,
     SDML,
+    SCML,
     MMC,
     DistBoost,
     NCMC,

@@ -77,8 +77,8 @@ class Listener:
             entity.add_supported_context(context.abstract_syntax, ALL_TRANSFER_SYNTAXES)
         entity.add_supported_context(Verification)
         if self._report is not None:
-            # We asked for the commitment, so here the roles are the other way round.
-            entity.add_supported_context(StorageCommitmentPushModel, scu_role=True, scp_role=False)
+            # We asked for the commitment, so here the one that connects provides the service.
+            entity.add_supported_context(StorageCommitmentPushModel, scu_role=True, scp_role=True)
         handlers = [
             (evt.EVT_C_STORE, self._store),
             (evt.EVT_N_EVENT_REPORT, self._take_report),

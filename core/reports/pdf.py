@@ -70,6 +70,8 @@ from semblance.core.reports.visible_names import with_visible_names
 PAGES = {"A4": A4, "letter": LETTER}
 _SIDE, _TOP, _BOTTOM = 18 * mm, 20 * mm, 18 * mm
 _THUMBNAIL_SIZE = 36.0
+#: Characters of how the metric was tested, which ends with what limits the result.
+_TESTED_LENGTH = 1200
 #: Sides of the images of the first page, and the percentages of them that are tried.
 _QUERY_SIZE, _COMPARED_SIZE, _LARGEST, _SMALLEST = 76 * mm, 50 * mm, 115, 45
 #: Characters of a name below a large image, at most.
@@ -231,7 +233,7 @@ def _tested(document: ReportDocument, text_width: float) -> list[Any]:
         return []
     flowables = _heading(tr("How the metric was tested"), 180)
     if document.tested:
-        flowables += [paragraph(document.tested), Spacer(0, 6)]
+        flowables += [paragraph(document.tested, longest=_TESTED_LENGTH), Spacer(0, 6)]
     return [*flowables, *(_plots(document.plots, text_width) if document.plots else [])]
 
 
@@ -332,7 +334,7 @@ def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: 
         details += [Spacer(0, 2), paragraph(document.match_text(), LARGE)]
     details += [Spacer(0, 2), paragraph(document.estimate_text(), LARGE)]
     if document.tested:
-        details += [Spacer(0, 3), paragraph(document.tested, QUIET)]
+        details += [Spacer(0, 3), paragraph(document.tested, QUIET, _TESTED_LENGTH)]
     details += [Spacer(0, 3), paragraph(SUPPORT, FAINT)]
     if not images:
         return Table([[details]], colWidths=[right], style=_plain_style())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from semblance.core.network.servers import find_server
 from semblance.core.network.studies import StudyQuery
 from semblance.core.workflows.network.find_studies import echo_server, find_studies
 from semblance.core.workflows.network.retrieve_study import retrieve_into_library
+from semblance.core.workflows.network.send_files import send
 from tests.helpers.dicom_files import ROOT, ct_series
 from tests.helpers.orthanc import free_port, running_orthanc
 
@@ -60,6 +62,20 @@ def test_a_study_is_found_and_retrieved_by_every_way(orthanc, tmp_path):
         assert retrieve_into_library(server, STUDY, library).added == 1
         assert retrieve_into_library(server, STUDY, library).unchanged == 1
         assert len(list(library.glob("received/*/*/*.dcm"))) == 6
+
+
+def test_what_is_sent_is_there_and_promised(orthanc, tmp_path):
+    running, port = orthanc
+    ct_series(tmp_path / "new", 3, series=f"{ROOT}.6", StudyDescription="New")
+    dimse = replace(find_server(running.dimse), listen_port=port)
+    by_dimse = send(dimse, tmp_path / "new", commit=True)
+    assert (len(by_dimse.sent), by_dimse.confirmed, by_dimse.failed) == (3, 3, [])
+    ct_series(tmp_path / "more", 2, series=f"{ROOT}.8")
+    (tmp_path / "more" / "note.txt").write_text("no image")
+    by_web = send(find_server(running.dicomweb), tmp_path / "more")
+    assert (len(by_web.sent), by_web.confirmed, by_web.unconfirmed) == (2, 2, [])
+    assert [Path(one["path"]).name for one in by_web.failed] == ["note.txt"]
+    assert len(running.get("instances")) == 6 + 3 + 2
 
 
 def test_orthanc_names_a_wrong_ae_title(orthanc):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +20,20 @@ from pynetdicom.sop_class import (
     StudyRootQueryRetrieveInformationModelMove,
     Verification,
 )
+from pynetdicom.transport import AssociationSocket
 
 AE_TITLE = "ARCHIVE"
+
+
+def _close(self: AssociationSocket) -> None:
+    """pynetdicom leaves a socket open whose other side was faster."""
+    if self.socket is not None:
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+
+AssociationSocket._shutdown_socket = _close
 _COUNTS = {"NumberOfStudyRelatedSeries", "NumberOfStudyRelatedInstances", "NumberOfSeriesRelatedInstances"}
 _LEVELS = {"STUDY": "StudyInstanceUID", "SERIES": "SeriesInstanceUID", "IMAGE": "SOPInstanceUID"}
 

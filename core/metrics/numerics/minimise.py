@@ -33,11 +33,12 @@ def minimise(
     what: str,
     point: Callable[[int, float, Matrix], object] | None = None,
     ended: Callable[[Matrix], bool] | None = None,
+    least: float | None = None,
 ) -> Descent:
     """Minimise ``function`` (value and gradient at a matrix shaped as ``start``) by L-BFGS.
 
     ``point`` makes what ``reporter`` receives after each of at most ``rounds`` iterations. ``ended`` is told the
-    place after each, and stops where it is true.
+    place after each, and stops where it is true. ``least`` is the lowest value any number may take.
 
     Raises:
         Cancelled: the reporter asked for it.
@@ -75,7 +76,10 @@ def minimise(
     reporter.check_cancelled()
     reporter.progress(0, rounds, what)
     options = {"maxiter": rounds, "maxfun": 20 * rounds, "ftol": _CONVERGED}
-    done = minimize(evaluated, start.ravel(), jac=True, method="L-BFGS-B", callback=report, options=options)
+    bounds = None if least is None else optimize.Bounds(least)
+    done = minimize(
+        evaluated, start.ravel(), jac=True, method="L-BFGS-B", bounds=bounds, callback=report, options=options
+    )
     count = int(state["round"])
     if state["stopped"]:
         note = tr_lazy("Stopped on request after {count} rounds.", count=count)

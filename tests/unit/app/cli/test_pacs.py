@@ -35,6 +35,8 @@ def test_from_a_saved_server_to_a_case_of_a_library(archive, tmp_path, document,
         "files"
     ]
     assert len(files) == 4
+    sent = document("pacs", "send", tmp_path / "out" / STUDY, "--server", "archive")
+    assert (len(sent["sent"]), sent["failed"], len(archive.datasets)) == (4, [], 8)
     _, out, _ = run_command("pacs", "find", "--server", "archive")
     assert STUDY in out
     assert document("pacs", "remove", "archive") == {"removed": "archive"}

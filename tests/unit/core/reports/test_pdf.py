@@ -134,6 +134,15 @@ def test_nothing_in_it_is_forbidden_in_archives() -> None:
                 assert abs(in_program - float(width)) <= 1
 
 
+def test_what_limits_the_test_of_the_metric_is_never_cut_off() -> None:
+    tested = (
+        f"The metric was tested with 128 queries: {'AUC 0.90 (0.80–0.97); ' * 20}this one may be too high."
+    )
+    _, text = _read(report_pdf(report(tested=tested)))
+    # On the first page and with the plots.
+    assert " ".join(text.split()).count("this one may be too high.") == 2
+
+
 def test_characters_without_a_font_are_named() -> None:
     _, text = _read(report_pdf(report(notes=("Heart \U0001fac0.",))))
     assert "U+1FAC0" in text
