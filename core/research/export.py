@@ -27,6 +27,8 @@ from semblance.core.research.titles import (
 from semblance.core.tasks import SILENT, Reporter
 
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
+#: A plot of scores with more lines than these is drawn for each table or library by itself.
+_MOST_LINES = 150
 #: The files by which a repeated run is compared.
 COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv", "pairs.csv")
 
@@ -112,17 +114,27 @@ def figures(results: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]
                 for row in rows
                 if score in row["scores"]
             ]
-            if intervals:
-                case_names = list(dict.fromkeys(one.cases for one in intervals))
+            groups = {"": intervals} if len(intervals) <= _MOST_LINES else _by_cases(intervals)
+            for cases, lines in groups.items():
+                if not lines:
+                    continue
+                case_names = list(dict.fromkeys(one.cases for one in lines))
                 # With several tables their names are above the lines.
                 title = ", ".join([protocol_title(protocol), *(case_names if len(case_names) == 1 else [])])
                 arguments_of_plot = {
                     "score": score_title(score),
-                    "intervals": intervals,
+                    "intervals": lines,
                     "title": title,
                     "note": _badge(results),
                 }
-                found.append((_file_name(f"scores {protocol} {score}"), "scores", arguments_of_plot))
+                found.append((_file_name(f"scores {protocol} {score} {cases}"), "scores", arguments_of_plot))
+    return found
+
+
+def _by_cases(intervals: Sequence[Interval]) -> dict[str, list[Interval]]:
+    found: dict[str, list[Interval]] = {}
+    for one in intervals:
+        found.setdefault(one.cases, []).append(one)
     return found
 
 
