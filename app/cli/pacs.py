@@ -149,6 +149,60 @@ def send(
         )
 
 
+@commands.command("watch")
+def watch(
+    library: Annotated[
+        Path, typer.Option(metavar="LIB", help="The library's folder. It is created if it does not exist.")
+    ],
+    folder: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Take the DICOM files that come here.")
+    ] = None,
+    listen: Annotated[
+        str,
+        typer.Option(
+            metavar="[HOST:]PORT",
+            help="Take what is sent to this address (C-STORE). Without a host only this computer can send.",
+        ),
+    ] = "",
+    ae_title: Annotated[
+        str, typer.Option(metavar="AET", help="The AE title of this computer.")
+    ] = "SEMBLANCE",
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AET", help="Only this AE title may send. The option can be repeated."),
+    ] = None,
+    quiet: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="A study is imported after this time without new images."
+        ),
+    ] = 30.0,
+    once: Annotated[bool, typer.Option("--once", help="Take what is in the folder now, and end.")] = False,
+    identified: Annotated[
+        bool,
+        typer.Option(help="Keep patient ids and dates in the library instead of replacing them by codes."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Take DICOM files from a folder, or what is sent to this computer, into a library. End it with Ctrl-C."""
+    from semblance.core.network.servers import parse_listen_address
+    from semblance.core.workflows.network.watch import watch as watch_library
+
+    with ConsoleReporter() as reporter:
+        result = watch_library(
+            library,
+            folder=folder,
+            listen=parse_listen_address(listen) if listen else None,
+            ae_title=ae_title,
+            allowed=allow or (),
+            quiet=quiet,
+            once=once,
+            identified=identified,
+            reporter=reporter,
+        )
+    print_document(result.to_json(), as_json, show_fields)
+
+
 @commands.command("servers")
 def servers(as_json: Json = False) -> None:
     """List the saved PACS servers."""

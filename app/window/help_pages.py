@@ -65,7 +65,10 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "benchmarks_clicks",
         ),
     ),
-    (tr("Report and maintain"), ("reports", "deidentification", "data_check", "maintenance", "settings")),
+    (
+        tr("Report and maintain"),
+        ("reports", "deidentification", "pacs", "data_check", "maintenance", "settings"),
+    ),
     (
         tr("Reference"),
         (

@@ -94,9 +94,12 @@ def object_ids(encoded: bytes) -> ObjectIds:
     Raises:
         BadInput: it is damaged or has none.
     """
-    from semblance.core.imaging.dicom.dicom_file import open_dicom
+    from semblance.core.imaging.dicom.dicom_file import UNDEFINED, open_dicom
 
-    dataset = open_dicom(io.BytesIO(encoded), tr_lazy("A received object"), _UIDS).dataset
+    opened = open_dicom(io.BytesIO(encoded), tr_lazy("A received object"), _UIDS)
+    if opened.pixels and opened.length != UNDEFINED and opened.offset + opened.length > opened.size:
+        raise BadInput("A received object ends within its pixels.", "Send it again.")
+    dataset = opened.dataset
     uids = [text_of(dataset, keyword) for keyword in _UIDS]
     if not all(is_uid(uid) for uid in uids):
         raise BadInput("A received object has no valid UIDs.")

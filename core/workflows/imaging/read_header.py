@@ -53,11 +53,11 @@ def read_header(
 
 
 def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]:
-    lines = [("File", address.container.name)]
+    lines = [(tr_lazy("File"), address.container.name)]
     if address.member:
         lines.append((tr_lazy("Entry"), address.member))
     if address.frame is not None:
-        lines.append(("Row", f"{address.frame:,}"))
+        lines.append((tr_lazy("Row"), f"{address.frame:,}"))
     if reader.is_array(address):
         lines += _array_lines(reader, address)
     else:
@@ -71,9 +71,9 @@ def _plain_lines(reader: ImageReader, address: ImageAddress) -> list[HeaderLine]
 
 def _array_lines(reader: ImageReader, address: ImageAddress) -> list[tuple[str, str]]:
     numbers = reader.stack(address).volume().voxels if reader.is_stack(address) else None
-    lines = [("Format", tr_lazy("NumPy array"))]
+    lines = [(tr_lazy("Format"), tr_lazy("NumPy array"))]
     if numbers is not None:
-        lines.append(("Slices", f"{numbers.shape[0]:,}"))
+        lines.append((tr_lazy("Slices"), f"{numbers.shape[0]:,}"))
         lines.append((tr_lazy("Data type"), str(numbers.dtype)))
     return lines
 
@@ -86,7 +86,7 @@ def _raster_lines(data: bytes) -> list[tuple[str, str]]:
     from semblance.core.imaging.formats import HEAD_BYTES, sniff
 
     lines = [
-        ("Format", sniff(data[:HEAD_BYTES]) or "unknown"),
+        (tr_lazy("Format"), sniff(data[:HEAD_BYTES]) or "unknown"),
         (tr_lazy("File size"), size_text(len(data))),
     ]
     try:
@@ -106,15 +106,15 @@ def _raster_lines(data: bytes) -> list[tuple[str, str]]:
 def _image_lines(image: Image) -> list[tuple[str, str]]:
     pixels = image.pixels
     lines = [
-        ("Width", tr_lazy("{width:,} px", width=image.width)),
-        ("Height", tr_lazy("{height:,} px", height=image.height)),
-        ("Channels", tr_lazy("3 (red, green, blue)") if image.is_colour else tr_lazy("1 (grey)")),
+        (tr_lazy("Width"), tr_lazy("{width:,} px", width=image.width)),
+        (tr_lazy("Height"), tr_lazy("{height:,} px", height=image.height)),
+        (tr_lazy("Channels"), tr_lazy("3 (red, green, blue)") if image.is_colour else tr_lazy("1 (grey)")),
         (tr_lazy("Bits per channel"), str(8 * pixels.dtype.itemsize)),
         (tr_lazy("Minimum"), f"{float(pixels.min()):g}"),
         (tr_lazy("Maximum"), f"{float(pixels.max()):g}"),
     ]
     if image.spacing_mm is None:
-        lines.append(("Spacing", tr_lazy("unknown")))
+        lines.append((tr_lazy("Spacing"), tr_lazy("unknown")))
     else:
         lines.append(
             (

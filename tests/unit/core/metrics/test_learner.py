@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics import learners, load_metric, make_learner
@@ -106,6 +107,16 @@ def test_the_order_of_rows_changes_nothing(variant, name):
     again = variant.make().fit(X[order], y[order]).metric()
     d = metric.distances(rows, rows)
     assert again.distances(rows, rows) == pytest.approx(d, rel=1e-6, abs=1e-8 * d.max())
+
+
+@pytest.mark.parametrize("name", sorted({variant.learner for variant in VARIANTS}))
+def test_the_number_of_threads_changes_nothing(name):
+    X, y, _ = labelled_problem(n=120, d=30)
+    found = []
+    for threads in (1, 4):
+        with threadpool_limits(limits=threads):
+            found.append(make_learner(name, random_state=0).fit(X, y).metric().card.content_hash)
+    assert found[0] == found[1]
 
 
 @on("two findings", "d > n", "huge scale", "tiny scale")

@@ -1,0 +1,196 @@
+"""Take what comes into a folder, or what is sent to this computer, into a library, for as long as it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.language import tr_lazy
+from semblance.core.library.open_library import open_or_create_library
+from semblance.core.network.listener import Listener
+from semblance.core.network.received_files import FOLDER, ReceivedFiles
+from semblance.core.network.servers import OWN_AE_TITLE
+from semblance.core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.workflows.network.retrieve_study import import_received
+
+#: Seconds without a new object after which a study counts as complete.
+QUIET_S: Final = 30.0
+#: Seconds between two looks, and until something that failed is tried again.
+_POLL_S, _RETRY_S = 1.0, 60.0
+
+
+@dataclass
+class Watched:
+    """What was taken: numbers of ``taken`` objects and of ``duplicates``; ``refused`` files or objects and why.
+
+    ``studies`` counts imports. ``failed``: studies that could not be imported yet, which are tried again.
+    """
+
+    library: str
+    taken: int = 0
+    duplicates: int = 0
+    studies: int = 0
+    refused: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        refused = [{"path": path, "reason": reason} for path, reason in self.refused.items()]
+        failed = [{"study": study, "reason": reason} for study, reason in self.failed.items()]
+        return dict(vars(self)) | {"refused": refused, "failed": failed}
+
+
+def watch(
+    library: Path,
+    *,
+    folder: Path | None = None,
+    listen: tuple[str, int] | None = None,
+    ae_title: str = OWN_AE_TITLE,
+    allowed: Collection[str] = (),
+    quiet: float = QUIET_S,
+    once: bool = False,
+    identified: bool = False,
+    reporter: Reporter = SILENT,
+) -> Watched:
+    """Take DICOM files from ``folder``, or objects sent to the address ``listen``, into ``library``.
+
+    Each object is copied into the library's folder once, whatever sends it; the files of ``folder`` stay. A study is
+    imported when nothing of it came for ``quiet`` seconds, and again when more comes. What an earlier run received and
+    did not import is imported first. It runs until the reporter cancels, or with ``once`` until everything that is
+    there is imported or failed.
+
+    Raises:
+        BadArguments: neither or both of ``folder`` and ``listen``; ``once`` with ``listen``.
+        BadInput: ``folder`` is not there.
+        SemblanceError: the library or the port cannot be opened.
+    """
+    if (folder is None) == (listen is None):
+        raise BadArguments("Name either a folder to watch or an address to listen on.")
+    if once and folder is None:
+        raise BadArguments("Only a folder can be looked at once.")
+    if folder is not None and not folder.is_dir():
+        raise BadInput(tr_lazy("There is no folder {path}.", path=folder), "Make it, or choose another one.")
+    with open_or_create_library(library) as target:
+        received = ReceivedFiles(target.path / FOLDER)
+    run = _Watch(library, received, quiet, identified, reporter)
+    with run.listening(listen, ae_title, allowed), contextlib.suppress(Cancelled):
+        while True:
+            reporter.check_cancelled()
+            is_settled = folder is None or run.look(folder)
+            run.import_quiet(at_once=once and is_settled)
+            if once and is_settled:
+                break
+            reporter.progress(run.result.taken, None, tr_lazy("Watching"))
+            for _ in range(round(10 * _POLL_S)):
+                reporter.check_cancelled()
+                time.sleep(0.1)
+    return run.result
+
+
+class _Watch:
+    """The state of a running watch."""
+
+    def __init__(
+        self, library: Path, received: ReceivedFiles, quiet: float, identified: bool, reporter: Reporter
+    ) -> None:
+        self.library, self.received, self.quiet = library, received, quiet
+        self.identified, self.reporter = identified, reporter
+        self.result = Watched(str(library))
+        self._lock = Lock()
+        #: File -> size and time at the last look, and those that were dealt with.
+        self._seen: dict[Path, tuple[int, int]] = {}
+        self._done: dict[Path, tuple[int, int]] = {}
+        self._retry: dict[object, float] = {}
+
+    @contextlib.contextmanager
+    def listening(
+        self, listen: tuple[str, int] | None, ae_title: str, allowed: Collection[str]
+    ) -> Iterator[None]:
+        if listen is None:
+            yield
+            return
+        with Listener(*listen, ae_title, self.keep, allowed=allowed):
+            yield
+
+    def keep(self, encoded: bytes) -> None:
+        """Keep one object; the sender is told that it is stored only after it is on the disk."""
+        try:
+            _, is_new = self.received.put(encoded, durable=True)
+        except BadInput as error:
+            with self._lock:
+                self.result.refused[tr_lazy("a sent object")] = str(error)
+            raise
+        with self._lock:
+            self.result.taken += is_new
+            self.result.duplicates += not is_new
+
+    def look(self, folder: Path) -> bool:
+        """Take the files that did not change since the last look; returns whether none is left to look at again."""
+        settled = True
+        for path in sorted(folder.rglob("*")):
+            self.reporter.check_cancelled()
+            try:
+                if not path.is_file() or path.is_relative_to(self.received.folder):
+                    continue
+                status = path.stat()
+                state = (status.st_size, status.st_mtime_ns)
+                if self._done.get(path) == state or self._waits(path):
+                    continue
+                if self._seen.get(path) != state:
+                    self._seen[path] = state
+                    settled = False
+                    continue
+                self._take(path)
+                self._done[path] = state
+            except OSError:
+                # Moved away meanwhile, or still being written: looked at again.
+                self._later(path)
+        return settled
+
+    def _take(self, path: Path) -> None:
+        try:
+            _, is_new = self.received.put(path.read_bytes(), durable=True)
+            self.result.refused.pop(str(path), None)
+            self.result.taken += is_new
+            self.result.duplicates += not is_new
+        except BadInput as error:
+            # It is taken if it changes, as one does that was copied in part.
+            self.result.refused[str(path)] = str(error)
+        except SemblanceError as error:
+            self.result.refused[str(path)] = str(error)
+            self._later(path)
+            raise OSError from error
+
+    def import_quiet(self, *, at_once: bool) -> None:
+        """Import the studies of which nothing came for a while."""
+        for study in self.received.waiting():
+            self.reporter.check_cancelled()
+            files = self.received.instances(study).values()
+            newest = max((path.stat().st_mtime for path in files), default=0.0)
+            if (not at_once and time.time() - newest < self.quiet) or self._waits(study):
+                continue
+            if not files:
+                self.received.imported(study, ())
+                continue
+            try:
+                import_received(
+                    self.received, study, self.library, identified=self.identified, reporter=self.reporter
+                )
+            except SemblanceError as error:
+                self.result.failed[study] = str(error)
+                self._later(study)
+            else:
+                self.result.failed.pop(study, None)
+                self.result.studies += 1
+
+    def _later(self, what: object) -> None:
+        self._retry[what] = time.monotonic() + _RETRY_S
+
+    def _waits(self, what: object) -> bool:
+        return self._retry.get(what, 0.0) > time.monotonic()

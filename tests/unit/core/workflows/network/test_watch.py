@@ -1,0 +1,128 @@
+"""Watching a folder and a port: one copy of each object, parts of files, a full disk, and the next start."""
+
+from __future__ import annotations
+
+import pytest
+
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.network import received_files
+from semblance.core.network.received_files import FOLDER, ReceivedFiles
+from semblance.core.network.servers import find_server
+from semblance.core.tasks import Cancelled, Reporter
+from semblance.core.workflows.library.descriptions import describe_library
+from semblance.core.workflows.network import watch as module
+from semblance.core.workflows.network.send_files import send
+from semblance.core.workflows.network.watch import watch
+from tests.helpers.dicom_files import ROOT, ct_series
+from tests.helpers.orthanc import free_port
+
+STUDY = f"{ROOT}.1"
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    monkeypatch.setattr(module, "_POLL_S", 0.1)
+    monkeypatch.setattr(module, "_RETRY_S", 0.0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    ct_series(tmp_path / "in", 4)
+    return tmp_path / "in"
+
+
+def cases(library):
+    return describe_library(library)["cases"]
+
+
+def test_each_object_is_taken_once_and_the_rest_has_a_reason(folder, tmp_path):
+    (folder / "copy").mkdir()
+    (folder / "copy" / "again.dcm").write_bytes((folder / "000.dcm").read_bytes())
+    half = folder / "003.dcm"
+    whole = half.read_bytes()
+    half.write_bytes(whole[:-200])
+    (folder / "note.txt").write_text("no image")
+    library = tmp_path / "lib.semblance"
+    first = watch(library, folder=folder, once=True)
+    assert (first.taken, first.duplicates, first.studies, cases(library)) == (3, 1, 1, 1)
+    assert "ends within its pixels" in first.refused[str(half)]
+    assert "not a DICOM file" in first.refused[str(folder / "note.txt")]
+    half.write_bytes(whole)
+    second = watch(library, folder=folder, once=True)
+    assert (second.taken, second.duplicates, second.studies, cases(library)) == (1, 4, 1, 1)
+    assert len(list(library.glob(f"{FOLDER}/{STUDY}/*/*.dcm"))) == 4
+    assert watch(library, folder=folder, once=True).studies == 0
+
+
+def test_what_was_received_before_a_restart_is_imported(folder, tmp_path):
+    library = tmp_path / "lib.semblance"
+    (tmp_path / "empty").mkdir()
+    watch(library, folder=tmp_path / "empty", once=True)
+    received = ReceivedFiles(library / FOLDER)
+    for file in sorted(folder.iterdir()):
+        received.put(file.read_bytes(), durable=True)
+    assert received.waiting() == [STUDY]
+    assert watch(library, folder=tmp_path / "empty", once=True).studies == 1
+    assert (received.waiting(), cases(library)) == ([], 1)
+
+
+def test_a_full_disk_is_told_and_tried_again(folder, tmp_path, monkeypatch):
+    library = tmp_path / "lib.semblance"
+    write = received_files.write_file
+
+    def full(path, content, **more):
+        if content:
+            raise SemblanceError("The disk is full.")
+        write(path, content, **more)
+
+    monkeypatch.setattr(received_files, "write_file", full)
+    result = watch(library, folder=folder, once=True)
+    assert (result.taken, result.studies) == (0, 0)
+    assert set(result.refused.values()) == {"The disk is full."}
+    monkeypatch.setattr(received_files, "write_file", write)
+    assert watch(library, folder=folder, once=True).taken == 4
+
+
+def test_what_is_sent_to_the_port_is_in_the_library(folder, tmp_path):
+    port, library = free_port(), tmp_path / "lib.semblance"
+
+    class SendsThenEnds(Reporter):
+        """Sends when the port is open, and ends the watch when the study is imported."""
+
+        sent = None
+
+        def check_cancelled(self):
+            if SendsThenEnds.sent is None:
+                SendsThenEnds.sent = []
+                SendsThenEnds.sent = send(find_server(f"SEMBLANCE@127.0.0.1:{port}"), folder).sent
+            elif library.exists() and cases(library) and not ReceivedFiles(library / FOLDER).waiting():
+                raise Cancelled
+
+    result = watch(library, listen=("127.0.0.1", port), quiet=0.0, reporter=SendsThenEnds())
+    assert (result.taken, len(SendsThenEnds.sent), result.refused) == (4, 4, {})
+    assert cases(library) == 1
+
+
+def test_only_those_who_may_send_are_taken(folder, tmp_path):
+    port, library = free_port(), tmp_path / "lib.semblance"
+    problems = []
+
+    class Tries(Reporter):
+        def check_cancelled(self):
+            with pytest.raises(SemblanceError) as caught:
+                send(find_server(f"SEMBLANCE@127.0.0.1:{port}"), folder)
+            problems.append(str(caught.value))
+            raise Cancelled
+
+    assert watch(library, listen=("127.0.0.1", port), allowed=["SCANNER"], reporter=Tries()).taken == 0
+    assert "does not accept the AE title SEMBLANCE" in problems[0]
+
+
+def test_what_cannot_be_watched_is_an_error(tmp_path):
+    with pytest.raises(BadArguments):
+        watch(tmp_path / "lib.semblance")
+    with pytest.raises(BadInput, match="no folder"):
+        watch(tmp_path / "lib.semblance", folder=tmp_path / "nowhere")
+    with pytest.raises(BadArguments, match="looked at once"):
+        watch(tmp_path / "lib.semblance", listen=("127.0.0.1", 1), once=True)
+    assert not (tmp_path / "lib.semblance").exists()
