@@ -34,10 +34,12 @@ _PATIENT_AND_STUDY = (
 
 @dataclass(frozen=True)
 class SourceObject:
-    """The headers of a case's instances as they are referred to, and the one that is shown."""
+    """The headers of a case's instances as they are referred to, and the one that is shown. Without images
+    (``is_image``) the header has only a patient and a study."""
 
     instances: tuple[Dataset, ...]
     shown: int = 0
+    is_image: bool = True
 
     @property
     def header(self) -> Dataset:

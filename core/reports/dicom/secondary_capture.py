@@ -45,6 +45,7 @@ def secondary_capture(picture: bytes, patient: str, study: str, series: str, num
         "SeriesNumber": 2,
         "InstanceNumber": number,
         "PatientOrientation": "",
+        "Laterality": "",
         "SamplesPerPixel": 3,
         "PhotometricInterpretation": "RGB",
         "PlanarConfiguration": 0,

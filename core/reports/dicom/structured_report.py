@@ -67,7 +67,6 @@ def structured_report(
         imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
     )
-    has_images = "SOPInstanceUID" in query.header
     evidence = [complete_header(query.header), *(source.header for source in cases if source is not None)]
     report = EnhancedSR(
         evidence=evidence,
@@ -77,7 +76,7 @@ def structured_report(
         sop_instance_uid=generate_uid(prefix=None),
         instance_number=1,
         is_complete=True,
-        record_evidence=has_images,
+        record_evidence=query.is_image,
         **equipment(document.versions),
     )
     declare_scheme(report, document.versions.get("semblance", ""))
@@ -125,7 +124,7 @@ def _group(
     from pydicom.sr.codedict import codes
 
     images = None
-    if source is not None and "SOPInstanceUID" in source.header:
+    if source is not None and source.is_image:
         header = source.header
         images = [SourceImageForMeasurementGroup(header.SOPClassUID, header.SOPInstanceUID)]
     evaluations = (

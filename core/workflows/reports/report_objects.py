@@ -94,9 +94,8 @@ class _Objects:
         from semblance.core.reports.dicom.common import SourceObject
         from semblance.core.reports.dicom.structured_report import structured_report
 
-        query = (
-            self._source_of_query(all_slices=False) or self._captured_query() or SourceObject((self._stub(),))
-        )
+        query = self._source_of_query(all_slices=False) or self._captured_query()
+        query = query or SourceObject((self._stub(),), is_image=False)
         cases: list[SourceObject | None] = [None] * len(self._result.ranked)
         if not self._options.identified:
             cases = [
@@ -218,8 +217,12 @@ class _Objects:
         from pydicom import Dataset
         from pydicom.uid import generate_uid
 
+        from semblance.core.reports.dicom.secondary_capture import SOP_CLASS as SECONDARY_CAPTURE
+
         stub = Dataset()
-        stub.PatientID, stub.StudyInstanceUID = self._patient(), generate_uid(prefix=None)
+        stub.PatientID, stub.SOPClassUID = self._patient(), SECONDARY_CAPTURE
+        for keyword in ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID"):
+            setattr(stub, keyword, generate_uid(prefix=None))
         return stub
 
     def _patient(self) -> str:

@@ -23,6 +23,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_report_files
 from tests.helpers.dicom_files import MG, ROOT, image, save
+from tests.helpers.tables import table_library
 
 PATIENTS = 12
 
@@ -174,6 +175,14 @@ def test_a_structured_report_opens_as_its_search(library, tmp_path):
     save(mammogram(1), tmp_path / "other.dcm")
     with pytest.raises(BadInput, match="structured report"):
         reopen_report(library, tmp_path / "other.dcm")
+
+
+def test_a_row_of_a_table_is_reported_as_text(tmp_path):
+    library = table_library(tmp_path)
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    _, (file,) = written(library, tmp_path, "sr")
+    found = [values(group) for group in groups(dcmread(file))]
+    assert len(found) == 21 and not any(("image", "") in group for group in found)
 
 
 def test_an_object_is_a_dicom_file(library, tmp_path):
