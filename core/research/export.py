@@ -27,16 +27,24 @@ from semblance.core.research.titles import (
 from semblance.core.tasks import SILENT, Reporter
 
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
+#: A plot of scores with more lines than these is drawn for each table or library by itself.
+_MOST_LINES = 150
 #: The files by which a repeated run is compared.
 COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv", "pairs.csv")
 
 
 def export_results(
-    state: ExperimentState, folder: Path, *, identified: bool = False, reporter: Reporter = SILENT
+    state: ExperimentState,
+    folder: Path,
+    *,
+    identified: bool = False,
+    plots: bool = True,
+    reporter: Reporter = SILENT,
 ) -> list[Path]:
     """Write all results into ``folder``, which is created if needed, and return the files.
 
-    Without ``identified`` no file contains the name of a case, a row of the catalogue or a folder of this computer.
+    Without ``plots`` there are numbers only. Without ``identified`` no file contains the name of a case, a row of the
+    catalogue or a folder of this computer.
 
     Raises:
         SemblanceError: no cell is finished, or the folder cannot be written.
@@ -66,16 +74,16 @@ def export_results(
         write_file(folder / name, text.encode())
         written.append(folder / name)
     (folder / SCRIPT).chmod(0o755)
-    plots = figures(results)
-    for place, (name, kind, arguments) in enumerate(plots):
+    drawn = figures(results) if plots else []
+    for place, (name, kind, arguments) in enumerate(drawn):
         for suffix in ("svg", "pdf", "png"):
             reporter.check_cancelled()
-            reporter.progress(place, len(plots), "Drawing plots")
+            reporter.progress(place, len(drawn), "Drawing plots")
             ratio = 3.0 if suffix == "png" else 1.0
             draw = critical_difference_figure if kind == "ranks" else scores_figure
             write_file(folder / f"{name}.{suffix}", draw(**arguments, format=suffix, ratio=ratio))
             written.append(folder / f"{name}.{suffix}")
-    reporter.progress(len(plots), len(plots), "Drawing plots")
+    reporter.progress(len(drawn), len(drawn), "Drawing plots")
     return written
 
 
@@ -112,17 +120,27 @@ def figures(results: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]
                 for row in rows
                 if score in row["scores"]
             ]
-            if intervals:
-                case_names = list(dict.fromkeys(one.cases for one in intervals))
+            groups = {"": intervals} if len(intervals) <= _MOST_LINES else _by_cases(intervals)
+            for cases, lines in groups.items():
+                if not lines:
+                    continue
+                case_names = list(dict.fromkeys(one.cases for one in lines))
                 # With several tables their names are above the lines.
                 title = ", ".join([protocol_title(protocol), *(case_names if len(case_names) == 1 else [])])
                 arguments_of_plot = {
                     "score": score_title(score),
-                    "intervals": intervals,
+                    "intervals": lines,
                     "title": title,
                     "note": _badge(results),
                 }
-                found.append((_file_name(f"scores {protocol} {score}"), "scores", arguments_of_plot))
+                found.append((_file_name(f"scores {protocol} {score} {cases}"), "scores", arguments_of_plot))
+    return found
+
+
+def _by_cases(intervals: Sequence[Interval]) -> dict[str, list[Interval]]:
+    found: dict[str, list[Interval]] = {}
+    for one in intervals:
+        found.setdefault(one.cases, []).append(one)
     return found
 
 

@@ -11,10 +11,12 @@ import types
 import pytest
 
 from semblance.core.errors import SemblanceError
+from semblance.core.reports.experiment_figures import scores_figure
 from semblance.core.research import tables
 from semblance.core.research.export import (
     deidentified_document,
     export_results,
+    figures,
     relative_files,
     repeat_script,
 )
@@ -123,6 +125,25 @@ def test_latex_and_csv_have_the_same_numbers(state):
     for line, row in zip(lines, made["results"], strict=True):
         cells = line.replace(r"\textbf{", "").replace("}", "").removesuffix(r" \\").split(" & ")[2:]
         assert cells == [scores[row["cases"], row["learner"], name] for name in row["compared"]]
+
+
+def test_scores_of_many_learners_are_drawn_for_each_table_by_itself(state):
+    made = document(state)
+    row = made["results"][0]
+    many = {
+        **made,
+        "over_tables": [],
+        "results": [
+            {**row, "cases": cases, "learner": f"bdm (rounds={number})"}
+            for cases in ("a", "b")
+            for number in range(200)
+        ],
+    }
+    plots = [plot for plot in figures(many) if "map-r" in plot[0]]
+    assert [name for name, _, _ in plots] == ["scores-full-draws=20-map-r-a", "scores-full-draws=20-map-r-b"]
+    for _, _, arguments in plots:
+        assert len(arguments["intervals"]) == 200
+        assert scores_figure(**arguments, format="png", ratio=3.0).startswith(b"\x89PNG")
 
 
 def test_deidentified_export_has_no_names_or_folders(state, home, tmp_path):

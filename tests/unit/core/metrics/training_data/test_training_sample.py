@@ -107,7 +107,8 @@ def test_a_learner_of_a_sample_is_that_learner_on_those_rows(name):
 
 
 def test_learners_whose_cost_grows_with_the_square_of_the_cases_sample_by_default():
-    assert set(SAMPLING) == {"bdm", "bdm_v", "bdm_kernel", "lmnn", "metricboost", "nca"}
+    papers = {"bdm", "bdm_v", "bdm_kernel", "metricboost"}
+    assert set(SAMPLING) == papers | {"lfda", "lmnn", "nca", "scml", "supcon"}
 
 
 def test_a_sample_that_cannot_hold_every_finding_is_refused():
