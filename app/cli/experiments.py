@@ -221,10 +221,10 @@ def yardstick(
         list[Path] | None,
         typer.Option(metavar="FILE", help="Add the rows of another run's yardstick.json on the same images."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=2, help="Number of random halves.")] = 3,
+    repeats: Annotated[int, typer.Option(min=2, help="Number of random halves.")] = 5,
     max_cases: Annotated[
         int, typer.Option(min=20, help="Draw at most this many cases of an image set.")
-    ] = 1000,
+    ] = 500,
     seed: Seed = 0,
     workers: Workers = None,
     as_json: Json = False,

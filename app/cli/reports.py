@@ -22,6 +22,11 @@ def show_reports(document: Any) -> None:
         echo(f"No report of {failed['case_id']}: {failed['reason']}")
 
 
+def _show_files(document: Any) -> None:
+    for file in document["files"]:
+        echo(file)
+
+
 @commands.command()
 def report(
     library: LibraryPath,
@@ -54,6 +59,14 @@ def report(
             help="If the metric was trained on a query or its patient, train it again without them first.",
         ),
     ] = False,
+    dicom: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="pdf|sr|kos|seg",
+            help="What a .dcm file is: a PDF, a structured report, key objects, or regions as segmentations.",
+        ),
+    ] = "pdf",
     page: Annotated[str, typer.Option(metavar="A4|letter", help="Paper size.")] = "A4",
     clinic: Annotated[
         str, typer.Option(metavar="NAME", help="Name of the clinic, for the head of the report.")
@@ -73,19 +86,22 @@ def report(
     from semblance.core.searches.query import Query
     from semblance.core.searches.search import Search
     from semblance.core.workflows.metrics.current_metric import current_metric
-    from semblance.core.workflows.reports.write_reports import write_reports, write_search_report
+    from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
 
     queries = [value for value in (case, image, cases) if value is not None]
     if len(queries) != 1:
         raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
-    options = ReportOptions(page, clinic, read_logo(logo) if logo else None, comment, identified, free_text)
+    options = ReportOptions(
+        page, clinic, read_logo(logo) if logo else None, comment, identified, free_text, dicom
+    )
     part = parse_region(region)
     metric = metric or current_metric(library)
     with ConsoleReporter() as reporter:
         if cases is None:
             search = Search(metric, Query(case, image, part), without_patient=without_patient)
-            write_search_report(library, search, out, options, reporter=reporter)
-            print_document({"report": str(out)}, as_json, lambda _document: echo(str(out)))
+            files = write_report_files(library, search, out, options, reporter=reporter)
+            document = {"report": str(out), "files": [str(file) for file in files]}
+            print_document(document, as_json, _show_files)
             return
         if part is not None:
             raise BadArguments("A region belongs to one query.", "Leave out --region, or --cases.")

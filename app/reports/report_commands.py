@@ -56,7 +56,7 @@ class ReportCommands(QObject):
     def open_report(self) -> None:
         """Choose a JSON report and open its search."""
         file, _ = QFileDialog.getOpenFileName(
-            self._parent, tr("Open a report"), "", tr("JSON report (*.json)")
+            self._parent, tr("Open a report"), "", tr("Report (*.json *.dcm)")
         )
         if file:
             report_operations.reopen_search(self._context, Path(file))

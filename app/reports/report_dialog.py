@@ -27,14 +27,19 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.reports.options import PAGES, ReportOptions, read_logo
 
-#: Formats of a report: suffix, name.
+#: Formats of a report: suffix, or what a DICOM file is, and name.
 FORMATS = (
     ("pdf", tr("PDF, to print and to file")),
     ("html", tr("HTML, one page for a browser")),
     ("json", tr("JSON, can be opened as a search")),
     ("csv", tr("CSV, the similar cases as a table")),
     ("dcm", tr("DICOM, a PDF for the image archive")),
+    ("sr", tr("DICOM, a structured report")),
+    ("kos", tr("DICOM, key objects")),
+    ("seg", tr("DICOM, regions as segmentations")),
 )
+#: Formats that are DICOM files other than a PDF.
+DICOM_FORMS = frozenset(("sr", "kos", "seg"))
 DE_IDENTIFIED = tr("Cases are numbered. Patient ids and names of files are left out. Text in images stays.")
 IDENTIFIED = tr("The report contains patient IDs and file paths. Share it with care.")
 FREE_TEXT = tr("Comments and body parts may name the patient: read them before you send the report.")
@@ -87,7 +92,12 @@ class ReportDialog(Dialog):
 
     def file_suffix(self) -> str:
         """The suffix of the files, without the dot."""
-        return str(self._format_box.currentData())
+        chosen = str(self._format_box.currentData())
+        return "dcm" if chosen in DICOM_FORMS else chosen
+
+    def _dicom_object(self) -> str:
+        chosen = str(self._format_box.currentData())
+        return chosen if chosen in DICOM_FORMS else "pdf"
 
     def _make_fields(self) -> None:
         self._query_box = QComboBox()
@@ -135,7 +145,7 @@ class ReportDialog(Dialog):
         warning = [IDENTIFIED if self._identified.isChecked() else DE_IDENTIFIED]
         warning += [FREE_TEXT] if self._free_text.isChecked() else []
         self._privacy.setText(" ".join(warning))
-        has_pages = self.file_suffix() in ("pdf", "dcm")
+        has_pages = self._format_box.currentData() in ("pdf", "dcm")
         self._rows.setRowVisible(self._page, has_pages)
         self._error.set_error(None)
 
@@ -155,6 +165,7 @@ class ReportDialog(Dialog):
                 self._comment.toPlainText().strip(),
                 self._identified.isChecked(),
                 self._free_text.isChecked(),
+                self._dicom_object(),
             )
         except SemblanceError as error:
             self._error.set_error(error)
@@ -163,7 +174,7 @@ class ReportDialog(Dialog):
         if file:
             self.target = Path(file)
             for key, value in (
-                ("report_form", self.file_suffix()),
+                ("report_form", str(self._format_box.currentData())),
                 ("report_page", self.options.page),
                 ("report_clinic", self.options.clinic),
                 ("report_logo", logo),

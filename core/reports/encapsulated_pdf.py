@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import io
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.pdf import report_pdf
 
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
 #: Encapsulated PDF Storage (PS3.4 B.5) and Explicit VR Little Endian.
 SOP_CLASS, TRANSFER_SYNTAX = "1.2.840.10008.5.1.4.1.1.104.1", "1.2.840.10008.1.2.1"
 _MAX_LENGTH = 64
+_PATIENT_AND_STUDY = (
+    "PatientID",
+    "PatientName",
+    "PatientBirthDate",
+    "PatientSex",
+    "StudyDate",
+    "StudyTime",
+    "StudyID",
+    "AccessionNumber",
+    "ReferringPhysicianName",
+)
 
 
-def report_dicom(document: ReportDocument, page: str = "A4") -> bytes:
-    """The report as an Encapsulated PDF object (PS3.3 A.45.1), in a study of its own.
-
-    A de-identified report names no patient; an identified one has the query's patient id. It never has names.
+def report_dicom(
+    document: ReportDocument, page: str = "A4", header: Dataset | None = None, *, identified: bool = False
+) -> bytes:
+    """The report as an Encapsulated PDF object (PS3.3 A.45.1) of the patient and study of ``header``; without one in a
+    study of its own that names no patient. ``identified``: whether the header does.
     """
     from pydicom.dataset import FileDataset, FileMetaDataset
     from pydicom.uid import UID, generate_uid
@@ -28,13 +44,13 @@ def report_dicom(document: ReportDocument, page: str = "A4") -> bytes:
     file = FileDataset("", {}, file_meta=meta, preamble=b"\0" * 128)
     file.SpecificCharacterSet = "ISO_IR 192"
     file.SOPClassUID, file.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
-    file.PatientName, file.PatientBirthDate, file.PatientSex = "", "", ""
-    file.PatientID = (document.query.patient or "")[:_MAX_LENGTH] if document.identified else ""
-    file.PatientIdentityRemoved = "NO" if document.identified else "YES"
-    if not document.identified:
+    for keyword in _PATIENT_AND_STUDY:
+        setattr(file, keyword, "" if header is None else header.get(keyword, ""))
+    file.PatientIdentityRemoved = "NO" if identified else "YES"
+    if not identified:
         file.DeidentificationMethod = " ".join(document.removed)[:_MAX_LENGTH]
-    file.StudyInstanceUID, file.SeriesInstanceUID = generate_uid(prefix=None), generate_uid(prefix=None)
-    file.StudyDate = file.StudyTime = file.StudyID = file.AccessionNumber = file.ReferringPhysicianName = ""
+    file.StudyInstanceUID = generate_uid(prefix=None) if header is None else header.StudyInstanceUID
+    file.SeriesInstanceUID = generate_uid(prefix=None)
     file.Modality, file.ConversionType = "DOC", "WSD"
     file.SeriesNumber, file.InstanceNumber = 1, 1
     file.Manufacturer, file.ManufacturerModelName = "Semblance", "Semblance"
@@ -43,7 +59,7 @@ def report_dicom(document: ReportDocument, page: str = "A4") -> bytes:
     made = _created_at(document.created)
     file.ContentDate, file.ContentTime = f"{made:%Y%m%d}", f"{made:%H%M%S}"
     file.AcquisitionDateTime = ""
-    file.BurnedInAnnotation = "YES" if document.identified else "NO"
+    file.BurnedInAnnotation = "YES" if identified else "NO"
     file.ConceptNameCodeSequence = []
     file.DocumentTitle = document.title[:1024]
     file.MIMETypeOfEncapsulatedDocument = "application/pdf"

@@ -10,6 +10,8 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 
 PAGES = ("A4", "letter")
+#: What a report is as a DICOM object: an encapsulated PDF, a structured report, key objects, segmentations.
+DICOM_OBJECTS = ("pdf", "sr", "kos", "seg")
 #: Limits of the logo of a letterhead.
 MAX_LOGO_BYTES, MAX_LOGO_SIDE = 4 << 20, 4000
 #: Characters of the comment, at most.
@@ -20,10 +22,10 @@ MAX_COMMENT = 20_000
 class ReportOptions:
     """``page`` of a PDF; ``clinic`` and ``logo`` (PNG or JPEG bytes) of the letterhead; ``comment``: free text of
     the author; ``identified`` keeps patient ids and paths; ``free_text`` keeps free text about the query's case
-    (comments, the body part), which may name the patient.
+    (comments, the body part), which may name the patient; ``dicom``: which of :data:`DICOM_OBJECTS` a .dcm file is.
 
     Raises:
-        BadArguments: an unknown page.
+        BadArguments: an unknown page or object.
         BadInput: a comment longer than :data:`MAX_COMMENT` characters.
     """
 
@@ -33,12 +35,18 @@ class ReportOptions:
     comment: str = ""
     identified: bool = False
     free_text: bool = False
+    dicom: str = "pdf"
 
     def __post_init__(self) -> None:
         if self.page not in PAGES:
             raise BadArguments(
                 tr_lazy("There is no page size '{page}'.", page=self.page),
                 tr_lazy("Use {pages}.", pages=" or ".join(PAGES)),
+            )
+        if self.dicom not in DICOM_OBJECTS:
+            raise BadArguments(
+                tr_lazy("There is no DICOM report of the kind '{kind}'.", kind=self.dicom),
+                tr_lazy("Kinds: {value}.", value=", ".join(DICOM_OBJECTS)),
             )
         if len(self.comment) > MAX_COMMENT:
             raise BadInput(

@@ -34,11 +34,17 @@ COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv", "pairs.c
 
 
 def export_results(
-    state: ExperimentState, folder: Path, *, identified: bool = False, reporter: Reporter = SILENT
+    state: ExperimentState,
+    folder: Path,
+    *,
+    identified: bool = False,
+    plots: bool = True,
+    reporter: Reporter = SILENT,
 ) -> list[Path]:
     """Write all results into ``folder``, which is created if needed, and return the files.
 
-    Without ``identified`` no file contains the name of a case, a row of the catalogue or a folder of this computer.
+    Without ``plots`` there are numbers only. Without ``identified`` no file contains the name of a case, a row of the
+    catalogue or a folder of this computer.
 
     Raises:
         SemblanceError: no cell is finished, or the folder cannot be written.
@@ -68,16 +74,16 @@ def export_results(
         write_file(folder / name, text.encode())
         written.append(folder / name)
     (folder / SCRIPT).chmod(0o755)
-    plots = figures(results)
-    for place, (name, kind, arguments) in enumerate(plots):
+    drawn = figures(results) if plots else []
+    for place, (name, kind, arguments) in enumerate(drawn):
         for suffix in ("svg", "pdf", "png"):
             reporter.check_cancelled()
-            reporter.progress(place, len(plots), "Drawing plots")
+            reporter.progress(place, len(drawn), "Drawing plots")
             ratio = 3.0 if suffix == "png" else 1.0
             draw = critical_difference_figure if kind == "ranks" else scores_figure
             write_file(folder / f"{name}.{suffix}", draw(**arguments, format=suffix, ratio=ratio))
             written.append(folder / f"{name}.{suffix}")
-    reporter.progress(len(plots), len(plots), "Drawing plots")
+    reporter.progress(len(drawn), len(drawn), "Drawing plots")
     return written
 
 

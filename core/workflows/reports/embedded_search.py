@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
+from semblance.core.reports.dicom.structured_report import PRIVATE_CREATOR, PRIVATE_ELEMENT, PRIVATE_GROUP
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
@@ -184,7 +187,7 @@ def _read(report: Path) -> Mapping[str, Any]:
     try:
         if report.stat().st_size > MAX_BYTES:
             raise _damaged(report)
-        values = json.loads(report.read_text(encoding="utf-8"))
+        values = _search_of_object(report) or json.loads(report.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(
             tr_lazy("{report} cannot be read: {reason}.", report=report, reason=error.strerror or error),
@@ -211,9 +214,23 @@ def _read(report: Path) -> Mapping[str, Any]:
     return search
 
 
+def _search_of_object(report: Path) -> dict[str, Any] | None:
+    """The search in a structured report of ours; ``None`` where ``report`` is no DICOM file."""
+    with open_regular_file(report, str(report)) as file:
+        if sniff(file.read(HEAD_BYTES)) != DICOM:
+            return None
+        opened = open_dicom(file, report.name)
+        with errors_as_bad_input(report.name):
+            try:
+                block = opened.dataset.private_block(PRIVATE_GROUP, PRIVATE_CREATOR)
+                return {"search": json.loads(block[PRIVATE_ELEMENT].value)}
+            except KeyError:
+                raise _damaged(report) from None
+
+
 def _damaged(report: Path) -> BadInput:
     return BadInput(
-        tr_lazy("{report} is no JSON report of Semblance, or damaged.", report=report.name),
+        tr_lazy("{report} is no JSON or structured report of Semblance, or damaged.", report=report.name),
         "Choose another file.",
     )
 

@@ -12,13 +12,14 @@ from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.reports.csv_table import csv_text
-from semblance.core.reports.options import ReportOptions
+from semblance.core.reports.options import DICOM_OBJECTS, ReportOptions
 from semblance.core.reports.redaction import CaseNames
 from semblance.core.reports.write_report import WRITERS, check_suffix, write_report
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.reports.build_report_document import report_document
+from semblance.core.workflows.reports.report_objects import file_names, report_objects
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.search_metric import open_search_metric
 
@@ -28,6 +29,8 @@ LISTED = 20
 MOST_RANKED = 200
 #: What the list of a batch is called.
 INDEX = "reports.csv"
+#: Ending of DICOM files.
+DICOM = ".dcm"
 
 
 def write_search_report(
@@ -38,15 +41,29 @@ def write_search_report(
     *,
     reporter: Reporter = SILENT,
 ) -> Path:
-    """Ask ``search`` and write its report to ``out`` (.pdf, .html, .csv, .json or .dcm); returns ``out``.
+    """:func:`write_report_files`; returns ``out``."""
+    return write_report_files(library, search, out, options, reporter=reporter)[0]
+
+
+def write_report_files(
+    library: Path,
+    search: Search,
+    out: Path,
+    options: ReportOptions | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> list[Path]:
+    """Ask ``search`` and write its report to ``out`` (.pdf, .html, .csv, .json or .dcm); returns what was written:
+    ``out``, and further DICOM objects beside it.
 
     Raises:
-        BadArguments: no such metric, or a suffix no report has.
+        BadArguments: no such metric, a suffix no report has, or a DICOM object in another file than .dcm.
         BadInput: no such case, or an image that cannot be read.
         SemblanceError: ``out`` cannot be written.
     """
     check_suffix(out)
     chosen = options or ReportOptions()
+    _check_object(out.suffix, chosen)
     loaded = open_search_metric(library, search, reporter)
     wanted = {*search.in_report, *(case for case, _ in search.notes)}
     ranked_search = rank_cases(library, search, k=MOST_RANKED if wanted else LISTED, reporter=reporter)
@@ -54,9 +71,13 @@ def write_search_report(
     listed = tuple(case for case in ranked if case.rank <= LISTED or case.case_id in wanted)
     ranked_search = replace(ranked_search, result=replace(ranked_search.result, ranked=listed))
     reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
-    write_report(report_document(loaded, library, ranked_search, chosen, reporter), out, chosen.page)
-    log_export(library, "report", out.suffix, identified=chosen.identified)
-    return out
+    if out.suffix.lower() == DICOM:
+        files = _write_objects(out, report_objects(loaded, library, ranked_search, chosen, reporter))
+    else:
+        write_report(report_document(loaded, library, ranked_search, chosen, reporter), out, chosen.page)
+        files = [out]
+    log_export(library, "report", out.suffix, identified=chosen.identified, files=len(files))
+    return files
 
 
 @dataclass(frozen=True)
@@ -105,6 +126,7 @@ def write_reports(
     if not cases:
         raise BadArguments("No case was named to report on.", "Name some, or choose them in the library.")
     chosen = options or ReportOptions()
+    _check_object(suffix, chosen)
     open_search_metric(library, replace(search, without_patient=False), reporter)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -133,16 +155,39 @@ def write_reports(
             ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
             loaded = open_search_metric(library, one)
             document = report_document(loaded, library, ranked_search, chosen, case_names=names)
+            objects = (
+                report_objects(loaded, library, ranked_search, chosen, case_names=names)
+                if suffix == DICOM
+                else []
+            )
         except SemblanceError as error:
             failed.append((case, str(error)))
             continue
         out = folder / f"report-{number:0{width}d}{suffix}"
-        write_report(document, out, chosen.page)
-        files.append(out)
+        if objects:
+            files += _write_objects(out, objects)
+        else:
+            write_report(document, out, chosen.page)
+            files.append(out)
         lines.append((out.name, document.query.case_id, document.query.finding, document.vote_text()))
     write_file(folder / INDEX, csv_text(("file", "case_id", "finding", "nearest"), lines).encode())
     log_export(library, "reports", suffix, identified=chosen.identified, files=len(files))
     return BatchResult(folder, tuple(files), tuple(failed))
+
+
+def _write_objects(out: Path, objects: Sequence[bytes]) -> list[Path]:
+    files = file_names(out, len(objects))
+    for file, content in zip(files, objects, strict=True):
+        write_file(file, content)
+    return files
+
+
+def _check_object(suffix: str, options: ReportOptions) -> None:
+    if options.dicom != DICOM_OBJECTS[0] and suffix.lower() != DICOM:
+        raise BadArguments(
+            tr_lazy("A report as {kind} is a DICOM file.", kind=options.dicom),
+            "Use a name that ends in .dcm.",
+        )
 
 
 def _of_case(search: Search, case: str) -> Search:

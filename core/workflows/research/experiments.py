@@ -118,7 +118,7 @@ def experiment_document(state: ExperimentState) -> dict[str, Any]:
 
 
 def export_experiment(
-    folder: Path, to: Path, *, identified: bool = False, reporter: Reporter = SILENT
+    folder: Path, to: Path, *, identified: bool = False, plots: bool = True, reporter: Reporter = SILENT
 ) -> list[Path]:
     """Write tables, plots and a script that repeats the experiment into the folder ``to``; returns the files.
 
@@ -128,7 +128,7 @@ def export_experiment(
         Cancelled: asked for by the reporter.
     """
     state = read_state(ExperimentStore.open(folder))
-    files = export_results(state, to, identified=identified, reporter=reporter)
+    files = export_results(state, to, identified=identified, plots=plots, reporter=reporter)
     for library in {one.library for side in state.spec.cases for one in (side, side.test) if one}:
         if library is not None:
             log_export(

@@ -49,8 +49,8 @@ class YardstickRequest:
     images: Path
     out: Path
     learners: tuple[str, ...] = ()
-    repeats: int = 3
-    max_cases: int = 1000
+    repeats: int = 5
+    max_cases: int = 500
     seed: int = 0
 
 
@@ -105,7 +105,7 @@ def run_yardstick(
     for file in add:
         found = with_rows(found, _read(file), file.name)
     found["skipped"] = skipped
-    export_experiment(request.out / EXPERIMENT, request.out / EXPORT, reporter=reporter)
+    export_experiment(request.out / EXPERIMENT, request.out / EXPORT, plots=False, reporter=reporter)
     files = {
         "yardstick.json": (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode(),
         "yardstick.csv": yardstick_csv(found).encode(),

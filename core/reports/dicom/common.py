@@ -1,0 +1,109 @@
+"""What the DICOM objects of a report share: their source, codes, identity of the program, bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr_lazy
+
+if TYPE_CHECKING:
+    from pydicom import Dataset
+
+#: The coding scheme of what DICOM has no codes for (declared in (0008,0110)).
+SCHEME = "99SEMBLANCE"
+MANUFACTURER = "Semblance"
+_EXTRA = 'pip install "semblance[pacs]"'
+#: Attributes that highdicom reads from a source and that some objects lack.
+_PATIENT_AND_STUDY = (
+    "PatientID",
+    "PatientName",
+    "PatientBirthDate",
+    "PatientSex",
+    "AccessionNumber",
+    "StudyID",
+    "StudyDate",
+    "StudyTime",
+    "ReferringPhysicianName",
+)
+
+
+@dataclass(frozen=True)
+class SourceObject:
+    """The headers of a case's instances as they are referred to, and the one that is shown."""
+
+    instances: tuple[Dataset, ...]
+    shown: int = 0
+
+    @property
+    def header(self) -> Dataset:
+        """The header of the instance that is shown."""
+        return self.instances[self.shown]
+
+
+def complete_header(header: Dataset) -> Dataset:
+    """``header`` with empty values where it lacks attributes of patient and study."""
+    for keyword in _PATIENT_AND_STUDY:
+        if keyword not in header:
+            setattr(header, keyword, "")
+    # As text, so that it is encoded in the character set of the new object.
+    name = str(header.PatientName)
+    # A code as a name has one component only, which the caret says.
+    header.PatientName = f"{name}^" if name and "^" not in name else name
+    header.ReferringPhysicianName = str(header.ReferringPhysicianName)
+    return header
+
+
+def equipment(versions: Mapping[str, str]) -> dict[str, Any]:
+    """The program as the device that made an object, as keyword arguments of highdicom.
+
+    All are in UTF-8, which the program's own texts need, whatever the source is in.
+    """
+    version = versions.get("semblance", "") or "unknown"
+    return {
+        "manufacturer": MANUFACTURER,
+        "manufacturer_model_name": MANUFACTURER,
+        "software_versions": version[:64],
+        "specific_character_set": "ISO_IR 192",
+    }
+
+
+def declare_scheme(dataset: Dataset, version: str) -> None:
+    """Declare :data:`SCHEME` in ``dataset`` (PS3.3 C.12.1.1.5)."""
+    from pydicom import Dataset
+
+    scheme = Dataset()
+    scheme.CodingSchemeDesignator = SCHEME
+    scheme.CodingSchemeName = "Semblance"
+    scheme.CodingSchemeVersion = version[:16] or "1"
+    scheme.CodingSchemeResponsibleOrganization = "Semblance"
+    dataset.CodingSchemeIdentificationSequence = [scheme]
+
+
+def encoded(dataset: Dataset) -> bytes:
+    """The bytes of a file."""
+    out = io.BytesIO()
+    dataset.save_as(out, enforce_file_format=True)
+    return out.getvalue()
+
+
+@contextlib.contextmanager
+def needs_highdicom() -> Iterator[None]:
+    """Name the package where it is missing.
+
+    Raises:
+        SemblanceError: highdicom is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "highdicom":
+            raise
+        raise SemblanceError(
+            "Structured reports, key objects and segmentations need the package highdicom.",
+            tr_lazy("Run {command}", command=_EXTRA),
+        ) from None
