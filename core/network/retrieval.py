@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -71,7 +71,7 @@ def retrieve_study(
         )
     known = received.instances(study)
     result = Retrieval(study, already=sum(one.sop_instance_uid in known for one in listed))
-    run = _Run(server, study, received, len(listed), reporter)
+    run = _Run(server, study, received, listed, reporter)
     remaining = [one for one in listed if one.sop_instance_uid not in known]
     problem: SemblanceError | None = None
     for seconds in (*waits, None):
@@ -99,10 +99,16 @@ class _Run:
     """The state of one retrieval."""
 
     def __init__(
-        self, server: Server, study: str, received: ReceivedFiles, total: int, reporter: Reporter
+        self,
+        server: Server,
+        study: str,
+        received: ReceivedFiles,
+        listed: Sequence[Instance],
+        reporter: Reporter,
     ) -> None:
         self.server, self.study, self.received, self.reporter = server, study, received, reporter
-        self.total, self.stopped = total, threading.Event()
+        self.total, self.stopped = len(listed), threading.Event()
+        self.sizes = Counter(one.series_instance_uid for one in listed)
 
     def keep(self, encoded: bytes) -> None:
         self.received.put(encoded, durable=False, study=self.study)
@@ -115,7 +121,7 @@ class _Run:
 
     def transfer(self, instances: Sequence[Instance]) -> SemblanceError | None:
         """Let the PACS send ``instances``, as far as it does; returns the first thing that went wrong."""
-        batches = _batches(instances)
+        batches = self._whole_series(instances) if self.server.kind == DICOMWEB else _batches(instances)
         problems: list[SemblanceError] = []
 
         def work() -> None:
@@ -151,14 +157,10 @@ class _Run:
             by_series[one.series_instance_uid].append(one.sop_instance_uid)
         if self.server.kind == DICOMWEB:
             with DicomWeb(self.server) as web:
-                for one in batch:
-                    web.get_instances(
-                        self.study,
-                        one.series_instance_uid,
-                        one.sop_instance_uid,
-                        self.keep,
-                        self.stopped.is_set,
-                    )
+                for series, instances in by_series.items():
+                    is_whole = len(instances) == self.sizes[series]
+                    for instance in [""] if is_whole else instances:
+                        web.get_instances(self.study, series, instance, self.keep, self.stopped.is_set)
         elif self.server.retrieval == "move":
             dimse.move_instances(self.server, self.study, list(by_series.items()), self.stopped.is_set)
         else:
@@ -166,6 +168,16 @@ class _Run:
             dimse.get_instances(
                 self.server, self.study, list(by_series.items()), classes, self.keep, self.stopped.is_set
             )
+
+    def _whole_series(self, instances: Sequence[Instance]) -> list[Sequence[Instance]]:
+        """Parts of ``instances``: a series of which nothing is there is asked for as a whole, which is faster."""
+        by_series: dict[str, list[Instance]] = defaultdict(list)
+        for one in instances:
+            by_series[one.series_instance_uid].append(one)
+        batches: list[Sequence[Instance]] = []
+        for series, members in by_series.items():
+            batches += [members] if len(members) == self.sizes[series] else _batches(members)
+        return batches
 
     @contextlib.contextmanager
     def _listening(self, needed: bool) -> Iterator[None]:

@@ -61,7 +61,11 @@ def test_a_study_is_found_and_retrieved_by_every_way(orthanc, tmp_path):
         library = tmp_path / f"{name}.semblance"
         assert retrieve_into_library(server, STUDY, library).added == 1
         assert retrieve_into_library(server, STUDY, library).unchanged == 1
-        assert len(list(library.glob("received/*/*/*.dcm"))) == 6
+        files = sorted(library.glob("received/*/*/*.dcm"))
+        assert len(files) == 6
+        files[2].unlink()
+        assert retrieve_into_library(server, STUDY, library).failed == []
+        assert sorted(library.glob("received/*/*/*.dcm")) == files
 
 
 def test_what_is_sent_is_there_and_promised(orthanc, tmp_path):

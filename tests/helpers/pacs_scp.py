@@ -12,6 +12,7 @@ from typing import Any
 
 from pydicom import Dataset, dcmread
 from pynetdicom import AE, StoragePresentationContexts, evt
+from pynetdicom.association import Association
 from pynetdicom.sop_class import (
     StorageCommitmentPushModel,
     StorageCommitmentPushModelInstance,
@@ -151,8 +152,8 @@ def running_archive(
     archive.take(files)
     entity = AE(ae_title=AE_TITLE)
     entity.require_called_aet = True
-    # Those who only test the port send nothing.
-    entity.acse_timeout = 0.5
+    # Those who only tested the port count until they are given up.
+    entity.maximum_associations = 1000
     for model in (
         Verification,
         StudyRootQueryRetrieveInformationModelFind,
@@ -193,6 +194,9 @@ def running_archive(
     finally:
         entity.shutdown()
         for thread in archive.threads:
+            if isinstance(thread, Association):
+                # One who only tested the port asked for nothing, which would be waited for.
+                thread.dul.to_user_queue.put(None)
             thread.join(30)
         for one in sockets:
             one.close()
