@@ -65,6 +65,7 @@ COMMANDS = (
         separator=True,
     ),
     Command("import_file", tr("Add a zip, table or file…"), "File", "Ctrl+Shift+I", "plus", "writable"),
+    Command("pacs", tr("PACS…"), "File", "", "search"),
     Command("import_labels", tr("Import labels…"), "File", "", "table", "writable"),
     Command("not_read", tr("Files that could not be read…"), "File", "", "warning", "library"),
     Command("relink", tr("Find moved images…"), "File", "", "relink", "writable"),

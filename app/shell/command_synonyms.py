@@ -12,6 +12,7 @@ SYNONYMS = {
     "demo": tr("example sample"),
     "import_more": tr("import dicom images"),
     "import_file": tr("import csv"),
+    "pacs": tr("server DICOMweb DIMSE query retrieve archive study network"),
     "import_labels": tr("csv findings patients diagnoses table annotations"),
     "not_read": tr("failed ignored errors problems"),
     "relink": tr("relink missing lost path"),

@@ -43,6 +43,7 @@ class Lane(Enum):
     READ = "read"
     SLICE = "slice"
     DRAW = "draw"
+    NETWORK = "network"
     BACKGROUND = "background"
 
 
@@ -52,6 +53,8 @@ _LANES = {
     Lane.READ: (1, 0),
     Lane.SLICE: (1, 0),
     Lane.DRAW: (1, 5),
+    # A server may let one wait. Another can be asked meanwhile.
+    Lane.NETWORK: (2, 0),
     Lane.BACKGROUND: (2, 10),
 }
 

@@ -13,7 +13,9 @@ from semblance.app.evaluation import score_metric
 from semblance.app.library.edit_commands import EditCommands
 from semblance.app.library.library_commands import LibraryCommands
 from semblance.app.library.maintenance_commands import MaintenanceCommands
+from semblance.app.library.prepare_operations import prepare_for_searching
 from semblance.app.metrics.metric_commands import MetricCommands
+from semblance.app.network.pacs_commands import PacsCommands
 from semblance.app.reports.report_commands import ReportCommands
 from semblance.app.research.experiment_commands import ExperimentCommands
 from semblance.app.search.feedback import refine_metric
@@ -79,6 +81,9 @@ class Commands(QObject):
         self.experiments = ExperimentCommands(context, window, panels.thumbnails)
         self.experiments.case_requested.connect(full.view_case)
         self.experiments.help_requested.connect(self.show_help)
+        self.pacs = PacsCommands(context, window)
+        self.pacs.retrieved.connect(partial(prepare_for_searching, context))
+        self.pacs.help_requested.connect(self.show_help)
         self._commands: dict[str, Callable[[], object]] = {
             **self._window_commands(),
             **self.focus.commands,
@@ -90,6 +95,7 @@ class Commands(QObject):
             **self.examples.commands,
             **self.reports.commands,
             **self.experiments.commands,
+            **self.pacs.commands,
             # Looking at cases
             "find_case": self.find_case,
             "copy_case_id": self.copy_case_id,

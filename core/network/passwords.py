@@ -69,6 +69,21 @@ def store_password(name: str, password: str) -> None:
         raise _no_keyring(name) from error
 
 
+def copy_password(name: str, to: str) -> None:
+    """Keep what the keyring has for the server ``name`` for the server ``to`` too, where there is something."""
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        return
+    try:
+        if stored := keyring.get_password(_SERVICE, name):
+            keyring.set_password(_SERVICE, to, stored)
+    except KeyringError:
+        # Without a keyring there is nothing in it.
+        return
+
+
 def forget_password(name: str) -> None:
     """Remove the password or token of the server ``name`` from the keyring, where there is one."""
     try:

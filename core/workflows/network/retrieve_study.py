@@ -63,6 +63,34 @@ def retrieve_into_library(
     return result
 
 
+def retrieve_several_into_library(
+    server: Server,
+    wanted: Sequence[tuple[str, Sequence[str]]],
+    library: Path,
+    *,
+    identified: bool = False,
+    must_exist: bool = False,
+    reporter: Reporter = SILENT,
+) -> list[ImportResult]:
+    """:func:`retrieve_into_library` for each study of ``wanted`` and its series (none: all of them), in turn.
+
+    Raises:
+        BadArguments, SemblanceError, Cancelled: as there; the studies before are in the library.
+    """
+    return [
+        retrieve_into_library(
+            server,
+            study,
+            library,
+            series=series,
+            identified=identified,
+            must_exist=must_exist,
+            reporter=reporter,
+        )
+        for study, series in wanted
+    ]
+
+
 def import_received(
     received: ReceivedFiles,
     study: str,

@@ -1,0 +1,492 @@
+"""The dialog *PACS*: find studies on a server, retrieve them into a library, or search with one.
+
+No connection is opened before the person presses Search or Test.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QPushButton,
+    QStackedWidget,
+    QWidget,
+)
+
+from semblance.app.network.server_dialog import ServerDialog
+from semblance.app.network.study_tree import StudyTree
+from semblance.app.shell import library_operations, search_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.icons import icon
+from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.state import Change
+from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr, tr_n, translate
+from semblance.core.library.records import SUFFIX
+from semblance.core.network.servers import Server, read_servers
+from semblance.core.network.studies import MAX_STUDIES, Series, Study, StudyQuery
+from semblance.core.searches.query import Query
+from semblance.core.workflows.library.import_source import ImportResult
+from semblance.core.workflows.network import find_studies, retrieve_study, saved_servers
+from semblance.core.workflows.network.retrieve_study import RetrievedFiles
+
+_SIZE = (980, 680)
+_SERVER = "pacs_server"
+#: What the extra ``pacs`` brings.
+_PACKAGES = ("pynetdicom", "requests", "keyring")
+_INSTALL = 'pip install "semblance[app,pacs]"'
+
+
+class PacsDialog(Dialog):
+    """``retrieved(library)``: cases were added to it · ``help_requested``."""
+
+    retrieved = Signal(object)
+    help_requested = Signal()
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._servers: list[Server] = []
+        self._asked: Server | None = None
+        self._job: Job | None = None
+        self._folder: TemporaryDirectory[str] | None = None
+        self._server_dialog: ServerDialog | None = None
+        self.is_installed = all(find_spec(package) is not None for package in _PACKAGES)
+        self.setWindowTitle(tr("PACS"))
+        resize_dialog(self, *_SIZE)
+        self.server_box: QComboBox = NoWheelComboBox()
+        self.server_box.setAccessibleName(tr("PACS server"))
+        self.server_box.currentIndexChanged.connect(lambda _: self._choose_server())
+        self.add_button = self._button(tr("Add…"), self.add_server)
+        self.edit_button = self._button(tr("Edit…"), self.edit_server)
+        self.remove_button = self._button(tr("Remove…"), self._ask_remove)
+        self.test_button = self._button(tr("Test"), self.test)
+        self.test_button.setToolTip(tr("Connect to the server, and say what is wrong"))
+        self.patient = _line(tr("Patient"), tr("ID, or start of the name"))
+        self.date_from, self.date_to = (
+            _line(title, tr("YYYY-MM-DD")) for title in (tr("Date from"), tr("Date to"))
+        )
+        self.modality = _line(tr("Modality"), tr("Such as CT, MR or MG"))
+        self.accession = _line(tr("Accession number"))
+        self.description = _line(tr("Description"), tr("A part of it"))
+        self.search_button = self._button(tr("Search"), self.search)
+        self.tree = StudyTree()
+        self.tree.series_needed.connect(self._list_series)
+        self.tree.itemSelectionChanged.connect(self._update)
+        self.empty = EmptyState(icon="search")
+        self.stack = QStackedWidget()
+        self.stack.addWidget(self.empty)
+        self.stack.addWidget(self.tree)
+        self.note = WrappedLabel(selectable=True)
+        self.identified = QCheckBox(tr("Keep patient IDs and dates"))
+        self.identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
+        self.retrieve_button = self._button(tr("Retrieve into library"), self.retrieve)
+        self.query_button = self._button(tr("Use as query"), self.use_as_query)
+        self.progress = ProgressLine()
+        self.progress.cancel_requested.connect(self.cancel)
+        self.error = ErrorLine()
+        self._help_button = self._button(tr("Help"), self.help_requested.emit)
+        self._help_button.setIcon(icon("help"))
+        QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
+        self._make_layout()
+        context.state.on_change(Change.LIBRARY | Change.METRIC, self, self._update)
+        self.load_servers()
+
+    def _button(self, text: str, clicked: Callable[[], object]) -> QPushButton:
+        button = QPushButton(text)
+        button.setAutoDefault(False)
+        button.clicked.connect(lambda _=False: clicked())
+        return button
+
+    def _make_layout(self) -> None:
+        server = hbox(spacing=8)
+        server.addWidget(QLabel(tr("Server")))
+        server.addWidget(self.server_box, 1)
+        for button in (self.add_button, self.edit_button, self.remove_button, self.test_button):
+            server.addWidget(button)
+        fields = QGridLayout()
+        fields.setHorizontalSpacing(12)
+        fields.setVerticalSpacing(8)
+        for place, field in enumerate(
+            (self.patient, self.date_from, self.date_to, self.modality, self.accession, self.description)
+        ):
+            row, column = divmod(place, 3)
+            label = QLabel(field.accessibleName())
+            label.setBuddy(field)
+            fields.addWidget(label, row, 2 * column)
+            fields.addWidget(field, row, 2 * column + 1)
+        fields.addWidget(self.search_button, 1, 6)
+        layout = dialog_layout(self)
+        layout.addLayout(server)
+        layout.addLayout(fields)
+        layout.addWidget(self.stack, 1)
+        layout.addWidget(self.note)
+        layout.addWidget(self.error)
+        layout.addWidget(self.progress)
+        actions = hbox(spacing=8)
+        for widget in (self.retrieve_button, self.query_button, self.identified):
+            actions.addWidget(widget)
+        actions.addStretch(1)
+        layout.addLayout(actions)
+        layout.addLayout(closing_row(self, self._help_button))
+        # Enter in a field searches.
+        self.search_button.setDefault(True)
+
+    # Servers
+
+    def load_servers(self, choose: str = "") -> None:
+        """List the saved servers, and choose the one named ``choose`` or used last."""
+        try:
+            self._servers = read_servers()
+        except SemblanceError as error:
+            self._servers = []
+            self._show_error(error)
+        names = [server.name for server in self._servers]
+        choose = choose or self._context.settings.text(_SERVER)
+        self.server_box.blockSignals(True)
+        self.server_box.clear()
+        for server in self._servers:
+            self.server_box.addItem(f"{server.name}  ({server.address})", server.name)
+        if choose in names:
+            self.server_box.setCurrentIndex(names.index(choose))
+        self.server_box.blockSignals(False)
+        self._choose_server()
+
+    def server(self) -> Server | None:
+        """The chosen server."""
+        place = self.server_box.currentIndex()
+        return self._servers[place] if 0 <= place < len(self._servers) else None
+
+    def _choose_server(self) -> None:
+        """What was found belongs to the server that was asked."""
+        server = self.server()
+        if server is not None:
+            self._context.settings.set_text(_SERVER, server.name)
+        if server != self._asked:
+            self._asked = None
+            self.tree.show_studies([])
+            self.note.setText("")
+        if not self.is_installed:
+            self.empty.show_message(
+                tr("What a PACS needs is not installed"),
+                tr("Install it and start Semblance again: {command}", command=_INSTALL),
+            )
+        elif server is None:
+            self.empty.show_message(
+                tr("No PACS is set up"),
+                tr("Add a server by its AE title, host and port, or by its DICOMweb address."),
+                tr("Add a server…"),
+                self.add_server,
+            )
+        elif self._asked is None:
+            self.empty.show_message(tr("Search the PACS"), tr("Nothing is sent before you press Search."))
+        self._update()
+
+    def add_server(self) -> ServerDialog:
+        """Ask for a new server."""
+        return self._open_server_dialog(None)
+
+    def edit_server(self) -> ServerDialog:
+        """Change the chosen server."""
+        return self._open_server_dialog(self.server())
+
+    def _open_server_dialog(self, server: Server | None) -> ServerDialog:
+        dialog = ServerDialog(server, self)
+        self._server_dialog = dialog
+        dialog.save_requested.connect(partial(self._save_server, dialog, server))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+        return dialog
+
+    def _save_server(
+        self, dialog: ServerDialog, before: Server | None, server: Server, password: str
+    ) -> None:
+        """Save it, and close ``dialog`` when it is saved. Jobs do it, because a keyring may ask the person."""
+        job = self._context.jobs.run(
+            tr("Saving the server"),
+            saved_servers.save_server,
+            server,
+            password=password,
+            replaces=None if before is None else before.name,
+            lane=Lane.NETWORK,
+            channel="pacs servers",
+            quiet=True,
+        )
+        job.done.connect(lambda _: dialog.accept())
+        job.failed.connect(dialog.error.set_error)
+        job.ended.connect(lambda: self.load_servers(server.name))
+
+    def _ask_remove(self) -> None:
+        server = self.server()
+        if server is None:
+            return
+        answer = QMessageBox.question(
+            self,
+            tr("Remove the server"),
+            tr("Remove the server {name} and its password from this computer?", name=server.name),
+        )
+        if answer == QMessageBox.StandardButton.Yes:
+            self.remove_server()
+
+    def remove_server(self) -> None:
+        """Remove the chosen server and its password."""
+        server = self.server()
+        if server is not None:
+            self._start(
+                tr("Removing the server"),
+                lambda _: self.load_servers(),
+                saved_servers.remove_server,
+                server.name,
+            )
+
+    def test(self) -> None:
+        """Connect to the chosen server, and show what is wrong."""
+        server = self.server()
+        if server is not None:
+            answers = tr("{address} answers.", address=server.address)
+            self._start(
+                tr("Testing {name}", name=server.name),
+                lambda _: self.note.setText(answers),
+                find_studies.echo_server,
+                server,
+            )
+
+    # Studies
+
+    def search(self) -> None:
+        """Ask the chosen server for studies."""
+        server = self.server()
+        if server is None or not self.is_installed:
+            return
+        begin, end = self.date_from.text().strip(), self.date_to.text().strip()
+        query = StudyQuery(
+            dates=f"{begin}-{end}" if begin or end else "",
+            modality=self.modality.text().strip(),
+            description=self.description.text().strip(),
+            accession=self.accession.text().strip(),
+        )
+        self._start(
+            tr("Searching {name}", name=server.name),
+            partial(self._show_studies, server),
+            find_studies.find_studies,
+            server,
+            query,
+            patient=self.patient.text().strip(),
+        )
+
+    def _show_studies(self, server: Server, studies: Sequence[Study]) -> None:
+        if server != self.server():
+            return
+        self._asked = server
+        self.tree.show_studies(studies)
+        if not studies:
+            self.empty.show_message(
+                tr("No study was found"), tr("Ask for less, or use * and ? in the fields.")
+            )
+        found = tr_n("{n} study was found.", "{n} studies were found.", len(studies))
+        if len(studies) >= MAX_STUDIES:
+            found = f"{found} {tr('There may be more. Ask for more to narrow it.')}"
+        self.note.setText(found if studies else "")
+        self._update()
+
+    def _list_series(self, study: str) -> None:
+        server = self._asked
+        if server is None:
+            return
+        job = self._context.jobs.run(
+            tr("Reading the series"),
+            find_studies.list_series,
+            server,
+            study,
+            lane=Lane.NETWORK,
+            channel=f"pacs series {study}",
+            quiet=True,
+        )
+
+        def show(series: Sequence[Series]) -> None:
+            if server == self._asked:
+                self.tree.show_series(study, series)
+
+        def fail(error: SemblanceError) -> None:
+            self.tree.collapse_study(study)
+            self.error.set_error(error)
+
+        job.done.connect(show)
+        job.failed.connect(fail)
+
+    def retrieve(self) -> None:
+        """Retrieve what is selected into the open library, or into a new one."""
+        library = self._context.state.path
+        if library is None:
+            file, _ = QFileDialog.getSaveFileName(self, tr("New library"), f"PACS{SUFFIX}")
+            if not file:
+                return
+            library = Path(file) if file.endswith(SUFFIX) else Path(file + SUFFIX)
+        self.retrieve_into(library)
+
+    def retrieve_into(self, library: Path) -> None:
+        """Retrieve what is selected into ``library``, which is created where there is none."""
+        wanted = self.tree.chosen()
+        if self._asked is None or not wanted:
+            return
+        job = self._start(
+            tr("Retrieving into {name}", name=library.stem),
+            partial(self._show_retrieved, library),
+            retrieve_study.retrieve_several_into_library,
+            self._asked,
+            wanted,
+            library,
+            identified=self.identified.isChecked(),
+            must_exist=self._context.state.path == library,
+            lane=Lane.BACKGROUND,
+        )
+        job.failed.connect(lambda _: self._keep_what_came(library))
+        job.cancelled.connect(lambda: self._keep_what_came(library))
+
+    def _show_retrieved(self, library: Path, results: Sequence[ImportResult]) -> None:
+        added = sum(result.added for result in results)
+        unchanged = sum(result.unchanged for result in results)
+        failed = [one for result in results for one in result.failed]
+        text = tr_n(
+            "{n} case was added to {name}.", "{n} cases were added to {name}.", added, name=library.stem
+        )
+        if unchanged:
+            text += " " + tr_n("{n} was there already.", "{n} were there already.", unchanged)
+        if failed:
+            text += " " + tr_n(
+                "{n} file could not be used: {reason}",
+                "{n} files could not be used. The first: {reason}",
+                len(failed),
+                reason=translate(failed[0]["reason"]),
+            )
+        self.note.setText(text)
+        if added:
+            self.retrieved.emit(library)
+
+    def _keep_what_came(self, library: Path) -> None:
+        """Studies before the one that failed are in the library."""
+        self.note.setText(tr("What came is kept. Retrieve it again to get the rest."))
+        if self._context.state.path == library:
+            library_operations.renew(self._context)
+
+    def use_as_query(self) -> None:
+        """Search with the image in the middle of what is selected. Its files are deleted with the program's end."""
+        wanted = self.tree.chosen()
+        if self._asked is None or len(wanted) != 1:
+            return
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="semblance-pacs-", ignore_cleanup_errors=True)
+            # A ranking reads the image again, so that it stays while the program runs.
+            atexit.register(self._folder.cleanup)
+        study, series = wanted[0]
+        # Each query has its own folder, or the middle of a series would be that of all that came.
+        folder = Path(mkdtemp(dir=self._folder.name))
+        self._start(
+            tr("Retrieving the query"),
+            self._search_with,
+            retrieve_study.retrieve_into_folder,
+            self._asked,
+            study,
+            folder,
+            series=series,
+        )
+
+    def _search_with(self, found: RetrievedFiles) -> None:
+        self.note.setText(tr("The image in the middle of it is the query now. It is not kept."))
+        search_operations.submit_query(self._context, Query(image=found.middle))
+
+    def cancel(self) -> None:
+        """Cancel what runs."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def _start(
+        self,
+        title: str,
+        then: Callable[[Any], object],
+        workflow: Callable[..., Any],
+        *args: Any,
+        lane: Lane = Lane.NETWORK,
+        **options: Any,
+    ) -> Job:
+        self.error.set_error(None)
+        self.note.setText("")
+        job = self._context.jobs.run(title, workflow, *args, lane=lane, channel="pacs", **options)
+        self._job = job
+        job.changed.connect(lambda: self.progress.show_job(job))
+        job.done.connect(then)
+        job.failed.connect(self.error.set_error)
+        job.ended.connect(lambda: self._end(job))
+        self.progress.show_job(job)
+        self._update()
+        return job
+
+    def _end(self, job: Job) -> None:
+        if self._job is job:
+            self._job = None
+        self._update()
+
+    def _show_error(self, error: SemblanceError) -> None:
+        error.message, error.hint = translate(error.message), translate(error.hint)
+        self.error.set_error(error)
+
+    def _update(self) -> None:
+        state, running = self._context.state, self._job is not None
+        has_server = self.server() is not None
+        ready = has_server and self.is_installed and not running
+        chosen = self.tree.chosen() if self._asked is not None else []
+        snapshot = state.library
+        writable = snapshot is None or snapshot.writable
+        can_rank = "metric" in state.available
+        self.stack.setCurrentWidget(self.tree if self.tree.topLevelItemCount() else self.empty)
+        self.note.setVisible(bool(self.note.text()))
+        self.progress.setVisible(running)
+        self.retrieve_button.setText(
+            tr("Retrieve into library") if snapshot is not None else tr("Retrieve into a new library…")
+        )
+        enable_widgets(
+            {
+                self.server_box: has_server and not running,
+                self.add_button: self.is_installed and not running,
+                self.edit_button: has_server and not running,
+                self.remove_button: has_server and not running,
+                self.test_button: ready,
+                self.search_button: ready,
+                self.retrieve_button: ready and bool(chosen) and writable,
+                self.query_button: ready and len(chosen) == 1 and can_rank,
+            }
+        )
+        nothing = "" if chosen else tr("Select a study or series first")
+        self.retrieve_button.setToolTip(nothing or ("" if writable else tr("The library is read-only")))
+        one = nothing or ("" if len(chosen) == 1 else tr("Select one study or some of its series"))
+        self.query_button.setToolTip(one or ("" if can_rank else tr("Open a library with a metric first")))
+
+
+def _line(name: str, placeholder: str = "") -> QLineEdit:
+    line = QLineEdit()
+    line.setAccessibleName(name)
+    line.setPlaceholderText(placeholder)
+    return line
