@@ -1,6 +1,6 @@
 """The dialog *PACS*: find studies on a server, retrieve them into a library, or search with one.
 
-No connection is opened before the person presses Search or Test.
+No connection is opened before the person presses *Find studies* or *Test*.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
+from semblance.app.shell.theme import set_look
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.error_line import ErrorLine
@@ -85,14 +86,15 @@ class PacsDialog(Dialog):
         self.remove_button = self._button(tr("Remove…"), self._ask_remove)
         self.test_button = self._button(tr("Test"), self.test)
         self.test_button.setToolTip(tr("Connect to the server, and say what is wrong"))
-        self.patient = _line(tr("Patient"), tr("ID, or start of the name"))
+        self.patient = _line(tr("Patient"), tr("ID or name"))
         self.date_from, self.date_to = (
             _line(title, tr("YYYY-MM-DD")) for title in (tr("Date from"), tr("Date to"))
         )
-        self.modality = _line(tr("Modality"), tr("Such as CT, MR or MG"))
+        self.modality = _line(tr("Modality"), tr("CT, MR, MG…"))
         self.accession = _line(tr("Accession number"))
         self.description = _line(tr("Description"), tr("A part of it"))
-        self.search_button = self._button(tr("Search"), self.search)
+        self.search_button = self._button(tr("Find studies"), self.search)
+        set_look(self.search_button, primary=True)
         self.tree = StudyTree()
         self.tree.series_needed.connect(self._list_series)
         self.tree.itemSelectionChanged.connect(self._update)
@@ -129,16 +131,16 @@ class PacsDialog(Dialog):
             server.addWidget(button)
         fields = QGridLayout()
         fields.setHorizontalSpacing(12)
-        fields.setVerticalSpacing(8)
+        fields.setVerticalSpacing(4)
         for place, field in enumerate(
-            (self.patient, self.date_from, self.date_to, self.modality, self.accession, self.description)
+            (self.patient, self.description, self.accession, self.date_from, self.date_to, self.modality)
         ):
             row, column = divmod(place, 3)
             label = QLabel(field.accessibleName())
             label.setBuddy(field)
-            fields.addWidget(label, row, 2 * column)
-            fields.addWidget(field, row, 2 * column + 1)
-        fields.addWidget(self.search_button, 1, 6)
+            fields.addWidget(label, 2 * row, column)
+            fields.addWidget(field, 2 * row + 1, column)
+        fields.addWidget(self.search_button, 3, 3)
         layout = dialog_layout(self)
         layout.addLayout(server)
         layout.addLayout(fields)
@@ -202,7 +204,9 @@ class PacsDialog(Dialog):
                 self.add_server,
             )
         elif self._asked is None:
-            self.empty.show_message(tr("Search the PACS"), tr("Nothing is sent before you press Search."))
+            self.empty.show_message(
+                tr("Search the PACS"), tr("Nothing is sent before you press Find studies.")
+            )
         self._update()
 
     def add_server(self) -> ServerDialog:
@@ -311,6 +315,8 @@ class PacsDialog(Dialog):
             found = f"{found} {tr('There may be more. Ask for more to narrow it.')}"
         self.note.setText(found if studies else "")
         self._update()
+        if studies:
+            self.tree.setFocus()
 
     def _list_series(self, study: str) -> None:
         server = self._asked

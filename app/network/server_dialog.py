@@ -19,7 +19,6 @@ from semblance.core.language import tr, translate
 from semblance.core.network.servers import DICOMWEB, DIMSE, Server, check_server
 
 _PORT = 104
-_FIELD_WIDTH = 320
 
 
 class ServerDialog(Dialog):
@@ -173,7 +172,6 @@ class ServerDialog(Dialog):
 def _line(text: str, placeholder: str = "") -> QLineEdit:
     line = QLineEdit(text)
     line.setPlaceholderText(placeholder)
-    line.setMinimumWidth(theme().px(_FIELD_WIDTH))
     return line
 
 

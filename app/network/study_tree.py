@@ -33,6 +33,7 @@ class StudyTree(QTreeWidget):
         self.setHeaderLabels(list(_COLUMNS))
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setUniformRowHeights(True)
+        _align(self.headerItem())
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(_WHAT, QHeaderView.ResizeMode.Stretch)
