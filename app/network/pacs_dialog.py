@@ -125,7 +125,9 @@ class PacsDialog(Dialog):
 
     def _make_layout(self) -> None:
         server = hbox(spacing=8)
-        server.addWidget(QLabel(tr("Server")))
+        title = QLabel(tr("Server"))
+        title.setBuddy(self.server_box)
+        server.addWidget(title)
         server.addWidget(self.server_box, 1)
         for button in (self.add_button, self.edit_button, self.remove_button, self.test_button):
             server.addWidget(button)
