@@ -253,12 +253,18 @@ def hinge(margins: TripletMargins, slack: float) -> Rounds:
 
     The objective is minus that of Eq. 9, which by duality is pi of Eq. 10.
     """
+    from scipy.linalg import orth
+
     count = margins.n_triplets
+    # Where no matrix gives every triplet a margin, one in which no two cases differ, such as in a constant feature,
+    # would have the least cost.
+    basis = orth((margins.X - margins.X.mean(axis=0)).T)
     columns = RankOneSum(margins)
     u = np.full(count, 1.0 / count)
     pi, table = -np.inf, np.empty((count, 0))
     while True:
-        value, v = top_eigenpair(margins.curvature(u))
+        value, v = top_eigenpair(basis.T @ margins.curvature(u) @ basis)
+        v = basis @ v
         squares = margins.squares(v)
         H = margins.of(squares)
         if value - pi <= _NO_GAIN * np.abs(H).max() or (not table.size and value <= 0.0):

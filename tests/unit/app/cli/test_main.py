@@ -480,7 +480,7 @@ def test_names_that_are_paths_and_words_at_once(run_command, tmp_path, monkeypat
 def test_commands_that_write_a_file_print_json_too(document, library, tmp_path):
     report, card, file = tmp_path / "r.json", tmp_path / "c.md", tmp_path / "m.semblance-metric"
     arguments = ("report", library, "--metric", "plain", "--case", "t/c0", "--out", report)
-    assert document(*arguments) == {"report": str(report)}
+    assert document(*arguments) == {"report": str(report), "files": [str(report)]}
     assert document("card", library, "--metric", "plain", "--out", card) == {"card": str(card)}
     assert document("export-metric", library, "--metric", "plain", "--out", file) == {"file": str(file)}
     assert document("import-metric", library, file, "--name", "back") == {"metric": "back"}

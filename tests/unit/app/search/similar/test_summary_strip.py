@@ -155,7 +155,7 @@ def test_number_of_cases_without_features_is_shown(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
     context.state.set_query(QUERY)
     assert show(ranking()).status_text == "99 of 119"
-    assert show(ranking(compared=119)).status_text.startswith("119 in ")
+    assert show(ranking(compared=119)).status_text.startswith("119 · ")
 
 
 @pytest.mark.parametrize(
