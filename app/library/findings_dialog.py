@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QLineEdit,
-    QPushButton,
     QTableWidget,
     QTableWidgetItem,
     QWidget,
@@ -22,7 +21,7 @@ from semblance.app.shell import edit_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import closing_row, dialog_button, dialog_layout, resize_dialog
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu, open_below
@@ -54,21 +53,23 @@ class FindingsDialog(Dialog):
         resize_dialog(self, 560, 440)
         self.table = _FindingTable(self._rename, self._delete)
         self.table.itemSelectionChanged.connect(self._update_buttons)
-        self.rename_button = _button(tr("Rename"), tr("Rename the finding (F2)"), self.table.edit_current)
-        self.merge_button = _button(tr("Merge into…"), "", self._show_merge_menu)
-        self.colour_button = _button(
-            tr("Colour…"), tr("Choose the colour of the finding"), self._show_colours
+        self.rename_button = dialog_button(
+            tr("Rename"), self.table.edit_current, tr("Rename the finding (F2)")
         )
-        self.up_button = _button(tr("Move up"), "", partial(self._move, -1))
-        self.down_button = _button(tr("Move down"), "", partial(self._move, 1))
-        self.delete_button = _button(tr("Delete"), "", self._delete)
+        self.merge_button = dialog_button(tr("Merge into…"), self._show_merge_menu)
+        self.colour_button = dialog_button(
+            tr("Colour…"), self._show_colours, tr("Choose the colour of the finding")
+        )
+        self.up_button = dialog_button(tr("Move up"), partial(self._move, -1))
+        self.down_button = dialog_button(tr("Move down"), partial(self._move, 1))
+        self.delete_button = dialog_button(tr("Delete"), self._delete)
         self.new_name = QLineEdit()
         self.new_name.setPlaceholderText(tr("New finding"))
         self.new_name.setAccessibleName(tr("Name of the new finding"))
         self.new_name.textChanged.connect(self._update_buttons)
         self.new_name.returnPressed.connect(self._add)
-        self.add_button = _button(tr("Add"), tr("Add the finding"), self._add)
-        self.undo_button = _button(tr("Undo"), "", partial(edit_operations.undo, context))
+        self.add_button = dialog_button(tr("Add"), self._add, tr("Add the finding"))
+        self.undo_button = dialog_button(tr("Undo"), partial(edit_operations.undo, context))
         self._note = WrappedLabel(role="second")
         buttons = vbox(spacing=8)
         for button in (
@@ -276,11 +277,3 @@ def _icon(chip: QPixmap) -> QIcon:
     icon = QIcon(chip)
     icon.addPixmap(chip, QIcon.Mode.Selected)
     return icon
-
-
-def _button(text: str, tip: str, run: Callable[[], object]) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(tip)
-    button.setAutoDefault(False)
-    button.clicked.connect(lambda _checked: run())
-    return button

@@ -11,7 +11,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -21,7 +20,7 @@ from semblance.app.shell import edit_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import closing_row, dialog_button, dialog_layout, resize_dialog
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -46,10 +45,10 @@ class ManageDialog(Dialog):
         resize_dialog(self, 640, 440)
         self.tree = _Tree(self._rename, self.delete)
         self.tree.itemSelectionChanged.connect(self._update_buttons)
-        self.rename_button = self._button(tr("Rename"), self.tree.edit_current)
-        self.duplicate_button = self._button(tr("Duplicate"), self.duplicate)
-        self.delete_button = self._button(tr("Delete"), self.delete)
-        self.undo_button = self._button(tr("Undo"), partial(edit_operations.undo, context))
+        self.rename_button = dialog_button(tr("Rename"), self.tree.edit_current)
+        self.duplicate_button = dialog_button(tr("Duplicate"), self.duplicate)
+        self.delete_button = dialog_button(tr("Delete"), self.delete)
+        self.undo_button = dialog_button(tr("Undo"), partial(edit_operations.undo, context))
         self._note = WrappedLabel(role="second")
         buttons = vbox(spacing=8)
         for button in (self.rename_button, self.duplicate_button, self.delete_button):
@@ -64,13 +63,6 @@ class ManageDialog(Dialog):
         layout.addLayout(closing_row(self, self.undo_button))
         context.state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, self, self.refresh)
         self.refresh()
-
-    @staticmethod
-    def _button(text: str, run: Callable[[], object]) -> QPushButton:
-        button = QPushButton(text)
-        button.setAutoDefault(False)
-        button.clicked.connect(lambda _checked: run())
-        return button
 
     def refresh(self) -> None:
         """Show the feature sets and metrics of the open library."""

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -23,7 +22,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMessageBox,
-    QPushButton,
     QStackedWidget,
     QWidget,
 )
@@ -32,11 +30,10 @@ from semblance.app.network.server_dialog import ServerDialog
 from semblance.app.network.study_tree import StudyTree
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import closing_row, dialog_button, dialog_layout, help_button, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
@@ -81,10 +78,10 @@ class PacsDialog(Dialog):
         self.server_box: QComboBox = NoWheelComboBox()
         self.server_box.setAccessibleName(tr("PACS server"))
         self.server_box.currentIndexChanged.connect(lambda _: self._choose_server())
-        self.add_button = self._button(tr("Add…"), self.add_server)
-        self.edit_button = self._button(tr("Edit…"), self.edit_server)
-        self.remove_button = self._button(tr("Remove…"), self._ask_remove)
-        self.test_button = self._button(tr("Test"), self.test)
+        self.add_button = dialog_button(tr("Add…"), self.add_server)
+        self.edit_button = dialog_button(tr("Edit…"), self.edit_server)
+        self.remove_button = dialog_button(tr("Remove…"), self._ask_remove)
+        self.test_button = dialog_button(tr("Test"), self.test)
         self.test_button.setToolTip(tr("Connect to the server, and say what is wrong"))
         self.patient = _line(tr("Patient"), tr("ID or name"))
         self.date_from, self.date_to = (
@@ -93,7 +90,7 @@ class PacsDialog(Dialog):
         self.modality = _line(tr("Modality"), tr("CT, MR, MG…"))
         self.accession = _line(tr("Accession number"))
         self.description = _line(tr("Description"), tr("A part of it"))
-        self.search_button = self._button(tr("Find studies"), self.search)
+        self.search_button = dialog_button(tr("Find studies"), self.search)
         set_look(self.search_button, primary=True)
         self.tree = StudyTree()
         self.tree.series_needed.connect(self._list_series)
@@ -105,23 +102,15 @@ class PacsDialog(Dialog):
         self.note = WrappedLabel(selectable=True)
         self.identified = QCheckBox(tr("Keep patient IDs and dates"))
         self.identified.setToolTip(tr("Names in file headers are never stored. See the help page Privacy."))
-        self.retrieve_button = self._button(tr("Retrieve into library"), self.retrieve)
-        self.query_button = self._button(tr("Use as query"), self.use_as_query)
+        self.retrieve_button = dialog_button(tr("Retrieve into library"), self.retrieve)
+        self.query_button = dialog_button(tr("Use as query"), self.use_as_query)
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
         self.error = ErrorLine()
-        self._help_button = self._button(tr("Help"), self.help_requested.emit)
-        self._help_button.setIcon(icon("help"))
-        QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
+        self._help_button = help_button(self, self.help_requested.emit)
         self._make_layout()
         context.state.on_change(Change.LIBRARY | Change.METRIC, self, self._update)
         self.load_servers()
-
-    def _button(self, text: str, clicked: Callable[[], object]) -> QPushButton:
-        button = QPushButton(text)
-        button.setAutoDefault(False)
-        button.clicked.connect(lambda _=False: clicked())
-        return button
 
     def _make_layout(self) -> None:
         server = hbox(spacing=8)

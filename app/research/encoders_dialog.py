@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QPushButton, QStackedWidget, QWidget
 
 from semblance.app.research import compare_encoders
@@ -20,11 +20,10 @@ from semblance.app.research.experiment_tables import (
     p_value_text,
 )
 from semblance.app.shell.context import Context
-from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import closing_row, dialog_layout, help_button, resize_dialog
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.progress_line import ProgressLine
@@ -105,10 +104,7 @@ class EncodersDialog(Dialog):
         self.remove_button.clicked.connect(self._remove_own)
         self.copy_button = QPushButton(tr("Copy as CSV"))
         self.copy_button.clicked.connect(self.copy_csv)
-        self._help_button = QPushButton(tr("Help"))
-        self._help_button.setIcon(icon("help"))
-        self._help_button.clicked.connect(self.help_requested)
-        QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
+        self._help_button = help_button(self, self.help_requested.emit)
         for button in (
             self.compare_button,
             self.add_button,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from semblance.app.research.experiment_tables import ResultTable, p_value_text
 from semblance.app.shell.context import Context
-from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
+from semblance.app.widgets.dialog import closing_row, dialog_layout, help_button, resize_dialog
 from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
@@ -45,10 +43,6 @@ class OutcomesDialog(Dialog):
         self.facts = WrappedLabel(selectable=True)
         self.table = ResultTable(tr("Estimates and outcomes by period"))
         self._error = ErrorLine()
-        help_button = QPushButton(tr("Help"))
-        help_button.setIcon(icon("help"))
-        help_button.clicked.connect(lambda _=False: self.help_requested.emit())
-        QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
         layout = dialog_layout(self)
         layout.addWidget(
             WrappedLabel(
@@ -64,7 +58,7 @@ class OutcomesDialog(Dialog):
         layout.addLayout(row)
         layout.addWidget(self.table, 1)
         layout.addWidget(self._error)
-        layout.addLayout(closing_row(self, help_button))
+        layout.addLayout(closing_row(self, help_button(self, self.help_requested.emit)))
         context.state.on_change(Change.LIBRARY, self, self.load)
 
     def load(self) -> None:

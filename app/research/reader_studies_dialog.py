@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFileDialog,
     QLineEdit,
-    QPushButton,
     QSpinBox,
     QSplitter,
     QWidget,
@@ -24,7 +22,6 @@ from semblance.app.research.experiment_form import CheckList
 from semblance.app.research.experiment_tables import ResultTable, p_value_text
 from semblance.app.research.reading_dialog import ReadingDialog
 from semblance.app.shell.context import Context
-from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
@@ -32,8 +29,10 @@ from semblance.app.widgets.dialog import (
     accept_button,
     action_row,
     closing_row,
+    dialog_button,
     dialog_layout,
     form,
+    help_button,
     resize_dialog,
 )
 from semblance.app.widgets.error_line import ErrorLine
@@ -172,23 +171,15 @@ class ReaderStudiesDialog(Dialog):
         self._error = ErrorLine()
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
-        self.new_button = self._button(tr("New study…"), self.new_study)
-        self.read_button = self._button(tr("Read as this reader"), self.read)
+        self.new_button = dialog_button(tr("New study…"), self.new_study)
+        self.read_button = dialog_button(tr("Read as this reader"), self.read)
         set_look(self.read_button, primary=True)
-        self.export_button = self._button(tr("Export…"), self._choose_folder)
-        self.delete_button = self._button(tr("Delete study"), self.delete)
-        self._help_button = self._button(tr("Help"), self.help_requested.emit)
-        self._help_button.setIcon(icon("help"))
-        QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
+        self.export_button = dialog_button(tr("Export…"), self._choose_folder)
+        self.delete_button = dialog_button(tr("Delete study"), self.delete)
+        self._help_button = help_button(self, self.help_requested.emit)
         self._make_layout()
         context.state.on_change(Change.LIBRARY, self, self.load)
         self.load()
-
-    def _button(self, text: str, clicked: object) -> QPushButton:
-        button = QPushButton(text)
-        button.setAutoDefault(False)
-        button.clicked.connect(lambda _=False: clicked())  # type: ignore[operator]
-        return button
 
     def _make_layout(self) -> None:
         layout = dialog_layout(self)

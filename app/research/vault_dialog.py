@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QSpinBox, QWidget
 
 from semblance.app.research.experiment_tables import ResultTable
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
-from semblance.app.widgets.dialog import closing_row, dialog_layout, form, resize_dialog
+from semblance.app.widgets.dialog import (
+    closing_row,
+    dialog_button,
+    dialog_layout,
+    form,
+    help_button,
+    resize_dialog,
+)
 from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
@@ -59,33 +64,25 @@ class VaultDialog(Dialog):
         self.share.setSuffix(tr(" % of the patients"))
         self.seed = QSpinBox()
         self.seed.setRange(0, 999_999)
-        self.seal_button = self._button(tr("Seal"), self.seal)
-        self.list_button = self._button(tr("Seal a list…"), self._choose_list)
+        self.seal_button = dialog_button(tr("Seal"), self.seal)
+        self.list_button = dialog_button(tr("Seal a list…"), self._choose_list)
         self.list_button.setToolTip(tr("A text file with one patient or case ID a line"))
-        self.unseal_button = self._button(tr("Undo sealing"), self.unseal)
+        self.unseal_button = dialog_button(tr("Undo sealing"), self.unseal)
         self.metric_box: QComboBox = NoWheelComboBox()
         self.metric_box.setAccessibleName(tr("Metric to test"))
         self.finished_box = QCheckBox(tr("I have finished choosing. Count this opening"))
         self.finished_box.toggled.connect(self._update)
-        self.open_button = self._button(tr("Open the vault"), self.open_vault)
+        self.open_button = dialog_button(tr("Open the vault"), self.open_vault)
         self.openings = ResultTable(tr("Openings of the test vault"))
         self.later = WrappedLabel(f"* {translate(LATER_OPENING)}", role="second", selectable=True)
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
         self._error = ErrorLine()
-        self._help_button = self._button(tr("Help"), self.help_requested.emit)
-        self._help_button.setIcon(icon("help"))
-        QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), self, self.help_requested.emit)
+        self._help_button = help_button(self, self.help_requested.emit)
         self._make_layout()
         context.state.on_change(Change.LIBRARY | Change.CASES, self, self.load)
         self._show(None)
         self.load()
-
-    def _button(self, text: str, clicked: Callable[[], object]) -> QPushButton:
-        button = QPushButton(text)
-        button.setAutoDefault(False)
-        button.clicked.connect(lambda _=False: clicked())
-        return button
 
     def _make_layout(self) -> None:
         layout = dialog_layout(self)

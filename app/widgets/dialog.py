@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr
@@ -42,6 +46,23 @@ def form() -> QFormLayout:
     fields.setHorizontalSpacing(16)
     fields.setVerticalSpacing(8)
     return fields
+
+
+def dialog_button(text: str, clicked: Callable[[], object], tip: str = "") -> QPushButton:
+    """A button that Enter in a field of the dialog does not press."""
+    button = QPushButton(text)
+    button.setToolTip(tip)
+    button.setAutoDefault(False)
+    button.clicked.connect(lambda _checked=False: clicked())
+    return button
+
+
+def help_button(dialog: QDialog, show_help: Callable[[], object]) -> QPushButton:
+    """The Help button of a dialog. F1 does the same."""
+    button = dialog_button(tr("Help"), show_help)
+    button.setIcon(icon("help"))
+    QShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents), dialog, show_help)
+    return button
 
 
 def accept_button(text: str) -> QPushButton:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import ROUNDS, LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import Descent, minimise
 from semblance.core.metrics.numerics.pair_weights import median_distance
 from semblance.core.metrics.steps.pca import PCA
@@ -33,7 +33,6 @@ COMPONENTS = Parameter(
     minimum=0,
     maximum=10_000,
 )
-ROUNDS = Parameter("rounds", 50, "Iterations at most.", minimum=1, maximum=10_000)
 HEAD_PARAMETERS = (COMPONENTS, ROUNDS, VALIDATION)
 _COMPONENTS = 128
 #: Median squared distance at the start: that of unit vectors in directions of their own.

@@ -27,7 +27,7 @@ from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, Pairs, training_pairs
+from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, Pairs, drawn_pairs, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
@@ -76,14 +76,7 @@ class DistBoost(Learner):
             minimum=1,
             maximum=100,
         ),
-        Parameter(
-            "draw",
-            100,
-            "Pairs drawn from findings: this many for each two findings in either order.",
-            label="Pairs drawn",
-            minimum=1,
-            maximum=10_000,
-        ),
+        drawn_pairs(100),
         Parameter(
             "forget",
             1.0,

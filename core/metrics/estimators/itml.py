@@ -20,7 +20,7 @@ from semblance.core.metrics.numerics.psd import symmetric_root
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training import TrainingPoint
 from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
+from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, drawn_pairs, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
@@ -63,14 +63,7 @@ class ITML(LinearLearner):
             maximum=1e6,
             paper=1.0,
         ),
-        Parameter(
-            "draw",
-            40,
-            "Pairs drawn from findings: this many for each two findings in either order.",
-            label="Pairs drawn",
-            minimum=1,
-            maximum=10_000,
-        ),
+        drawn_pairs(40),
         Parameter("passes", 50, "How often all pairs are gone through at most.", minimum=1, maximum=10_000),
         Parameter(
             "tolerance",

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.mahalanobis import SHRINKAGE, shrinkage_note
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
+from semblance.core.metrics.linear_learner import COMPONENTS, LearntMap, LinearLearner
 from semblance.core.metrics.numerics.covariance import shrunk
 from semblance.core.metrics.numerics.pair_weights import squared_distances
 from semblance.core.metrics.training_data.labelled_rows import labelled_rows
@@ -59,13 +59,7 @@ class LFDA(LinearLearner):
     )
     summary: ClassVar[str] = "Like LDA, for findings of several clouds, and with more dimensions."
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "components",
-            0,
-            "Dimensions of the learnt space; 0: as many as there are features.",
-            minimum=0,
-            maximum=10_000,
-        ),
+        COMPONENTS,
         Parameter(
             "k",
             7,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import COMPONENTS, ROUNDS, LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.numerics.pair_weights import gradient_of, median_distance, squared_distances
 from semblance.core.metrics.steps.pca import PCA
@@ -58,14 +58,8 @@ class MLKR(LinearLearner):
             "Numbers, or each finding for itself; auto: numbers where some of them have a fraction.",
             choices=("auto", "numbers", "findings"),
         ),
-        Parameter(
-            "components",
-            0,
-            "Dimensions of the learnt space; 0: as many as there are features.",
-            minimum=0,
-            maximum=10_000,
-        ),
-        Parameter("rounds", 50, "Iterations at most.", minimum=1, maximum=10_000),
+        COMPONENTS,
+        ROUNDS,
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings"})
 

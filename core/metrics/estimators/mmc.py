@@ -26,9 +26,7 @@ from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, line
 from semblance.core.metrics.numerics.covariance import shrunk_root
 from semblance.core.metrics.numerics.minimise import Descent, minimise
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
-from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.pairs import drawn_pairs, pair_differences
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.validation import VALIDATION, Rows, chosen_rounds, set_aside
 from semblance.core.parameters import Parameter
@@ -62,14 +60,7 @@ class MMC(LinearLearner):
     )
     summary: ClassVar[str] = "From pairs, for findings that are one cloud each; the classic to compare with."
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "draw",
-            200,
-            "Pairs drawn from findings: this many for each two findings in either order.",
-            label="Pairs drawn",
-            minimum=1,
-            maximum=10_000,
-        ),
+        drawn_pairs(200),
         Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),
         SHRINKAGE,
         VALIDATION,
@@ -91,14 +82,7 @@ class MMC(LinearLearner):
         self.random_state = random_state
 
     def _learn(self, data: TrainingInput) -> LearntMap:
-        source = training_pairs(self.title, len(data.X), data.y, data.pairs, draw=self.draw, seed=data.seed)
-        check_different(data.X)
-        check_memory(
-            8.0 * _COPIES * len(source) * data.X.shape[1],
-            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=data.X.shape[1]),
-            FEWER_PAIRS,
-        )
-        z = source.differences(data.X)
+        source, z = pair_differences(self.title, data, draw=self.draw, copies=_COPIES)
         similar, dissimilar = z[source.label > 0], z[source.label < 0]
         if not dissimilar.any():
             raise BadInput("Cases called dissimilar have the same features.", "Extract other features first.")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import COMPONENTS, ROUNDS, LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.training_data.labelled_rows import labelled_rows
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.training_input import TrainingInput
@@ -49,14 +49,8 @@ class NCA(LinearLearner):
     paper: ClassVar[str] = "Goldberger et al. 2004, Neighbourhood components analysis"
     summary: ClassVar[str] = "Sharp for the very nearest cases; slow beyond a few thousand cases."
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "components",
-            0,
-            "Dimensions of the learnt space; 0: as many as there are features.",
-            minimum=0,
-            maximum=10_000,
-        ),
-        Parameter("rounds", 50, "Iterations at most.", minimum=1, maximum=10_000),
+        COMPONENTS,
+        ROUNDS,
         VALIDATION,
         TRAINING_CASES,
     )

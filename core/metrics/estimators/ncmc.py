@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.linear_learner import COMPONENTS, LearntMap, LinearLearner, linear_point
 from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
@@ -49,13 +49,7 @@ class NCMC(LinearLearner):
     paper: ClassVar[str] = "Mensink et al. 2013, Distance-based image classification"
     summary: ClassVar[str] = "Fast on many cases where findings are clouds; several centres each for shapes."
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter(
-            "components",
-            0,
-            "Dimensions of the learnt space; 0: as many as there are features.",
-            minimum=0,
-            maximum=10_000,
-        ),
+        COMPONENTS,
         Parameter("centres", 1, "Centres of each finding, found by k-means.", minimum=1, maximum=100),
         Parameter(
             "decay", 1e-3, "Weight of keeping the map small, against overfitting.", minimum=0.0, maximum=10.0

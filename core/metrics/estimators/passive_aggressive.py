@@ -28,7 +28,7 @@ from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.scikit_learn import as_value_errors, column_names
 from semblance.core.metrics.training import TrainingPoint, begin_card
 from semblance.core.metrics.training_data.memory import check_features
-from semblance.core.metrics.training_data.pairs import Pairs, training_pairs
+from semblance.core.metrics.training_data.pairs import Pairs, drawn_pairs, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
@@ -95,15 +95,7 @@ class PassiveAggressive(Learner):
             minimum=0.0,
             maximum=1e6,
         ),
-        Parameter(
-            "draw",
-            40,
-            "Pairs drawn from findings: this many for each two findings in either order.",
-            label="Pairs drawn",
-            minimum=1,
-            maximum=10_000,
-            paper=40,
-        ),
+        drawn_pairs(40, paper=40),
         Parameter(
             "passes",
             0,

@@ -16,9 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.numerics.psd import symmetric_root
-from semblance.core.metrics.training_data.memory import check_memory
-from semblance.core.metrics.training_data.pairs import FEWER_PAIRS, training_pairs
-from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.pairs import drawn_pairs, pair_differences
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
@@ -68,14 +66,7 @@ class SDML(LinearLearner):
             minimum=0.0,
             maximum=100.0,
         ),
-        Parameter(
-            "draw",
-            200,
-            "Pairs drawn from findings: this many for each two findings in either order.",
-            label="Pairs drawn",
-            minimum=1,
-            maximum=10_000,
-        ),
+        drawn_pairs(200),
     )
     accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
 
@@ -94,14 +85,7 @@ class SDML(LinearLearner):
     def _learn(self, data: TrainingInput) -> LearntMap:
         from sklearn.covariance import graphical_lasso
 
-        source = training_pairs(self.title, len(data.X), data.y, data.pairs, draw=self.draw, seed=data.seed)
-        check_different(data.X)
-        check_memory(
-            8.0 * _COPIES * len(source) * data.X.shape[1],
-            tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=data.X.shape[1]),
-            FEWER_PAIRS,
-        )
-        z = source.differences(data.X)
+        source, z = pair_differences(self.title, data, draw=self.draw, copies=_COPIES)
         scale = float(np.square(z).mean())
         if scale == 0.0:
             raise BadInput("The cases of all pairs have the same features.", "Extract other features first.")

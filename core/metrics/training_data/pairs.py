@@ -13,11 +13,27 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.memory import check_memory
+from semblance.core.metrics.training_data.rows import check_different
+from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.parameters import Parameter
 
 #: The way out where pairs do not fit into memory.
 FEWER_PAIRS = tr_lazy("Draw fewer pairs (draw), train on fewer cases, or put the step pca in front.")
 #: Drawing one pair from findings takes about this many bytes: two rows, a rank, and its place in a set.
 _PER_PAIR = 200
+
+
+def drawn_pairs(count: int, paper: int | None = None) -> Parameter:
+    """The parameter ``draw`` of a learner that draws ``count`` pairs by default."""
+    return Parameter(
+        "draw",
+        count,
+        "Pairs drawn from findings: this many for each two findings in either order.",
+        label="Pairs drawn",
+        minimum=1,
+        maximum=10_000,
+        paper=paper,
+    )
 
 
 class Pairs(NamedTuple):
@@ -114,3 +130,20 @@ def training_pairs(
 def _keys(table: Rows, n: int) -> Rows:
     keys: Rows = np.minimum(table[:, 0], table[:, 1]) * n + np.maximum(table[:, 0], table[:, 1])
     return keys
+
+
+def pair_differences(title: str, data: TrainingInput, *, draw: int, copies: int) -> tuple[Pairs, Matrix]:
+    """The :func:`training_pairs` of ``data`` and their differences (p, d), of which ``copies`` fit into memory.
+
+    Raises:
+        BadInput: as :func:`training_pairs`; all cases have the same features; too many pairs for the memory.
+    """
+    source = training_pairs(title, len(data.X), data.y, data.pairs, draw=draw, seed=data.seed)
+    check_different(data.X)
+    features = data.X.shape[1]
+    check_memory(
+        8.0 * copies * len(source) * features,
+        tr_lazy("{n:,} pairs of cases of {shape:,} features", n=len(source), shape=features),
+        FEWER_PAIRS,
+    )
+    return source, source.differences(data.X)
