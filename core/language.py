@@ -29,9 +29,14 @@ LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
 DOMAIN = "semblance"
 #: The formats of numbers that a message from a file may use.
 _SPEC = re.compile(r"[#,]{0,2}(\.\d)?[defg%]?")
-#: Code -> how the thousands separator and the decimal point of English numbers are written.
 #: Control characters, and marks that turn the direction of writing.
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_HAS_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+#: An invisible letter from left to right: it keeps a number beside a name in the order of the sentence.
+LEFT_TO_RIGHT_MARK = "\u200e"
+#: Code -> how the thousands separator and the decimal point of English numbers are written.
 _SEPARATORS = {"de": str.maketrans(",.", ".,")}
 
 
@@ -210,9 +215,21 @@ def format_number(value: float, format_spec: str = "") -> str:
     return localise_number(format(value, format_spec))
 
 
+def has_right_to_left(text: str) -> bool:
+    """Whether any character of ``text`` is written from right to left."""
+    return _HAS_RIGHT_TO_LEFT.search(text) is not None
+
+
+def isolated(name: str) -> str:
+    """``name`` inside a sentence, whose numbers and signs go on from left to right after it."""
+    if not has_right_to_left(name):
+        return name
+    return LazyText(f"{LEFT_TO_RIGHT_MARK}{{name}}{LEFT_TO_RIGHT_MARK}", {"name": _as_plain_value(name)})
+
+
 def count_label(n: int, name: str) -> str:
     """``7 malignant``; ``7 × 2`` where what is counted is called by a number."""
-    return f"{n} × {name}" if name[:1].isdigit() else f"{n} {name}"
+    return isolated(f"{n} × {name}" if name[:1].isdigit() else f"{n} {name}")
 
 
 def localise_number(text: str) -> str:

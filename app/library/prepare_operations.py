@@ -14,7 +14,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.messages import Action
 from semblance.app.shell.state import Change
 from semblance.core.errors import SemblanceError
-from semblance.core.language import count_label, tr, tr_n, tr_name, translate
+from semblance.core.language import count_label, join_texts, tr, tr_n, tr_name, translate
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.records import NO_FINDING
 from semblance.core.searches.query import Query
@@ -253,7 +253,7 @@ def _report_import(context: Context, source: Path, result: ImportResult, actions
     what = tr(
         "Imported {cases}: {findings}.",
         cases=tr_n("{n} case", "{n} cases", result.cases),
-        findings=", ".join(counts) or tr("no findings"),
+        findings=join_texts(counts) if counts else tr("no findings"),
     )
     if result.label_conflicts:
         actions = [*actions, (tr("Data check…"), context.actions["data_check"].trigger)]

@@ -10,11 +10,11 @@ Matrix = npt.NDArray[np.float64]
 #: The neighbour that decides how far a case lies from the others: a few images from elsewhere do not hide each other.
 OUTLIER_NEIGHBOUR = 10
 #: Of more rows, each is compared with a random sample: what is far among so many is far among all.
-MOST_COMPARED = 20_000
+MOST_COMPARED = 5_000
 #: A case is an outlier beyond so many robust standard deviations (Iglewicz and Hoaglin 1993). A bound by rank would
 #: list the same share of every library, however clean it is.
 OUTLIER_Z = 3.5
-#: Fewer cases do not tell which distance is usual.
+#: Fewer cases, of a library or of a finding, do not tell which distance is usual.
 MIN_CASES = 30
 _MAD_TO_SD = 1.4826
 _BLOCK_VALUES = 4_000_000
@@ -41,17 +41,21 @@ def distances_to_other_units(X: Matrix, units: npt.NDArray[np.int64], seed: int 
     return out if last == OUTLIER_NEIGHBOUR - 1 else np.full(n, np.inf)
 
 
-def outlier_scores(distances: Matrix) -> npt.NDArray[np.float64]:
-    """(n,) robust standard deviations by which the logarithm of each distance (n,) exceeds the median.
+def outlier_scores(distances: Matrix, findings: npt.NDArray[np.str_]) -> npt.NDArray[np.float64]:
+    """(n,) robust standard deviations by which the logarithm of each distance (n,) exceeds the median of its finding.
 
-    0 for distances that are not finite, and for all where they do not differ.
+    ``findings`` (n,): some lie closely and others, such as photographs of hands, do not. Those of fewer than
+    :data:`MIN_CASES` cases have the median of all. 0 for distances that are not finite, and for all where they do not
+    differ.
     """
     out = np.zeros(len(distances))
     known = np.isfinite(distances) & (distances > 0)
     if not known.any():
         return out
-    logs = np.log(distances[known])
+    logs, codes = np.log(distances[known]), np.unique(findings[known], return_inverse=True)[1]
     deviations = logs - np.median(logs)
+    for code in np.flatnonzero(np.bincount(codes) >= MIN_CASES):
+        deviations[codes == code] = logs[codes == code] - np.median(logs[codes == code])
     spread = _MAD_TO_SD * float(np.median(np.abs(deviations)))
     if spread > 0:
         out[known] = deviations / spread

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from semblance.core.language import LEFT_TO_RIGHT_MARK, has_right_to_left
 
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 _STRONG = _RIGHT_TO_LEFT | {"L"}
 _NUMBERS = frozenset({"EN", "AN"})
-_HAS_RIGHT_TO_LEFT = re.compile(
-    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
-)
-#: An invisible letter from left to right: it keeps a number beside a name in the order of the sentence.
-LEFT_TO_RIGHT_MARK = "\u200e"
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
-
-
-def has_right_to_left(text: str) -> bool:
-    """Whether any character of ``text`` is written from right to left."""
-    return _HAS_RIGHT_TO_LEFT.search(text) is not None
-
-
-def isolated(label: str) -> str:
-    """``label``, after which numbers and signs go on from left to right."""
-    return f"{LEFT_TO_RIGHT_MARK}{label}{LEFT_TO_RIGHT_MARK}" if has_right_to_left(label) else label
 
 
 def visual_order(line: str) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
+from semblance.core.language import as_lazy, isolated, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.document import Fact
@@ -63,7 +63,8 @@ def trained_on(card: MetricCard) -> str:
         ]
     )
     findings = [
-        tr_lazy("{n:,} {finding}", n=number, finding=finding) for finding, number in card.findings.items()
+        isolated(tr_lazy("{n:,} {finding}", n=number, finding=finding))
+        for finding, number in card.findings.items()
     ]
     return join_texts([text, join_texts(findings)], ": ") if findings else text
 

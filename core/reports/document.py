@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from semblance.core.imaging.region import Region
-from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy, tr_lazy_n
+from semblance.core.language import as_lazy, count_label, isolated, join_texts, tr_lazy, tr_lazy_n
 from semblance.core.library.finding_letters import finding_letters
 from semblance.core.library.finding_styles import PALETTE
-from semblance.core.reports.bidirectional import isolated
 from semblance.core.reports.formatting import digits_for, prevalence_text, spread_text
 from semblance.core.reports.redaction import CaseNames, Redactor, texts_of
 
@@ -224,6 +223,10 @@ class ReportDocument:
             one is not None for one in (self.query.thumbnail, *(row.thumbnail for row in self.ranking))
         )
 
+    def is_explained(self) -> bool:
+        """Whether distances have parts to show: a single one is the distance itself."""
+        return any(len(row.parts) > 1 for row in self.ranking)
+
     def marks(self) -> dict[str, FindingMark]:
         """The mark of each finding of the report, in the library's order."""
         shown = [row.finding for row in self.ranking] + [self.query.finding, *self.vote.counts]
@@ -242,7 +245,7 @@ class ReportDocument:
         counts, without = self.vote.counts, self.vote.without
         if not counts:
             return ""
-        labels = [isolated(count_label(n, finding)) for finding, n in counts.items()]
+        labels = [count_label(n, finding) for finding, n in counts.items()]
         labels += [tr_lazy("{n} not given", n=without)] if without else []
         return tr_lazy("{n} nearest: {counts}", n=sum(counts.values()) + without, counts=join_texts(labels))
 
@@ -260,7 +263,7 @@ class ReportDocument:
         caution = tr_lazy("; {caution}", caution=as_lazy(vote.caution)) if vote.caution else ""
         return tr_lazy(
             "Estimate for {finding}: {probability}{shift}{source}{caution}.",
-            finding=vote.finding,
+            finding=isolated(vote.finding),
             probability=spread_text(vote.probability, *(vote.interval or (None, None))),
             shift=""
             if vote.prevalence is None

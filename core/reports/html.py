@@ -53,7 +53,7 @@ def report_html(document: ReportDocument) -> str:
         language=current_language(),
         with_images=document.has_images(),
         further=[row for row in document.ranking if row not in compared],
-        explained=any(row.parts for row in document.ranking),
+        explained=document.is_explained(),
     )
 
 

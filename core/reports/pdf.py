@@ -23,8 +23,7 @@ from reportlab.platypus import (
 )
 
 from semblance.core.errors import BadArguments
-from semblance.core.language import as_lazy, current_language, tr, tr_lazy, translate
-from semblance.core.reports.bidirectional import isolated
+from semblance.core.language import as_lazy, current_language, isolated, tr, tr_lazy, translate
 from semblance.core.reports.contributions import relative_distance
 from semblance.core.reports.document import (
     SUPPORT,
@@ -186,12 +185,6 @@ def _flowables(
             *_ranking(document, compared, marks, text_width),
         ]
     flowables += _tested(document, text_width)
-    foot = [*map(translate, document.removed), *_font_notes(coverage)]
-    flowables += [Spacer(0, 10), paragraph(" ".join(foot), FAINT, longest=None)]
-    if document.versions:
-        flowables.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
-    if further or document.judgements or document.card:
-        flowables.append(PageBreak())
     if further:
         flowables += [*_heading(tr("Further similar cases")), *_ranking(document, further, marks, text_width)]
     if document.judgements:
@@ -199,6 +192,10 @@ def _flowables(
     if document.card:
         measured = f"  ({translate(as_lazy(document.measured_on))})" if document.measured_on else ""
         flowables += [*_heading(tr("Metric") + measured), _facts(document.card, text_width)]
+    foot = [*map(translate, document.removed), *_font_notes(coverage)]
+    flowables += [Spacer(0, 10), paragraph(" ".join(foot), FAINT, longest=None)]
+    if document.versions:
+        flowables.append(paragraph(" · ".join(f"{name} {v}" for name, v in document.versions.items()), FAINT))
     return flowables
 
 
@@ -206,20 +203,21 @@ def _first_page(
     document: ReportDocument, marks: dict[str, FindingMark], text_width: float, height: float
 ) -> list[Any]:
     """The query, the compared cases, what they turned out to be, the estimate and the notes; the images have the
-    largest size with which all is on one page."""
-    for percent in range(_LARGEST, _SMALLEST - 1, -5):
-        flowables = [
-            *_letterhead(document, text_width),
-            paragraph(document.title, TITLE),
-            paragraph(f"{document.library}  ·  {document.metric}", QUIET),
-            Spacer(0, 9),
-            _query(document, marks, text_width, percent / 100),
-            *_compared(document, marks, text_width, percent / 100),
-            *_notes(document),
-        ]
-        if _height(flowables, text_width) <= height:
-            break
-    return flowables
+    largest size with which all is on one page, without the notes where these are too long for it."""
+    notes = _notes(document)
+    for room in (height - _height(notes, text_width), height):
+        for percent in range(_LARGEST, _SMALLEST - 1, -5):
+            flowables = [
+                *_letterhead(document, text_width),
+                paragraph(document.title, TITLE),
+                paragraph(f"{document.library}  ·  {document.metric}", QUIET),
+                Spacer(0, 9),
+                _query(document, marks, text_width, percent / 100),
+                *_compared(document, marks, text_width, percent / 100),
+            ]
+            if _height(flowables, text_width) <= room:
+                return [*flowables, *notes]
+    return [*flowables, *notes]
 
 
 def _height(flowables: Sequence[Any], text_width: float) -> float:
@@ -231,10 +229,12 @@ def _tested(document: ReportDocument, text_width: float) -> list[Any]:
     """How the metric was tested, with its plots."""
     if not document.tested and not document.plots:
         return []
-    flowables = _heading(tr("How the metric was tested"), 180)
+    # The condition for a new page does not work inside of what stays together.
+    _, *flowables = _heading(tr("How the metric was tested"))
     if document.tested:
         flowables += [paragraph(document.tested, longest=_TESTED_LENGTH), Spacer(0, 6)]
-    return [*flowables, *(_plots(document.plots, text_width) if document.plots else [])]
+    plots = _plots(document.plots, text_width)
+    return [KeepTogether([*flowables, *plots[:1]]), *plots[1:]]
 
 
 def _font_notes(coverage: FontCoverage) -> list[str]:
@@ -285,7 +285,7 @@ def _notes(document: ReportDocument) -> list[Any]:
         paragraph(tr("Marks and notes"), HEADING),
         Spacer(0, 4),
         *(paragraph(part, BODY, longest=None) for part in comment),
-        *(paragraph(f"–  {translate(note)}", BODY) for note in notes),
+        *(paragraph(f"–  {translate(note)}", BODY, longest=None) for note in notes),
     ]
 
 
@@ -439,7 +439,7 @@ def _ranking(
     document: ReportDocument, rows: Sequence[RankedRow], marks: dict[str, FindingMark], text_width: float
 ) -> list[Any]:
     """``rows`` with what their distances are made of."""
-    explained = any(row.parts for row in document.ranking)
+    explained = document.is_explained()
     with_images = document.has_images()
     columns: list[tuple[str, float, Any]] = [
         (tr("Rank"), 32, HEAD_RIGHT),
@@ -522,7 +522,7 @@ def _plots(plots: Sequence[Plot], text_width: float) -> list[Any]:
         table = Table(
             [pair], colWidths=widths, hAlign="LEFT", style=_plain_style(("VALIGN", (0, 0), (-1, -1), "TOP"))
         )
-        flowables += [KeepTogether([table]), Spacer(0, 10)]
+        flowables += [table, Spacer(0, 10)]
     return flowables
 
 

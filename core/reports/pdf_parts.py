@@ -12,8 +12,7 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.utils import ImageReader
 from reportlab.platypus import Flowable, Paragraph
 
-from semblance.core.language import as_lazy, tr, translate
-from semblance.core.reports.bidirectional import has_right_to_left
+from semblance.core.language import as_lazy, has_right_to_left, tr, translate
 from semblance.core.reports.contributions import waterfall
 from semblance.core.reports.document import FindingMark, RankedRow
 from semblance.core.reports.formatting import distance_text, signed_text

@@ -11,7 +11,7 @@ from semblance.app.shell.theme import plain_tip, set_look
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.wrapped_label import WrappedLabel
-from semblance.core.language import count_label, tr, translate
+from semblance.core.language import count_label, join_texts, tr, translate
 from semblance.core.reports.formatting import distance_text
 from semblance.core.retrieval.match_distance import NEAREST
 from semblance.core.searches.search import NO_MATCH_RATE
@@ -99,7 +99,7 @@ def _far_text(ranking: SearchResult, no_match_rate: float) -> str:
 
 
 def _unclear_text(ranking: SearchResult) -> str:
-    counts = ", ".join(count_label(n, finding) for finding, n in ranking.counts.items())
+    counts = join_texts(count_label(n, finding) for finding, n in ranking.counts.items())
     return tr(
         "This library has similar cases, but no finding has two thirds of the nearest: {counts}.",
         counts=counts,

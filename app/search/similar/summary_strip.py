@@ -18,7 +18,16 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.nearest_chips import NearestChips, finding_code
 from semblance.app.widgets.warning_line import WarningLine
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
-from semblance.core.language import count_label, format_number, localise_number, tr, tr_name, visible
+from semblance.core.language import (
+    count_label,
+    format_number,
+    isolated,
+    join_texts,
+    localise_number,
+    tr,
+    tr_name,
+    visible,
+)
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.searches.estimate import (
     FEWER,
@@ -138,7 +147,7 @@ class SummaryStrip(QFrame):
             texts.append(tr("{n} not given", n=missing))
         letters = [count_label(n, columns.letters.get(name, name)) for name, n in ranking.counts.items()]
         self._counts.set_short_text(", ".join([*letters, *texts[len(letters) :]][:4]))
-        counts = ", ".join(texts[:4])
+        counts = join_texts(texts[:4])
         hidden = len(texts) - 4
         self._counts.setText(counts if hidden < 1 else tr("{counts} and {n} more", counts=counts, n=hidden))
         self._chips.show_findings(columns, voters)
@@ -197,7 +206,7 @@ class SummaryStrip(QFrame):
         self.scale.set_estimate(share, interval, ends)
         text = tr(
             "Estimate for {finding}: {share:.2f}, 95 % interval {low:.2f} to {high:.2f}",
-            finding=vote.finding,
+            finding=isolated(vote.finding),
             share=vote.probability,
             low=low,
             high=high,

@@ -26,6 +26,7 @@ from semblance.core.library.data_reviews import DataReview, add_review, read_rev
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
+from semblance.core.metrics.steps.pca import PCA
 from semblance.core.metrics.steps.sequence import fit_steps
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.extract_features import CaseImage
@@ -211,7 +212,9 @@ def _neighbour_issues(
     _, X = fit_steps(steps, data.X)
     units = patient_codes(data.units, len(measured))
     codes = np.arange(len(measured)) if units is None else units
-    issues = data_issues.outliers(measured, distances_to_other_units(X, codes))
+    # The components keep how the cases of the library differ, not how an image from elsewhere differs from them.
+    _, all_numbers = fit_steps([step for step in steps if not isinstance(step, PCA)], data.X)
+    issues = data_issues.outliers(measured, distances_to_other_units(all_numbers, codes))
     if len(judged_findings(data.y, codes)) < 2:
         reason = tr_lazy("Fewer than two findings have cases of {n} patients.", n=FOLDS)
         return issues, [(Check.LABEL_ERROR, reason)]

@@ -212,10 +212,10 @@ def few_patients(cases: Sequence[CheckedCase]) -> list[DataIssue]:
 
 
 def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -> list[DataIssue]:
-    """Cases whose ``distances`` (n,) to their neighbours are much larger than usual."""
+    """Cases whose ``distances`` (n,) to their neighbours are much larger than is usual for their finding."""
     if len(cases) < MIN_CASES:
         return []
-    scores = outlier_scores(distances)
+    scores = outlier_scores(distances, np.array([case.finding or "" for case in cases]))
     return [
         replace(
             _issue(
@@ -223,7 +223,7 @@ def outliers(cases: Sequence[CheckedCase], distances: npt.NDArray[np.float64]) -
                 Severity.MEDIUM if scores[place] > 2 * OUTLIER_Z else Severity.LOW,
                 [cases[place]],
                 tr_lazy(
-                    "Far from all other cases: {z:.1f} standard deviations beyond the usual distance.",
+                    "Far from all other cases: {z:.1f} standard deviations beyond what is usual for its finding.",
                     z=float(scores[place]),
                 ),
             ),

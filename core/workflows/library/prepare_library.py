@@ -558,7 +558,7 @@ def _too_few(data: TrainingData) -> str:
         "Nothing was trained: it takes two findings with at least {n} cases each. The most frequent are: "
         "{counts}.",
         n=CASES_OF_A_FINDING,
-        counts=", ".join(count_label(n, finding) for finding, n in counts[:5]),
+        counts=join_texts(count_label(n, finding) for finding, n in counts[:5]),
     )
 
 

@@ -264,11 +264,11 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
     ]
     if moved:
         notes.append(tr_lazy("Moved along: {moved}.", moved=join_texts(moved)))
-    ranks = {case.case_id: case.rank for case in ranked_search.result.ranked}
+    noted = dict(search.notes)
     notes += [
-        tr_lazy("Rank {rank}: {note}", rank=ranks[case], note=note)
-        for case, note in search.notes
-        if case in ranks
+        tr_lazy("Rank {rank}: {note}", rank=case.rank, note=noted[case.case_id])
+        for case in ranked_search.result.ranked
+        if case.case_id in noted
     ]
     return tuple(notes)
 

@@ -40,14 +40,24 @@ def test_too_few_rows_of_other_units_are_at_no_distance():
 def test_of_many_rows_outliers_are_told_by_a_sample(rng, monkeypatch):
     X = np.concatenate([rng.normal(size=(900, 8)), 12 + rng.normal(size=(3, 8))])
     monkeypatch.setattr(f"{MODULE}.MOST_COMPARED", 300)
-    scores = outlier_scores(distances_to_other_units(X, np.arange(len(X))))
+    scores = outlier_scores(distances_to_other_units(X, np.arange(len(X))), np.full(len(X), ""))
     assert (scores[-3:] > OUTLIER_Z).all()
     assert (scores[:-3] > OUTLIER_Z).mean() < 0.01
 
 
 def test_a_few_rows_from_elsewhere_are_outliers_though_they_are_near_each_other(rng):
     X = np.concatenate([rng.normal(size=(300, 8)), 12 + 0.1 * rng.normal(size=(4, 8))])
-    scores = outlier_scores(distances_to_other_units(X, np.arange(len(X))))
+    scores = outlier_scores(distances_to_other_units(X, np.arange(len(X))), np.full(len(X), ""))
     assert (scores[-4:] > OUTLIER_Z).all()
     assert (scores[:-4] > OUTLIER_Z).mean() < 0.01
-    assert outlier_scores(np.array([np.inf, 1.0, 1.0])).tolist() == [0, 0, 0]
+    assert outlier_scores(np.array([np.inf, 1.0, 1.0]), np.array(["a"] * 3)).tolist() == [0, 0, 0]
+
+
+def test_a_case_is_an_outlier_among_close_cases_of_its_finding_though_others_are_far_apart(rng):
+    close, wide = rng.normal(size=(200, 8)), 40 + 6 * rng.normal(size=(200, 8))
+    distances = distances_to_other_units(np.concatenate([close, [np.full(8, 6.0)], wide]), np.arange(401))
+    findings = np.array(["close"] * 201 + ["wide"] * 200)
+    assert outlier_scores(distances, findings)[200] > OUTLIER_Z
+    assert (np.delete(outlier_scores(distances, findings), 200) > OUTLIER_Z).sum() <= 4
+    # Findings of too few cases have no usual distance of their own.
+    assert outlier_scores(distances, np.arange(401).astype(str))[200] < OUTLIER_Z

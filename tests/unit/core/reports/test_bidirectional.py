@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.core.reports.bidirectional import isolated, visual_order
+from semblance.core.language import count_label, join_texts, set_language, tr_lazy, translate
+from semblance.core.reports.bidirectional import visual_order
+from semblance.core.reports.document import VoteFacts
+from tests.helpers.reports import report
 
 ALEF, BET, GIMEL = "\u05d0", "\u05d1", "\u05d2"
 
@@ -28,6 +31,17 @@ def test_arabic_letters_are_joined() -> None:
     assert visual_order("\u0628\u0628\u0628") == "\ufe90\ufe92\ufe91"
 
 
-def test_a_count_stays_with_its_finding() -> None:
-    line = ", ".join(isolated(f"{number} {name}") for number, name in ((6, ALEF + BET), (4, GIMEL + BET)))
-    assert visual_order(f"10 nearest: {line}") == f"10 nearest: 6 {BET}{ALEF}, 4 {BET}{GIMEL}"
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_numbers_beside_a_name_stay_in_the_order_of_the_sentence(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEMBLANCE_LANGUAGE", "en")
+    set_language(language)
+    counts = join_texts([count_label(6, ALEF + BET), count_label(4, GIMEL + BET)])
+    line = translate(tr_lazy("{n} nearest: {counts}", n=10, counts=counts))
+    assert visual_order(line).endswith(f": 6 {BET}{ALEF}, 4 {BET}{GIMEL}")
+    vote = VoteFacts({ALEF + BET: 6}, ALEF + BET, True, 0.48, (0.08, 0.9))
+    estimate = visual_order(translate(report(vote=vote).estimate_text()))
+    low, high = ("0,08", "0,90") if language == "de" else ("0.08", "0.90")
+    assert f"{BET}{ALEF}: 0" in estimate
+    assert f"({low}–{high})" in estimate
