@@ -386,8 +386,13 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
         ("getExistingDirectory", folder),
     ):
         setattr(QFileDialog, name, staticmethod(stub))
-    for name in ("getText", "getItem", "getMultiLineText"):
+    for name in ("getText", "getMultiLineText"):
         setattr(QInputDialog, name, staticmethod(words))
+
+    def item(*args: Any, **_kwargs: Any) -> tuple[str, bool]:
+        return rng.choice(args[3]), rng.random() < 0.8
+
+    QInputDialog.getItem = staticmethod(item)
 
 
 def panel_of(widget: QWidget) -> str:
