@@ -251,7 +251,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
         return format_number(number, ".2f" if key in ("mean_auc", "ece") else ","), float(number)
     if key == "measured":
         unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not tested")
-        text = scores.measured_on if scores is not None else unscored
+        text = translate(scores.measured_on) if scores is not None else unscored
         return text, text
     text = str(getattr(metric, key))
     return text, text.casefold()
