@@ -66,7 +66,7 @@ class _Objects:
         self._query, self._result = ranked_search.search.query, ranked_search.result
         library = loaded.library
         # A library that can only be read may have no key yet: then its codes are for this export alone.
-        self._pseudonyms = library.pseudonyms() if library.writable else Pseudonyms(Pseudonyms.new_key())
+        self._pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
         self._captured: list[bytes] = []
         rows = [case.row for case in self._result.ranked]
         self._details = library.catalogue.details(rows)
