@@ -71,10 +71,10 @@ def test_no_request_causes_a_server_error(server):
             # Random requests rarely name a case or hold an image.
             if case.query and "case" in case.query and data.draw(st.booleans()):
                 case.query |= {"case": data.draw(case_ids), "identified": "true"}
-            if operation.method == "post" and data.draw(st.booleans()):
+            if case.operation.method == "post" and data.draw(st.booleans()):
                 case.body, case.media_type = a_png(), "image/png"
             answer = case.call(headers={"Authorization": f"Bearer {TOKEN}"})
-            statuses.setdefault(operation.label, set()).add(answer.status_code)
+            statuses.setdefault(case.operation.label, set()).add(answer.status_code)
             case.validate_response(answer, checks=CHECKS)
 
         send()

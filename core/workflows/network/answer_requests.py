@@ -146,7 +146,9 @@ def answer_thumbnail(
         if details.content in stored:
             return stored[details.content]
         if details.address is None:
-            raise UnknownCase("This case has no image.", "Ask for the thumbnail of another one.")
+            raise UnknownCase(
+                tr_lazy("This case has no image."), tr_lazy("Ask for the thumbnail of another one.")
+            )
         with _errors_without_names([details], identified=identified):
             return thumbnail(open_image(details.address, details.region))
 
@@ -170,7 +172,8 @@ class _References:
         found = known.get(self._pseudonyms.reference(reference) if self._identified else reference)
         if found is None:
             raise UnknownCase(
-                tr_lazy("There is no case '{case}'.", case=reference), "Use the case_id of an earlier answer."
+                tr_lazy("There is no case '{case}'.", case=reference),
+                tr_lazy("Use the case_id of an earlier answer."),
             )
         return found
 
