@@ -204,11 +204,11 @@ class _Objects:
         from semblance.core.reports.dicom.common import SourceObject, encoded
         from semblance.core.reports.dicom.secondary_capture import secondary_capture
 
-        picture = self._document.query.overview or self._document.query.thumbnail
-        if picture is None:
+        image = self._document.query.overview or self._document.query.thumbnail
+        if image is None:
             return None
         study, series = (str(generate_uid(prefix=None)) for _ in range(2))
-        made = secondary_capture(picture, self._patient(), study, series, 1)
+        made = secondary_capture(image, self._patient(), study, series, 1)
         self._captured.append(encoded(made))
         return SourceObject((made,))
 
