@@ -8,11 +8,19 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, case_ids, parse_region
-from semblance.app.cli.output import print_document
+from semblance.app.cli.output import echo_lines, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_cases
 
 commands = typer.Typer()
+
+
+def _print_schema(asked: bool) -> None:
+    if asked:
+        from semblance import resources
+
+        echo_lines(resources.path("schemas/search.json").read_text(encoding="utf-8").rstrip())
+        raise typer.Exit
 
 
 @commands.command()
@@ -65,6 +73,15 @@ def search(
         ),
     ] = None,
     as_json: Json = False,
+    json_schema: Annotated[  # noqa: ARG001 - its callback prints and ends
+        bool,
+        typer.Option(
+            "--json-schema",
+            callback=_print_schema,
+            is_eager=True,
+            help="Print the JSON Schema of what --json prints, and end.",
+        ),
+    ] = False,
 ) -> None:
     """Search a library for the cases most similar to a case or an image."""
     from semblance.core.searches.marks import QueryMarks
