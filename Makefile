@@ -63,7 +63,7 @@ clean: ## remove every .venv and everything that was built
 bench: setup-test ## measure speed and memory against the targets (SEMBLANCE_DATA: folder of the real data)
 	$(BIN)/python -m tests.benchmarks $(ARGS)
 
-attack: setup-test ## damaged and hostile files, kills, full disks, with a table of results. ARGS="--mutants 300 --kills 20"
+attack: setup-test ## damaged and hostile files and PACS answers, kills, full disks, with a table of results. ARGS="--mutants 300 --kills 20"
 	$(BIN)/python -m tests.attack $(ARGS)
 
 bench-learners: setup-test ## compare the learners with their peers (in .venv-peers); writes the help page benchmarks.md

@@ -29,4 +29,21 @@ class Reporter:
         return False
 
 
+class PartReporter(Reporter):
+    """For a part of longer work: passes on whether to end it, and neither progress nor intermediate results."""
+
+    def __init__(self, whole: Reporter, *, stops_early: bool = True) -> None:
+        """``whole``: the reporter of the longer work; ``stops_early``: False for one of several fits to be compared."""
+        self._whole, self._stops_early = whole, stops_early
+
+    def check_cancelled(self) -> None:
+        """Raises :class:`Cancelled` where the whole was cancelled."""
+        self._whole.check_cancelled()
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the caller requests the end of the whole, and the part may end with it."""
+        return self._stops_early and self._whole.stop_requested
+
+
 SILENT = Reporter()

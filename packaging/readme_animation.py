@@ -80,7 +80,7 @@ def _copy_images(demo: Path, folder: Path) -> Path:
     """Some masses of the demo, in one folder for each finding."""
     for finding in ("benign", "malignant"):
         (folder / finding).mkdir(parents=True)
-        for image in sorted(demo.glob(f"pictures/breast masses/{finding}/*-CC.png"))[:CASES]:
+        for image in sorted(demo.glob(f"images/breast masses/{finding}/*-CC.png"))[:CASES]:
             shutil.copy(image, folder / finding)
     return folder
 

@@ -30,6 +30,7 @@ from semblance.app.cli import (
     registry_lists,
     reports,
     search,
+    serve,
     vault,
 )
 from semblance.app.cli.missing_package import missing_package
@@ -55,6 +56,7 @@ for group in (
     maintenance,
     deidentify,
     registry_lists,
+    serve,
 ):
     cli.add_typer(group.commands)
 cli.add_typer(edits.findings, name="findings")

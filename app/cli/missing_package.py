@@ -10,6 +10,9 @@ EXTRAS = {
     "pynetdicom": "pacs",
     "requests": "pacs",
     "keyring": "pacs",
+    "fastapi": "serve",
+    "fastapi_offline": "serve",
+    "uvicorn": "serve",
 }
 
 

@@ -43,6 +43,7 @@ class BinTable(QTableWidget):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(len(_TITLES) - 1, QHeaderView.ResizeMode.ResizeToContents)
         self.cellClicked.connect(lambda row, _column: self.chosen.emit(row))
         theme_signals.changed.connect(self._fit)
         self._fit()

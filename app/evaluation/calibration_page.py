@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QWidget
 
 from semblance.app.evaluation.bin_table import BinTable
 from semblance.app.evaluation.overview_page import PlotCell
 from semblance.app.shell.context import Context
 from semblance.app.shell.measured_on import measured_note
+from semblance.app.shell.theme import theme
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.plots.figure_view import FigureView
@@ -18,6 +20,8 @@ from semblance.core.workflows.evaluation import scored_metrics
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
 
 TITLE = tr("Calibration of the estimate")
+#: Below this width in px at text scale 1 the table of bins stands below the diagram.
+BESIDE_MIN_WIDTH = 560
 
 
 class CalibrationPage(QWidget):
@@ -32,14 +36,20 @@ class CalibrationPage(QWidget):
         self.bins.chosen.connect(self._show_cases_of_bin)
         self._empty = EmptyState()
         content = QWidget()
-        row = hbox(content, spacing=8, margins=(0, 0, 8, 0))
-        row.addWidget(self.plot, 3)
-        row.addWidget(self.bins, 2)
+        self._content = hbox(content, spacing=8, margins=(0, 0, 8, 0))
+        self._content.addWidget(self.plot, 3)
+        self._content.addWidget(self.bins, 2)
         self._pages = QStackedWidget()
         self._pages.addWidget(content)
         self._pages.addWidget(self._empty)
         vbox(self).addWidget(self._pages)
         self.show_metric((), None)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_wide = self.width() >= theme().px(BESIDE_MIN_WIDTH)
+        direction = QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom
+        self._content.setDirection(direction)
 
     def show_metric(self, metrics: tuple[ScoredMetric, ...], metric: ScoredMetric | None) -> None:
         """Show the calibration of ``metric``, which is one of ``metrics``."""

@@ -93,7 +93,7 @@ class Overview(QWidget):
 
     @property
     def has_table(self) -> bool:
-        """Whether the table is shown. It names the curves, so that the plots need no legend."""
+        """Whether the table is shown. It names the curves beside their numbers."""
         return not self.metrics.isHidden()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

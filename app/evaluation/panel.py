@@ -302,11 +302,10 @@ class EvaluationPanel(Panel):
 
     def _fill_overview(self) -> None:
         overview, metrics, current = self.overview, self._metrics, self._current
-        named = not overview.has_table
         brief = scored_metrics.accuracy_curves(metrics, current, max_k=OVERVIEW_K)
         roc = scored_metrics.roc_curves(metrics, current, self._finding)
-        self._fill_plot(overview.accuracy, brief, ACCURACY, named=named, short=True)
-        self._fill_plot(overview.roc, roc, ROC, named=named, short=True)
+        self._fill_plot(overview.accuracy, brief, ACCURACY, named=not overview.has_table, short=True)
+        self._fill_plot(overview.roc, roc, ROC, short=True)
         up_to_date = [
             metric for metric, _ in scored_metrics.plotted_metrics(metrics, current) if not metric.stale
         ]

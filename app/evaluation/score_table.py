@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -118,7 +118,8 @@ class ScoreTable(QTableWidget):
             item.setTextAlignment(alignment | Qt.AlignmentFlag.AlignVCenter)
             item.setToolTip(plain_tip(column.tip))
             self.setHorizontalHeaderItem(index, item)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        if not is_sortable:
+            header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.setSortingEnabled(is_sortable)
         if is_sortable:
             header.setSortIndicatorClearable(True)
@@ -146,6 +147,10 @@ class ScoreTable(QTableWidget):
         """The metrics in the order shown."""
         items = [self.item(row, 0) for row in range(self.rowCount())]
         return [item.text() for item in items if item is not None]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_names()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentRow() >= 0:
@@ -175,7 +180,18 @@ class ScoreTable(QTableWidget):
         self._fit_rows()
         self.viewport().update()
 
+    def _fit_names(self) -> None:
+        """Give the names the remaining width, but at least what they need up to the width of their column."""
+        if len(self._columns) == len(BRIEF):
+            return
+        others = sum(self.columnWidth(index) for index in range(1, len(self._columns)))
+        names = max((text_cache(BASE, 600).width(name) for name in self.names()), default=0)
+        needed = int(names) + 1 + _SAMPLE_WIDTH + _GAP + 2 * _PADDING
+        widest = NAME.width * QFontMetrics(font(BASE)).horizontalAdvance("0")
+        self.setColumnWidth(0, max(self.viewport().width() - others, min(needed, widest)))
+
     def _fit_rows(self) -> None:
+        self._fit_names()
         for row in range(self.rowCount()):
             self.setRowHeight(row, theme().px(ROW_HEIGHT))
 
@@ -235,7 +251,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
         return format_number(number, ".2f" if key in ("mean_auc", "ece") else ","), float(number)
     if key == "measured":
         unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not tested")
-        text = scores.measured_on if scores is not None else unscored
+        text = translate(scores.measured_on) if scores is not None else unscored
         return text, text
     text = str(getattr(metric, key))
     return text, text.casefold()

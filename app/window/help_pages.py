@@ -67,7 +67,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         tr("Report and maintain"),
-        ("reports", "deidentification", "pacs", "data_check", "maintenance", "settings"),
+        ("reports", "deidentification", "pacs", "serve", "data_check", "maintenance", "settings"),
     ),
     (
         tr("Reference"),

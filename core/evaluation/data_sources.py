@@ -77,6 +77,10 @@ def library_data(
     side of a split.
     """
     rows, numbers = library.features.read(feature_set)
+    # Cases may be removed while a job reads.
+    present = np.isin(rows, library.catalogue.case_rows())
+    if not present.all():
+        rows, numbers = rows[present], numbers[present]
     if not with_sealed:
         rows, numbers = _unsealed(library, rows, numbers)
     made_by = {"version": feature_set.version, **feature_set.settings}

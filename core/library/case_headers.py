@@ -82,40 +82,57 @@ class CaseHeaders:
         return found
 
 
-def case_headers(
-    indices: npt.NDArray[np.intp],
-    depths: Sequence[int | None],
-    texts: Sequence[str],
-    groups: Mapping[str, Sequence[str | None]],
-    n: int,
-) -> CaseHeaders:
-    """The columns of ``n`` cases, of which those at ``indices`` (m,) have a header; the others are one image each.
+@dataclass(frozen=True, eq=False)
+class HeaderColumns:
+    """What the headers of m cases say, as the catalogue stores it; ``None`` and null: not given.
 
-    ``depths`` (m,): slices, ``None`` for an image. ``texts`` (m,): a JSON list of :data:`TEXTS` each. ``groups``:
-    (m,) values of each of :data:`GROUPS` and of :data:`DATE`. ``None`` and null: not given.
+    ``rows`` (m,): ids of the cases. ``depths`` (m,): slices, ``None`` for an image. ``texts`` (m,): a JSON list of
+    :data:`TEXTS` each. ``groups``: (m,) values of each of :data:`GROUPS` and of :data:`DATE`.
     """
+
+    rows: npt.NDArray[np.int64]
+    depths: Sequence[int | None]
+    texts: Sequence[str]
+    groups: Mapping[str, Sequence[str | None]]
+
+
+def case_headers(given: HeaderColumns, case_rows: npt.NDArray[np.int64]) -> CaseHeaders:
+    """The columns of the cases ``case_rows`` (n,), ascending; those without a header are one image each.
+
+    Headers of other cases are left out.
+    """
+    n = len(case_rows)
+    # What no header says is stored once for all.
+    nowhere = np.zeros(n, dtype=np.int32)
     codes: dict[str, Codes] = {}
     values: dict[str, tuple[str, ...]] = {}
+    there = np.isin(given.rows, case_rows)
+    indices = np.searchsorted(case_rows, given.rows[there])
 
-    def encode(given: Iterable[str | None]) -> tuple[Codes, tuple[str, ...]]:
+    def encode(listed: Iterable[str | None]) -> tuple[Codes, tuple[str, ...]]:
         code_of: dict[str, int] = {"": 0}
-        found = np.array([code_of.setdefault(value or "", len(code_of)) for value in given], dtype=np.int32)
+        found = np.array([code_of.setdefault(value or "", len(code_of)) for value in listed], dtype=np.int32)
         return found, tuple(code_of)
 
+    def spread(column: Codes) -> Codes:
+        if not column.any():
+            return nowhere
+        found = np.zeros(n, dtype=np.int32)
+        found[indices] = column[there]
+        return found
+
     # Headers repeat each other: each different list of texts is parsed once.
-    list_of, lists = encode(texts)
+    list_of, lists = encode(given.texts)
     parsed = [_texts_of(one) for one in lists]
     for place, name in enumerate(TEXTS):
         of_list, values[name] = encode(one[place] for one in parsed)
-        codes[name] = np.zeros(n, dtype=np.int32)
-        codes[name][indices] = of_list[list_of]
+        codes[name] = spread(of_list[list_of])
     for name in (*GROUPS, DATE):
-        column, known = encode(groups[name])
-        codes[name] = np.zeros(n, dtype=np.int32)
-        codes[name][indices] = column
+        column, known = encode(given.groups[name])
+        codes[name] = spread(column)
         values[name] = known if name == DATE else ()
     images = np.ones(n, dtype=np.int32)
-    images[indices] = [depth or 1 for depth in depths]
+    images[indices] = np.array([depth or 1 for depth in given.depths], dtype=np.int32)[there]
     return CaseHeaders(codes, values, images, _repeats(codes, n))
 
 
@@ -127,7 +144,8 @@ def _texts_of(listed: str) -> tuple[str, ...]:
 
 def no_headers(n: int) -> CaseHeaders:
     """The columns of ``n`` cases without headers."""
-    return case_headers(np.empty(0, dtype=np.intp), (), (), dict.fromkeys((*GROUPS, DATE), ()), n)
+    none = HeaderColumns(np.empty(0, dtype=np.int64), (), (), dict.fromkeys((*GROUPS, DATE), ()))
+    return case_headers(none, np.arange(n))
 
 
 def _repeats(codes: Mapping[str, Codes], n: int) -> npt.NDArray[np.int32]:

@@ -137,7 +137,7 @@ def plain_error(library: Path, what: str) -> SemblanceError:
             tr_lazy("The catalogue of {library} cannot be opened.", library=library),
             "Check its permissions. If the disk is write-protected, copy the library to another disk.",
         )
-    if "could not decode" in low:
+    if "could not decode" in low or "json cannot hold blob" in low:
         return _damage_error(library / CATALOGUE, tr_lazy("a text in it cannot be read"))
     if "locked" in low:
         return SemblanceError(

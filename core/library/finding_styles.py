@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from semblance.core.library.texts import natural_key
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
@@ -68,8 +69,3 @@ def by_severity(names: Iterable[str]) -> list[str]:
         return ranks.get(name.casefold(), len(ranks)), natural_key(name), name
 
     return sorted(names, key=sort_key)
-
-
-def natural_key(text: str) -> str:
-    """A key that sorts numbers inside texts by their size: ``IM 2`` before ``IM 10``."""
-    return re.sub(r"\d+", lambda digits: digits.group().zfill(12), text.casefold())

@@ -24,7 +24,7 @@ from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.judgements import JudgementTable
-from semblance.core.library.pseudonyms import pseudonyms_of
+from semblance.core.library.pseudonyms import known_pseudonyms, pseudonyms_of
 from semblance.core.library.records import (
     CATALOGUE,
     DERIVED,
@@ -155,6 +155,10 @@ class Library:
     def pseudonyms(self) -> Pseudonyms:
         """See :func:`semblance.core.library.pseudonyms.pseudonyms_of`."""
         return pseudonyms_of(self.catalogue)
+
+    def available_pseudonyms(self) -> Pseudonyms | None:
+        """:meth:`pseudonyms`; ``None`` where there is no key and the library can only be read."""
+        return self.pseudonyms() if self.writable else known_pseudonyms(self.catalogue)
 
     # Metrics
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semblance.core.language import tr, tr_n
 from semblance.core.library.case_columns import NO_PATIENT, CaseColumns, Indices
 from semblance.core.library.case_names import date_name, modality_name
-from semblance.core.library.finding_styles import natural_key
+from semblance.core.library.texts import natural_key
 
 
 class Level(IntEnum):
@@ -213,16 +213,13 @@ def _folders(columns: CaseColumns) -> tuple[tuple[str, ...], npt.NDArray[np.int3
 
     Ids of cases of DICOM files do not show their folders: those without a patient are together in "".
     """
-    unknown = columns.patient == NO_PATIENT
-    names = [
-        str(PurePosixPath(case_id).parent) if unknown[index] and not columns.headers.is_named(index) else ""
-        for index, case_id in enumerate(columns.ids)
-    ]
+    apart = np.flatnonzero((columns.patient == NO_PATIENT) & (columns.headers.codes["modality"] == 0))
+    names = [str(PurePosixPath(columns.ids[index]).parent) for index in apart.tolist()]
     ordered = sorted({"", *names}, key=natural_key)
     code = {name: place for place, name in enumerate(ordered)}
-    return tuple(name if name != "." else "" for name in ordered), np.array(
-        [code[name] for name in names], dtype=np.int32
-    )
+    folder = np.zeros(len(columns), dtype=np.int32)
+    folder[apart] = [code[name] for name in names]
+    return tuple(name if name != "." else "" for name in ordered), folder
 
 
 def _ranks(texts: tuple[str, ...]) -> npt.NDArray[np.int64]:

@@ -6,11 +6,13 @@ import contextlib
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
+from semblance.core.limits import memory_limit
 from semblance.core.network.connection import ANSWER_S, CONNECT_S, check_connection, tls_context
 
 if TYPE_CHECKING:
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 
 #: Bytes of one message part that we take. Larger parts are faster.
 MAX_PDU: Final = 1 << 18
+#: Bytes of one message part that a server may send although it was told :data:`MAX_PDU`.
+_LONGEST_PDU: Final = 1 << 24
+#: Messages that wait to be read; more are not taken from the connection before.
+_WAITING_MESSAGES: Final = 8
+#: A whole answer to a query takes no longer than so many waits for one part of it.
+_WHOLE_ANSWER: Final = 3
 #: Seconds to wait for the other side to agree to the end.
 _RELEASE_S: Final = 5.0
 _PENDING: Final = (0xFF00, 0xFF01)
@@ -65,7 +73,21 @@ def association(
         if not opened.is_established:
             raise _refusal(server, opened)
         with _cancelling(opened, is_cancelled):
-            yield opened
+            try:
+                yield opened
+            except (
+                ArithmeticError,
+                AttributeError,
+                LookupError,
+                RuntimeError,
+                TypeError,
+                ValueError,
+            ) as error:
+                # What pynetdicom raises where an answer is not as the standard has it.
+                raise SemblanceError(
+                    tr_lazy("The PACS '{name}' answered with something that is not DICOM.", name=server.name),
+                    "Ask who looks after the PACS; its log says more.",
+                ) from error
             if opened.is_established and not is_cancelled():
                 opened.acse_timeout = _RELEASE_S
                 opened.release()
@@ -103,13 +125,25 @@ def _cancelling(opened: Any, is_cancelled: Callable[[], bool]) -> Iterator[None]
         watcher.join()
 
 
-def answers(responses: Any, server: Server, what: str) -> Iterator[Any]:
+def answers(
+    responses: Any, server: Server, what: str, *, seconds: float | None = None, most: int | None = None
+) -> Iterator[Any]:
     """The data sets of the pending ``responses`` of a query or retrieval, ``None`` where one has none.
 
     Raises:
-        SemblanceError: it failed, or the connection was lost.
+        SemblanceError: it failed, the connection was lost, or it does not end after ``seconds`` or ``most`` responses.
     """
-    for status, identifier in responses:
+    start = time.monotonic()
+    for count, (status, identifier) in enumerate(responses):
+        if (seconds is not None and time.monotonic() - start > seconds) or (
+            most is not None and count > most
+        ):
+            raise SemblanceError(
+                tr_lazy(
+                    "The answer of the PACS '{name}' to {what} does not end.", name=server.name, what=what
+                ),
+                "Ask for less, or ask who looks after the PACS.",
+            )
         check_status(status, server, what)
         if status.Status in _PENDING:
             yield identifier
@@ -157,15 +191,46 @@ def echo(server: Server) -> None:
         check_status(opened.send_c_echo(), server, "C-ECHO")
 
 
+def query_seconds() -> float:
+    """Seconds that a whole answer to a query may take."""
+    return _WHOLE_ANSWER * ANSWER_S
+
+
 def limit_waiting(event: Any, timeout: float, sockets: list[socket.socket]) -> None:
-    """Bound the wait for the rest of a message, which pynetdicom leaves without end.
+    """Bound what pynetdicom leaves without end: the wait for a message part, its length, and what waits to be read.
 
     The socket is added to ``sockets``, since pynetdicom does not close it where the other side ended the connection.
     """
-    plain = event.assoc.dul.socket.socket
+    opened = event.assoc
+    plain = opened.dul.socket.socket
     plain.settimeout(timeout)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sockets.append(plain)
+    longest = memory_limit()
+
+    def receive(count: int) -> bytearray:
+        end = time.monotonic() + timeout
+        message = opened.dimse.message
+        if count > _LONGEST_PDU or (message is not None and message.data_set.tell() > longest):
+            raise OSError("it is too long")
+        while opened.dimse.msg_queue.qsize() > _WAITING_MESSAGES:
+            if time.monotonic() > end or opened.dul._kill_thread:
+                raise TimeoutError
+            time.sleep(0.001)
+        received, done = bytearray(count), 0
+        view = memoryview(received)
+        while done < count:
+            if time.monotonic() > end:
+                raise TimeoutError
+            got = plain.recv_into(view[done:])
+            if not got:
+                break
+            done += got
+        view.release()
+        del received[done:]
+        return received
+
+    opened.dul.socket.recv = receive
 
 
 def silence_library() -> None:

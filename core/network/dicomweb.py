@@ -9,14 +9,15 @@ import contextlib
 import json
 import re
 import secrets
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input
+from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.limits import MAX_OBJECT_BYTES
+from semblance.core.limits import memory_limit
 from semblance.core.network.connection import ANSWER_S, CONNECT_S, certificate_error, check_connection
 from semblance.core.network.passwords import read_password
 from semblance.core.network.studies import (
@@ -31,15 +32,16 @@ from semblance.core.network.studies import (
 )
 
 if TYPE_CHECKING:
-    from pydicom import Dataset
-
     from semblance.core.network.servers import Server
 
 _PIECE: Final = 1 << 20
-#: An answer to a query is not larger.
+#: An answer to a query is not larger, and has not more values, names and lists.
 _MAX_ANSWER: Final = 64 << 20
+_MAX_VALUES: Final = 4_000_000
 #: A whole answer to a query takes no longer, however slowly it drips.
 _WHOLE_ANSWER_S: Final = 3 * ANSWER_S
+#: Bytes a second that an object must come with.
+_LEAST_SPEED: Final = 100
 _STUDY_FIELDS: Final = (
     "StudyDescription",
     "ModalitiesInStudy",
@@ -47,6 +49,9 @@ _STUDY_FIELDS: Final = (
     "NumberOfStudyRelatedInstances",
 )
 _SERIES_FIELDS: Final = ("SeriesDescription", "BodyPartExamined", "NumberOfSeriesRelatedInstances")
+#: An element's key in JSON, and the parts of a person's name.
+_TAG: Final = re.compile(r"[0-9A-Fa-f]{8}")
+_NAMES: Final = ("Alphabetic", "Ideographic", "Phonetic")
 _MULTIPART: Final = 'multipart/related; type="application/dicom"'
 
 
@@ -65,6 +70,8 @@ class DicomWeb:
         self._session = requests.Session()
         # Neither proxies nor passwords of the environment are meant for a PACS.
         self._session.trust_env = False
+        for adapter in self._session.adapters.values():
+            _limit_head(adapter)
         self._session.verify = server.authority or True
         if server.certificate:
             self._session.cert = (server.certificate, server.key) if server.key else server.certificate
@@ -145,7 +152,7 @@ class DicomWeb:
         with self._request("GET", path, headers={"Accept": accept}) as answer:
             boundary = _boundary(answer.headers.get("Content-Type", ""))
             pieces = self._pieces(answer)
-            parts = multipart_parts(pieces, boundary) if boundary else iter((b"".join(pieces),))
+            parts = multipart_parts(pieces, boundary) if boundary else _one_part(pieces)
             while not is_cancelled():
                 try:
                     part = next(parts, None)
@@ -155,7 +162,7 @@ class DicomWeb:
                     return
                 keep(part)
 
-    def store(self, objects: Iterable[bytes]) -> Dataset:
+    def store(self, objects: Iterable[bytes]) -> JsonAnswer:
         """Send ``objects``, each in the file format, in one request; returns the answer (PS3.18, table 10.5.3).
 
         Raises:
@@ -180,12 +187,12 @@ class DicomWeb:
             "POST", "studies", headers=headers, data=b"".join(body()), allowed=(200, 202, 409)
         ) as answer:
             content = self._content(answer)
-        datasets = self._datasets(content)
-        if not datasets:
+        answers = self._answers(content)
+        if not answers:
             raise self._unexpected("it is empty")
-        return datasets[0]
+        return answers[0]
 
-    def _query(self, path: str, keys: Mapping[str, str], fields: Sequence[str]) -> list[Dataset]:
+    def _query(self, path: str, keys: Mapping[str, str], fields: Sequence[str]) -> list[JsonAnswer]:
         """Answers of QIDO-RS; no answer where the server has nothing that fits."""
         terms = [f"{key}={_escape(value)}" for key, value in keys.items() if value]
         terms += [f"includefield={field}" for field in fields]
@@ -194,7 +201,7 @@ class DicomWeb:
         with self._request("GET", address, headers=headers, allowed=(200, 204, 206)) as answer:
             if answer.status_code == 204:
                 return []
-            return self._datasets(self._content(answer))
+            return self._answers(self._content(answer))
 
     def _content(self, answer: Any) -> bytes:
         content, end = bytearray(), time.monotonic() + _WHOLE_ANSWER_S
@@ -206,24 +213,20 @@ class DicomWeb:
                 raise self._unexpected("it does not end")
         return bytes(content)
 
-    def _datasets(self, content: bytes) -> list[Dataset]:
-        from pydicom import Dataset
-
+    def _answers(self, content: bytes) -> list[JsonAnswer]:
         if not content.strip():
             return []
+        # Each takes a hundred bytes and more in memory.
+        if sum(content.count(mark) for mark in (b",", b"[", b"{")) > _MAX_VALUES:
+            raise self._unexpected("it is too long")
         try:
             document = json.loads(content)
-            listed = document if isinstance(document, list) else [document]
         except (ValueError, RecursionError):
             raise self._unexpected("it is not JSON") from None
-        found = []
-        for one in listed:
-            try:
-                with errors_as_bad_input("JSON"):
-                    found.append(Dataset.from_json(one))
-            except BadInput as error:
-                raise self._unexpected("it is not DICOM JSON") from error
-        return found
+        listed = document if isinstance(document, list) else [document]
+        if not all(isinstance(one, dict) and all(map(_TAG.fullmatch, one)) for one in listed):
+            raise self._unexpected("it is not DICOM JSON")
+        return [JsonAnswer(one) for one in listed]
 
     @contextlib.contextmanager
     def _request(
@@ -262,8 +265,14 @@ class DicomWeb:
         """The body as it comes."""
         import urllib3.exceptions
 
+        came, start = 0, time.monotonic()
         try:
             while piece := answer.raw.read1(_PIECE, decode_content=True):
+                came += len(piece)
+                if (now := time.monotonic()) - start > ANSWER_S:
+                    if came < _LEAST_SPEED * ANSWER_S:
+                        raise TimeoutError("timed out")
+                    came, start = 0, now
                 yield piece
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise self._lost(error) from error
@@ -316,6 +325,64 @@ class DicomWeb:
         )
 
 
+def _limit_head(adapter: Any) -> None:
+    """Let the connections of ``adapter`` end where the head of an answer does not come as a whole in time.
+
+    The libraries only bound the wait for its next byte.
+    """
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+    from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+    class Limited:
+        sock: socket.socket | None
+
+        def getresponse(self) -> Any:
+            opened, timer = self.sock, threading.Timer(ANSWER_S, lambda: _end(opened))
+            timer.start()
+            try:
+                return super().getresponse()  # type: ignore[misc]
+            finally:
+                timer.cancel()
+
+    plain = type("Plain", (Limited, HTTPConnection), {})
+    encrypted = type("Encrypted", (Limited, HTTPSConnection), {})
+    adapter.poolmanager.pool_classes_by_scheme = {
+        "http": type("PlainPool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
+        "https": type("EncryptedPool", (HTTPSConnectionPool,), {"ConnectionCls": encrypted}),
+    }
+
+
+def _end(opened: socket.socket | None) -> None:
+    if opened is not None:
+        with contextlib.suppress(OSError):
+            opened.shutdown(socket.SHUT_RDWR)
+
+
+class JsonAnswer:
+    """One data set of an answer in JSON (PS3.18, annex F), of which only texts and sequences are asked for.
+
+    pydicom's own reader takes a minute where someone made an answer of many values.
+    """
+
+    def __init__(self, elements: Mapping[str, Any]) -> None:
+        self._elements = elements
+
+    def get(self, keyword: str) -> list[Any]:
+        """The values of an element: texts and numbers, names as ``Alphabetic=Ideographic=Phonetic``, or data sets."""
+        from pydicom.datadict import tag_for_keyword
+
+        element = self._elements.get(f"{tag_for_keyword(keyword) or 0:08X}")
+        values = element.get("Value") if isinstance(element, dict) else None
+        if not isinstance(element, dict) or not isinstance(values, list):
+            return []
+        if element.get("vr") == "SQ":
+            return [JsonAnswer(one) for one in values if isinstance(one, dict)]
+        if element.get("vr") == "PN":
+            named = [one for one in values if isinstance(one, dict)]
+            return ["=".join(str(one.get(kind, "")) for kind in _NAMES).rstrip("=") for one in named]
+        return [one for one in values if isinstance(one, str | int | float)]
+
+
 def multipart_parts(pieces: Iterable[bytes], boundary: bytes) -> Iterator[bytes]:
     """The bodies of the parts of a multipart message (RFC 2046, section 5.1), one after the other.
 
@@ -323,6 +390,7 @@ def multipart_parts(pieces: Iterable[bytes], boundary: bytes) -> Iterator[bytes]
         ValueError: the message ends before its last boundary, or a part is too large.
     """
     source, buffer, delimiter = iter(pieces), bytearray(b"\r\n"), b"\r\n--" + boundary
+    longest = memory_limit()
     ended = False
 
     def more() -> bool:
@@ -336,7 +404,7 @@ def multipart_parts(pieces: Iterable[bytes], boundary: bytes) -> Iterator[bytes]
         searched = start
         while (place := buffer.find(text, searched)) < 0:
             searched = max(start, len(buffer) - len(text) + 1)
-            if len(buffer) > MAX_OBJECT_BYTES:
+            if len(buffer) > longest:
                 raise ValueError("a part is too large")
             if not more():
                 raise ValueError("it ends before its last part")
@@ -353,7 +421,7 @@ def multipart_parts(pieces: Iterable[bytes], boundary: bytes) -> Iterator[bytes]
         start = header_end + 4
         # With a length there is no need to look at every byte.
         skip = start
-        if length is not None and int(length[1]) <= MAX_OBJECT_BYTES:
+        if length is not None and int(length[1]) <= longest:
             while len(buffer) < start + int(length[1]) + len(delimiter) and more():
                 pass
             if buffer.startswith(delimiter, start + int(length[1])):
@@ -361,6 +429,20 @@ def multipart_parts(pieces: Iterable[bytes], boundary: bytes) -> Iterator[bytes]
         end = find(delimiter, skip)
         yield bytes(buffer[start:end])
         del buffer[: end + len(delimiter)]
+
+
+def _one_part(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The whole of a message that has no parts.
+
+    Raises:
+        ValueError: it is too large.
+    """
+    whole, longest = bytearray(), memory_limit()
+    for piece in pieces:
+        whole += piece
+        if len(whole) > longest:
+            raise ValueError("a part is too large")
+    yield bytes(whole)
 
 
 def _boundary(content_type: str) -> bytes:

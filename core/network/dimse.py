@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from semblance.core.errors import SemblanceError
-from semblance.core.network.association import answers, association
+from semblance.core.network.association import answers, association, query_seconds
 from semblance.core.network.studies import (
     MAX_STUDIES,
     Instance,
@@ -57,6 +57,8 @@ _SYNTAXES: Final = (
     "1.2.840.10008.1.2.4.91",  # JPEG 2000
     "1.2.840.10008.1.2.4.51",  # JPEG, extended
 )
+#: Responses to one retrieval: one for each object, and some that only say that it goes on.
+_MOST_RESPONSES: Final = 10_000
 _SUCCESS: Final = 0x0000
 _CANNOT_UNDERSTAND: Final = 0xC000
 _OUT_OF_RESOURCES: Final = 0xA700
@@ -191,7 +193,7 @@ def _consume(
 ) -> None:
     """Wait for the end of a retrieval, and raise what ``problems`` holds."""
     try:
-        for _ in answers(responses, server, what):
+        for _ in answers(responses, server, what, most=_MOST_RESPONSES):
             if is_cancelled():
                 return
     except SemblanceError:
@@ -227,7 +229,8 @@ def _finding(server: Server) -> Iterator[Callable[[Dataset], Iterator[Dataset]]]
     with association(server, [build_context(model)]) as opened:
 
         def ask(identifier: Dataset) -> Iterator[Dataset]:
-            for answer in answers(opened.send_c_find(identifier, model), server, "C-FIND"):
+            responses = opened.send_c_find(identifier, model)
+            for answer in answers(responses, server, "C-FIND", seconds=query_seconds()):
                 # One that cannot be decoded has none.
                 if answer is not None:
                     yield answer

@@ -111,12 +111,13 @@ class Listener:
             _close(sockets)
 
     def _opened(self, event: Any) -> None:
+        sockets: list[socket.socket] = []
         with self._lock:
-            for thread, opened in self._associations:
-                if not thread.is_alive():
-                    _close(opened)
-            self._associations = [one for one in self._associations if one[0].is_alive()]
-            sockets: list[socket.socket] = []
+            # Several may connect at the same time, so that the thread of one need not have been started yet.
+            ended = [one for one in self._associations if one[0].ident is not None and not one[0].is_alive()]
+            for one in ended:
+                _close(one[1])
+                self._associations.remove(one)
             self._associations.append((event.assoc, sockets))
         limit_waiting(event, ANSWER_S, sockets)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from semblance.core.errors import BadInput
-from semblance.core.files import make_folder, write_file
+from semblance.core.files import TEMPORARY, make_folder, remove_abandoned, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.network.studies import is_uid, text_of
 
@@ -38,6 +38,8 @@ class ReceivedFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = threading.Lock()
+        # Parts of objects that a killed program left have the patient's name in them.
+        remove_abandoned(folder.glob(f"*/*/.*{TEMPORARY}"))
 
     def study_folder(self, study: str) -> Path:
         """The folder of a study; it need not exist."""

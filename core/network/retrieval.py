@@ -26,6 +26,8 @@ from semblance.core.tasks import SILENT, Reporter
 CONNECTIONS: Final = 2
 #: Objects that one request asks for.
 BATCH: Final = 100
+#: Objects that are taken for each one that is listed, in all tries together.
+_MOST_SENT: Final = 5
 #: Seconds before each new try.
 WAITS_S: Final = (1.0, 3.0)
 
@@ -107,11 +109,22 @@ class _Run:
         reporter: Reporter,
     ) -> None:
         self.server, self.study, self.received, self.reporter = server, study, received, reporter
-        self.total, self.stopped = len(listed), threading.Event()
+        self.total, self.came, self.stopped = len(listed), 0, threading.Event()
         self.sizes = Counter(one.series_instance_uid for one in listed)
 
     def keep(self, encoded: bytes) -> None:
+        # Some that came meanwhile and some that are sent again are no fault, but it must end.
+        self.came += 1
+        if self.came > _MOST_SENT * self.total + BATCH:
+            self.stopped.set()
+            raise self._flood()
         self.received.put(encoded, durable=False, study=self.study)
+
+    def _flood(self) -> SemblanceError:
+        return SemblanceError(
+            tr_lazy("The PACS '{name}' sends more than it lists.", name=self.server.name),
+            "Ask who looks after the PACS.",
+        )
 
     def sleep(self, seconds: float) -> None:
         pause = threading.Event()
@@ -149,6 +162,8 @@ class _Run:
             except BaseException:
                 self.stopped.set()
                 raise
+        if self.stopped.is_set():
+            raise self._flood()
         return problems[0] if problems else None
 
     def _get(self, batch: Sequence[Instance]) -> None:

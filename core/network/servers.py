@@ -106,7 +106,7 @@ def read_servers() -> list[Server]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, BadInput) as error:
         raise SemblanceError(
             tr_lazy("The PACS servers in {file} cannot be read.", file=file),
-            "Mend the file, or remove it and add the servers again.",
+            "Correct the file, or remove it and add the servers again.",
         ) from error
     return sorted(found, key=lambda server: server.name.casefold())
 

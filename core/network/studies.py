@@ -9,19 +9,23 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
-
-if TYPE_CHECKING:
-    from pydicom import Dataset
 
 #: Studies that one query gives at most.
 MAX_STUDIES: Final = 500
 
 _DATE = re.compile(r"\d{4}-?\d{2}-?\d{2}")
 _UID = re.compile(r"[0-9]+(\.[0-9]+)*")
+
+
+class Answer(Protocol):
+    """What is read of an answer: a data set, or one in JSON."""
+
+    def get(self, key: str, /) -> Any:
+        """The value or values of the element with this keyword."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ def is_uid(text: str) -> bool:
     return len(text) <= 64 and _UID.fullmatch(text) is not None
 
 
-def study_from(dataset: Dataset) -> Study | None:
+def study_from(dataset: Answer) -> Study | None:
     """The study that an answer describes; ``None`` where it has no UID."""
     uid = text_of(dataset, "StudyInstanceUID")
     if not is_uid(uid):
@@ -195,7 +199,7 @@ def study_from(dataset: Dataset) -> Study | None:
     )
 
 
-def series_from(dataset: Dataset) -> Series | None:
+def series_from(dataset: Answer) -> Series | None:
     """The series that an answer describes; ``None`` where it has no UID."""
     uid = text_of(dataset, "SeriesInstanceUID")
     if not is_uid(uid):
@@ -210,7 +214,7 @@ def series_from(dataset: Dataset) -> Series | None:
     )
 
 
-def instance_from(dataset: Dataset, series: str) -> Instance | None:
+def instance_from(dataset: Answer, series: str) -> Instance | None:
     """The object that an answer describes; ``None`` where it has no UID."""
     uid = text_of(dataset, "SOPInstanceUID")
     if not is_uid(uid):
@@ -225,12 +229,12 @@ def in_order(studies: Iterable[Study]) -> list[Study]:
     return sorted(unique.values(), key=lambda one: (one.date, one.study_instance_uid), reverse=True)
 
 
-def text_of(dataset: Dataset, keyword: str) -> str:
+def text_of(dataset: Answer, keyword: str) -> str:
     """The value as one text, "" where there is none or it cannot be read."""
     return "\\".join(texts_of(dataset, keyword))
 
 
-def texts_of(dataset: Dataset, keyword: str) -> list[str]:
+def texts_of(dataset: Answer, keyword: str) -> list[str]:
     """The values as texts, those that are not empty."""
     try:
         value = dataset.get(keyword)
@@ -240,7 +244,7 @@ def texts_of(dataset: Dataset, keyword: str) -> list[str]:
         return []
 
 
-def number_of(dataset: Dataset, keyword: str) -> int | None:
+def number_of(dataset: Answer, keyword: str) -> int | None:
     """The value as a number, ``None`` where it is none."""
     try:
         return int(text_of(dataset, keyword))

@@ -23,7 +23,7 @@ def calibration_figure(curves: Sequence[CalibrationCurve], layout: PlotLayout) -
     canvas = layout.canvas()
     colours = canvas.colours
     top = heading(canvas, layout.title, layout.note) + 3 + canvas.px(TICK) / 2
-    with_numbers = layout.named and canvas.width >= WIDE
+    with_numbers = layout.named and canvas.width >= canvas.px(WIDE)
     box = inner_box(canvas, ["0.5"], top=top, right=canvas.px(_TEXT_WIDTH) if with_numbers else 0.0)
     # Wider than high is easier to read than a square of the height of a dock.
     box = Box(box.left, box.top, min(box.right, box.left + max(2.4 * box.height, 160)), box.bottom)

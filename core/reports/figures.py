@@ -37,7 +37,7 @@ from semblance.core.reports.curves import (
 )
 from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, PlotLayout, TextRun, Values
 
-#: From this width on, a key with numbers is drawn beside the plot.
+#: From this width at text scale 1 on, a key with numbers is drawn beside the plot.
 WIDE = 640
 #: Curves whose interval and value are shown; more cannot be distinguished.
 MAX_LABELLED = 3
@@ -97,7 +97,7 @@ def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
         )
         for curve, line_style in styled
     ]
-    key_beside = layout.named and canvas.width >= WIDE
+    key_beside = layout.named and canvas.width >= canvas.px(WIDE)
     top = heading(canvas, layout.title, layout.note)
     placement = _place_key(canvas, entries if key_beside else [], named=True, header="", top=top)
     ticks = [0, 0.5, 1]
@@ -108,7 +108,7 @@ def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
     frame(canvas, scale, ticks, ticks, x_label=tr("1 − specificity"), y_label=tr("sensitivity"))
     if styled:
         canvas.line(scale.across([0, 1]), scale.up([0, 1]), canvas.colours.third, 1, REFERENCE_DASHES)
-        left, middle = float(scale.across(0.1)) + 6, float(scale.up(0.06))
+        left, middle = float(scale.across(0.52)) + 6, float(scale.up(0.48))
         canvas.write(left, middle, tr("chance"), canvas.colours.third, halo=True)
     for curve, line_style in reversed(styled):
         x = scale.across(curve.fpr)
@@ -118,7 +118,7 @@ def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
     if key_beside:
         _finish_key(canvas, entries, placement, box)
     else:
-        corner = Box(box.left + 0.25 * box.width, box.top + 0.4 * box.height, box.right - 4, box.bottom - 5)
+        corner = Box(box.left + 0.12 * box.width, box.top + 0.4 * box.height, box.right - 4, box.bottom - 5)
         key_column(canvas, entries, corner, bottom=True)
     return canvas.save(layout.format)
 
@@ -201,7 +201,7 @@ def _place_key(
     lead = 3 + canvas.px(TICK) / 2
     if not named or not entries:
         return _KeyPlacement(top + lead, 0.0, "", beside=False)
-    if canvas.width < WIDE:
+    if canvas.width < canvas.px(WIDE):
         # The key above is drawn first, because its height decides where the plot begins.
         left = PAD + canvas.px(TICK) + 6
         height = key_above(canvas, entries, Box(left, top, canvas.width - PAD, canvas.height))

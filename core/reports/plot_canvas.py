@@ -265,15 +265,21 @@ class PlotCanvas:
         return sum(self.text_width(run.text, size, run.weight) for run in runs)
 
     def elided(self, text: str, max_width: float, size: float = TICK, weight: int = 400) -> str:
-        """The text, shortened with an ellipsis to ``room`` pixels; empty where not even that fits."""
+        """The text, shortened in its middle to ``max_width`` pixels; empty where not even that fits.
+
+        Names of metrics begin alike, with their features, and differ in their ends.
+        """
         text = translate(text)[:_MAX_CHARACTERS]
         if self.text_width(text, size, weight) <= max_width:
             return text
-        ends = range(len(text))
+
+        def shortened(kept: int) -> str:
+            return text[: kept // 2].rstrip() + "…" + text[len(text) - (kept + 1) // 2 :].lstrip()
+
         fits = bisect.bisect_right(
-            ends, max_width, key=lambda end: self.text_width(text[:end].rstrip() + "…", size, weight)
+            range(1, len(text)), max_width, key=lambda kept: self.text_width(shortened(kept), size, weight)
         )
-        return text[: fits - 1].rstrip() + "…" if fits > 1 else ""
+        return shortened(fits) if fits else ""
 
     def write(
         self,

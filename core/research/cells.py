@@ -27,7 +27,7 @@ from semblance.core.parameters import Value
 from semblance.core.research.cases import ExperimentCases, transfer_split
 from semblance.core.research.selection import choose, inner_split_seed
 from semblance.core.research.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, PartReporter, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.protocols.plan import Plan
@@ -214,11 +214,11 @@ def _measure_split(
     }
 
 
-class _CurveRecorder(Reporter):
+class _CurveRecorder(PartReporter):
     """Records the training curve of a fit. Requests to stop early are not passed to the learner."""
 
     def __init__(self, reporter: Reporter) -> None:
-        self._reporter = reporter
+        super().__init__(reporter, stops_early=False)
         self.points: list[TrainingPoint] = []
 
     def partial(self, result: object) -> None:
@@ -226,9 +226,6 @@ class _CurveRecorder(Reporter):
 
         if isinstance(result, TrainingPoint):
             self.points.append(result)
-
-    def check_cancelled(self) -> None:
-        self._reporter.check_cancelled()
 
 
 def _to_json(measured: Measured) -> dict[str, Any]:

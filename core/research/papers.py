@@ -287,7 +287,7 @@ def _lines(values: Mapping[str, Sequence[ComparedValue]]) -> Iterator[tuple[Any,
 def paper_figures(
     paper: Paper, document: Mapping[str, Any], values: Sequence[ComparedValue], format: Format
 ) -> dict[str, tuple[str, bytes]]:
-    """Label of the item and picture, by file name: tables as intervals beside printed values, figures as curves."""
+    """Label of the item and image, by file name: tables as intervals beside printed values, figures as curves."""
     ratio = 3.0 if format == "png" else 1.0
     found: dict[str, tuple[str, bytes]] = {}
     for item in paper.items:
@@ -295,7 +295,7 @@ def paper_figures(
         if item.score and shown:
             intervals = []
             for one in shown:
-                # The paper's names are short enough for a picture; the table below it has the parameters.
+                # The paper's names are short enough for a image; the table below it has the parameters.
                 name = one.printed.row if one.printed else learner_title(one.learner)
                 intervals.append(
                     Interval(cases_title(one.cases), name, one.mean, *(one.ci95 or (None, None)))
@@ -304,7 +304,7 @@ def paper_figures(
                     printed = f"{name}, printed"
                     intervals.append(Interval(cases_title(one.cases), printed, one.printed.value, None, None))
             name = f"{paper.protocol}-{_slug(item.label)}.{format}"
-            picture = scores_figure(
+            image = scores_figure(
                 score_title(item.score),
                 intervals,
                 title=item.label,
@@ -312,10 +312,10 @@ def paper_figures(
                 ratio=ratio,
                 size=(860, 0),
             )
-            found[name] = (item.label, picture)
+            found[name] = (item.label, image)
         for cases, curves in _curves(item, document).items():
             name = f"{paper.protocol}-{_slug(item.label)}-{_slug(cases)}.{format}"
-            picture = curves_figure(
+            image = curves_figure(
                 curves,
                 x_label="share of the pairs" if item.curve in _ALONG_PAIRS else "k",
                 y_label=_axis_label(item.curve),
@@ -323,7 +323,7 @@ def paper_figures(
                 format=format,
                 ratio=ratio,
             )
-            found[name] = (item.label, picture)
+            found[name] = (item.label, image)
     return found
 
 
@@ -366,10 +366,10 @@ def paper_page(
     paper: Paper,
     document: Mapping[str, Any],
     values: Sequence[ComparedValue],
-    pictures: Mapping[str, str],
+    images: Mapping[str, str],
     notes: Sequence[str],
 ) -> str:
-    """The page of one paper in HTML; ``pictures``: label of the item by file name, ``notes``: what was left out."""
+    """The page of one paper in HTML; ``images``: label of the item by file name, ``notes``: what was left out."""
     body = [f"<h1>{_text(paper.citation)}</h1>", f"<p>{_text(_explanation())}</p>"]
     for item in paper.items:
         body.append(f"<h2>{_text(item.label)}: {_text(item.shows)}</h2>")
@@ -378,7 +378,7 @@ def paper_page(
             continue
         body += [
             f'<p><img src="{_text(name)}" alt="{_text(item.label)}"></p>'
-            for name, label in pictures.items()
+            for name, label in images.items()
             if label == item.label
         ]
         if item.score:

@@ -38,7 +38,7 @@ def usual_folder() -> Path:
 def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Path:
     """Make the demo library at ``library``, or go on where an earlier call was ended; returns its path.
 
-    Its images are drawn into the folder ``pictures`` of the library and plainly marked synthetic.
+    Its images are drawn into the folder ``images`` of the library and plainly marked synthetic.
 
     Raises:
         SemblanceError: the folder cannot be written to.
@@ -51,7 +51,7 @@ def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Pa
         if METRIC in [record.name for record in opened.metrics()]:
             return path
     with Engine() as engine:
-        images = generate(path / "pictures", per_category=PER_CATEGORY, executor=engine, reporter=reporter)
+        images = generate(path / "images", per_category=PER_CATEGORY, executor=engine, reporter=reporter)
     for source in (images.masses, images.radiographs):
         import_source(source, path, kind="folder", reporter=reporter)
     prepared = prepare_library(path, reporter=reporter)

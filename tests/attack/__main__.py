@@ -1,5 +1,6 @@
-"""``make attack``: damaged copies of every kind of file, small files that would fill the memory, kills at random
-moments, and full and write-protected disks. Ends with a table; exit status 1 if anything in it is not 0."""
+"""``make attack``: damaged copies of every kind of file and answer, small files that would fill the memory, kills at
+random moments, killed transfers from a PACS, and full and write-protected disks. Ends with a table; exit status 1 if
+anything in it is not 0."""
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.attack.bombs import BOMBS
+from tests.attack.transfers import prepared
 from tests.fuzz.harness import READ, REFUSED, Outcome, run
 from tests.fuzz.kinds import KINDS
+from tests.helpers import orthanc
 from tests.kills.child import PHASES, READ_ONLY
 from tests.kills.harness import Child, Harness
 
@@ -39,18 +42,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
     parser.add_argument("--mutants", type=int, default=5000, help="damaged copies, shared out over all kinds")
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--transfers", type=int, default=300)
+    parser.add_argument("--answers", type=int, default=1000, help="malformed answers of a PACS")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="mutants,bombs,kills,disks", help="parts, with commas between")
+    parser.add_argument(
+        "--only", default="mutants,answers,bombs,kills,transfers,disks", help="parts, with commas between"
+    )
     options = parser.parse_args()
     chosen = set(options.only.split(","))
     parts: list[Part] = []
     if "mutants" in chosen:
-        kinds = [kind for kind in KINDS if kind != "bomb"]
-        for place, kind in enumerate(kinds):
-            numbers = range(len(range(place, options.mutants, len(kinds))))
-            parts.append(_of_outcome(kind, run(kind, numbers, options.seed)))
+        kinds = [kind for kind in KINDS if kind != "bomb" and not KINDS[kind].spoken]
+        parts += _mutants(kinds, options.mutants, options.seed)
+    if "answers" in chosen:
+        spoken = [kind for kind in KINDS if KINDS[kind].spoken]
+        parts += _mutants(spoken, options.answers, options.seed)
     if "bombs" in chosen:
         parts.append(_of_outcome("bomb", run("bomb", range(len(BOMBS)), options.seed)))
+    if "transfers" in chosen:
+        parts.append(_transfers(options.transfers, options.seed))
     with tempfile.TemporaryDirectory() as folder:
         if chosen & {"kills", "disks"}:
             harness, child = Harness(Path(folder)), Child(Path(folder) / "errors")
@@ -68,6 +78,12 @@ def main() -> None:
                 child.close()
     _show(parts)
     sys.exit(1 if any(part.wrong for part in parts) else 0)
+
+
+def _mutants(kinds: list[str], count: int, seed: int) -> list[Part]:
+    """So many damaged copies, shared out over ``kinds``."""
+    shares = [range(len(range(place, count, len(kinds)))) for place in range(len(kinds))]
+    return [_of_outcome(kind, run(kind, numbers, seed)) for kind, numbers in zip(kinds, shares, strict=True)]
 
 
 def _of_outcome(name: str, outcome: Outcome) -> Part:
@@ -98,6 +114,25 @@ def _kills(harness: Harness, child: Child, count: int, seed: int) -> Part:
             print(f"  kill {number}: {str(error).splitlines()[0]}", flush=True)
             part.wrong["lost"] += 1
     part.read = sum(harness.killed.values())
+    return part
+
+
+def _transfers(count: int, seed: int) -> Part:
+    part, rng = Part("transfers", count), random.Random(seed)
+    has_orthanc = orthanc.program() is not None
+    if not has_orthanc:
+        print("  transfers: Orthanc is not installed; only the PACS in this process is asked", flush=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        prepared(Path(folder), with_orthanc=has_orthanc) as transfers,
+    ):
+        for number in range(count):
+            try:
+                transfers.try_moment(number, rng)
+            except AssertionError as error:
+                print(f"  transfer {number}: {str(error).splitlines()[0]}", flush=True)
+                part.wrong["lost"] += 1
+        part.read = transfers.killed
     return part
 
 

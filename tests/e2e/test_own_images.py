@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from semblance.app.reports import report_operations
+from semblance.app.reports.report_dialog import ReportDialog
+from semblance.app.screenshot import settle
+from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.core.searches.query import Query
 from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
+
+LEFT = Qt.MouseButton.LeftButton
 
 
 def drop(widget: QWidget, path: Path) -> None:
@@ -24,6 +31,60 @@ def drop(widget: QWidget, path: Path) -> None:
     held = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(widget, QDragEnterEvent(where, copying, *held))
     QApplication.sendEvent(widget, QDropEvent(QPointF(where), copying, *held))
+
+
+def test_a_dropped_folder_is_seen_marked_compared_and_reported(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By mouse and keys alone, in the face Read."""
+    folder, report = striped_folder(tmp_path / "Striped images", n=40), tmp_path / "report.json"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(report), ""))
+    with open_window(face="read") as window:
+        state, panels = window.state, window.panels
+        drop(window, folder)
+        wait_for(window, lambda: state.ranking is not None and not window.jobs.active)
+        grid = panels.ranking.grid
+        grid.set_current(state.ranking.ranked[2].row)
+        settle(window)
+        marked, before = state.ranking.ranked[2].case_id, state.ranking
+        more, _ = card_feedback_buttons(grid.card_rect(2), grid._layout)
+        qtbot.mouseMove(grid.viewport(), more.center())
+        qtbot.mouseClick(grid.viewport(), LEFT, pos=more.center())
+        wait_for(window, lambda: state.judgement_count == 1 and state.ranking is not before)
+        assert state.ranking.ranked[0].case_id == marked
+
+        qtbot.mouseDClick(grid.viewport(), LEFT, pos=grid.card_rect(1).center())
+        settle(window)
+        page = panels.compare
+        assert page.isVisible()
+        compared = page.current_case()
+        assert compared == state.ranking.ranked[1].case_id
+        qtbot.mouseClick(page.notes, LEFT)
+        qtbot.keyClicks(page.notes, "like the query")
+        qtbot.mouseClick(page.in_report, LEFT)
+        settle(window)
+        qtbot.keyClick(page, Qt.Key.Key_Escape)
+        settle(window)
+        assert not window.parts.full.open
+
+        def create() -> None:
+            dialog = QApplication.activeModalWidget()
+            if not isinstance(dialog, ReportDialog):
+                QTimer.singleShot(20, create)
+                return
+            formats = dialog._format_box
+            formats.setCurrentIndex(formats.findData("json"))
+            qtbot.mouseClick(dialog.create_button, LEFT)
+
+        QTimer.singleShot(20, create)
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        grid.setFocus()
+        qtbot.keyClick(grid, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+        wait_for(window, report.exists)
+        text = report.read_text(encoding="utf-8")
+        assert "like the query" in text
+        assert json.loads(text)["judgements"]
 
 
 def test_from_a_dropped_folder_to_a_report(qtbot: QtBot, tmp_path: Path) -> None:

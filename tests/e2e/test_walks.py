@@ -16,7 +16,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QWidget
 
 from tests.walks.__main__ import is_stalled_by_host
-from tests.walks.walker import Walker
+from tests.walks.walker import PLACES, Walker
 from tests.walks.walking import make_library
 from tests.walks.watching import Watch
 
@@ -72,16 +72,14 @@ def test_a_walk_in_a_harmless_window_finds_nothing(window):
     assert walked(window).problems == []
 
 
-def test_panels_that_are_rarely_come_to_by_chance_are_visited(window):
-    class WhyPanel(QLineEdit):
-        pass
-
+def test_panels_that_are_rarely_come_to_by_chance_are_visited(window, monkeypatch):
+    monkeypatch.setitem(PLACES, "why", (QLineEdit, ()))
     page = QWidget()
     window.setCentralWidget(page)
     for name in ("why", "next_case"):
         action = QAction(name, window)
         action.setObjectName(name)
-    panel = WhyPanel(page)
+    panel = QLineEdit(page)
     panel.setGeometry(250, 180, 20, 10)
     over: list[bool] = []
     walker = Walker(window, 1, 60, [], lambda _what: None, lambda: over.append(True))

@@ -15,6 +15,7 @@ import os
 import shlex
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from semblance.core.tasks import Reporter
@@ -141,19 +142,26 @@ def main() -> None:
 
     PIL.Image.init()
     del sqlalchemy, zarr
+    serve(_live)
+
+
+def _live(phase: str, library: Path, source: Path, log: Path, disk: str = "") -> int:
+    if disk:
+        return on_disk(phase, library, source, log, disk)
+    work(phase, library, source, log)
+    return 0
+
+
+def serve(live: Callable[..., int]) -> None:
+    """Do ``live(phase, library, source, log, *more)`` in a forked process for each line of stdin."""
     for line in sys.stdin:
-        phase, *arguments = shlex.split(line)
-        library, source, log = map(Path, arguments[:3])
+        phase, library, source, log, *more = shlex.split(line)
         pid = os.fork()
         if pid == 0:
             os.setsid()
             status = 1
             try:
-                if arguments[3:]:
-                    status = on_disk(phase, library, source, log, arguments[3])
-                else:
-                    work(phase, library, source, log)
-                    status = 0
+                status = live(phase, Path(library), Path(source), Path(log), *more)
             except BaseException:  # noqa: BLE001 - the process ends without the interpreter's own message
                 traceback.print_exc()
             finally:

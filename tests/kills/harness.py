@@ -41,14 +41,14 @@ IMAGES = 160
 
 
 class Child:
-    """Lives of :mod:`tests.kills.child`, one after the other."""
+    """Lives of :mod:`tests.kills.child` or another ``module`` that serves them, one after the other."""
 
-    def __init__(self, errors: Path) -> None:
+    def __init__(self, errors: Path, module: str = "tests.kills.child") -> None:
         path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(TOP))))
         environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path}
         with errors.open("w") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.kills.child"],
+                [sys.executable, "-m", module],
                 cwd=TOP,
                 env=environment,
                 stdin=subprocess.PIPE,

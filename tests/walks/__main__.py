@@ -129,7 +129,6 @@ def one(made: Path, seed: int, options: argparse.Namespace) -> dict:
             "XDG_DATA_HOME": f"{home}/.local",
             "XDG_RUNTIME_DIR": home,
             "QT_QPA_PLATFORM": os.environ.get("QT_QPA_PLATFORM", "offscreen"),
-            "PYTHONPATH": str(TOP),
             "OMP_NUM_THREADS": "1",
         }
         arguments = ["--child", str(made), "--seed", str(seed), "--actions", str(options.actions)]

@@ -22,6 +22,21 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from semblance.app.evaluation.map.map_page import MapPage
+from semblance.app.library.panel import LibraryPanel
+from semblance.app.metrics.train_panel import TrainPanel
+from semblance.app.research.data_check.page import DataCheckPage
+from semblance.app.research.two_metrics.page import TwoMetricsPage
+from semblance.app.search.compare.compare_page import ComparePage
+from semblance.app.search.feedback.concepts_section import ConceptsSection
+from semblance.app.search.feedback.questions_page import QuestionsPage
+from semblance.app.search.feedback.refine_panel import RefinePanel
+from semblance.app.search.hanging.hanging_page import HangingPage
+from semblance.app.search.query.full_size_page import FullSizePage
+from semblance.app.search.similar.panel import RankingPanel
+from semblance.app.search.why.panel import WhyPanel
+from semblance.app.widgets.panel import Panel
+
 LEFT, RIGHT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton, Qt.MouseButton.MiddleButton
 NONE, SHIFT, CTRL = (
     Qt.KeyboardModifier.NoModifier,
@@ -38,30 +53,32 @@ KEYS = (
 #: Shortcuts that end the walk instead of the window's work.
 LEFT_OUT = ("quit",)
 TEXTS = ("", "benign", "P003", "ü", "a" * 300, "0.5", "-7", "%s{}", "level", "1e9")
-#: A walk is given up when nothing can be clicked for so many steps.
 SIZES = ((1024, 640), (1280, 800), (1440, 900), (1100, 1000), (1920, 1080), (1366, 700))
 PAUSES_MS = (0, 0, 0, 5, 20, 60)
 #: Steps inside a dialog or menu before it is closed.
 PATIENCE = 6
 #: Command that opens a panel -> the panel's class, and the commands that belong to it. Of so many steps after
 #: it most are done there.
-PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "why": ("WhyPanel", ("next_case", "compare")),
+PLACES: dict[str, tuple[type[QWidget], tuple[str, ...]]] = {
+    "why": (WhyPanel, ("next_case", "compare")),
     "refine": (
-        "RefinePanel",
+        RefinePanel,
         (
             "go_ranking", "judge_alike", "judge_not_alike", "judge_closer", "undo_judgement",
             "redo_judgement", "example_like", "example_unlike", "save_refined", "reset_judgements",
         ),
     ),
-    "new_concept": ("ConceptsSection", ("concept_with", "concept_without", "concept_unmark", "undo_concept")),
-    "ask_next": ("AskNextPanel", ("undo_judgement",)),
-    "two_metrics": ("TwoMetricsPanel", ()),
-    "map": ("MapPanel", ()),
-    "compare": ("ComparePanel", ()),
-    "view_large": ("LargePanel", ()),
-    "train": ("TrainPanel", ("stop_training",)),
-    "searches": ("RankingPanel", ("save_search", "branch_search", "rank_again", "next_case")),
+    "new_concept": (ConceptsSection, ("concept_with", "concept_without", "concept_unmark", "undo_concept")),
+    "ask_next": (QuestionsPage, ("undo_judgement",)),
+    "two_metrics": (TwoMetricsPage, ()),
+    "map": (MapPage, ()),
+    "compare": (ComparePage, ()),
+    "view_large": (FullSizePage, ()),
+    "hang": (HangingPage, ()),
+    "data_check": (DataCheckPage, ("set_finding", "undo_edit")),
+    "find_case": (LibraryPanel, ("set_finding", "remove_cases", "undo_edit", "redo_edit")),
+    "train": (TrainPanel, ("stop_training",)),
+    "searches": (RankingPanel, ("save_search", "branch_search", "rank_again", "next_case")),
 }  # fmt: skip
 STAY, THERE = 15, 0.7
 #: So often a command of the panel that is visited is run.
@@ -181,9 +198,8 @@ class Walker:
         self._stay -= 1
         if self._stay < 0:
             return None
-        every = self._window.findChildren(QWidget)
-        name = PLACES[self._visiting][0]
-        return next((w for w in every if type(w).__name__ == name and w.isVisible()), None)
+        every = self._window.findChildren(PLACES[self._visiting][0])
+        return next((w for w in every if w.isVisible()), None)
 
     def _place(self, widget: QWidget) -> QPoint:
         return QPoint(
@@ -370,18 +386,21 @@ def stub_dialogs(rng: random.Random, files: list[Path], folders: list[Path], out
         ("getExistingDirectory", folder),
     ):
         setattr(QFileDialog, name, staticmethod(stub))
-    for name in ("getText", "getItem", "getMultiLineText"):
+    for name in ("getText", "getMultiLineText"):
         setattr(QInputDialog, name, staticmethod(words))
+
+    def item(*args: Any, **_kwargs: Any) -> tuple[str, bool]:
+        return rng.choice(args[3]), rng.random() < 0.8
+
+    QInputDialog.getItem = staticmethod(item)
 
 
 def panel_of(widget: QWidget) -> str:
     """The class of the panel or dialog ``widget`` lies in; of its window where it lies in none."""
     here, window = widget, widget.window()
-    while here is not window:
-        if any(type(here).__module__.startswith(f"app.{floor}.") for floor in ("panels", "dialogs")):
-            return type(here).__name__
+    while here is not window and not isinstance(here, Panel):
         here = here.parentWidget()
-    return type(window).__name__
+    return type(here).__name__
 
 
 def _may_be_dragged_in(widget: QWidget) -> bool:

@@ -63,8 +63,8 @@ class MapPage(QWidget):
 
         self.title = ElidedLabel(tr("Map"), role="title")
         self.badge = Badge("stale")
-        self.facts = ElidedLabel(role="second")
-        self.detail, self.selection_label = WrappedLabel(role="small"), WrappedLabel(role="second")
+        self.facts, self.selection_label = WrappedLabel(role="second"), WrappedLabel(role="second")
+        self.detail = WrappedLabel(role="small")
         self.clear_button = QPushButton(tr("Show all cases"))
         self.clear_button.setToolTip(tr("Clear the selection (Esc)"))
         self.redraw_button = QPushButton(tr("Redraw map"))

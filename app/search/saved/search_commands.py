@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QMimeData, QObject
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 from shiboken6 import isValid
@@ -54,12 +54,14 @@ class SearchCommands(QObject):
 
     def search_with_clipboard(self) -> None:
         """Search with the image, or the one image file, that was copied in another program."""
-        data = QGuiApplication.clipboard().mimeData()
+        clipboard = QGuiApplication.clipboard()
+        # A clipboard nothing was copied to has no data, whatever Qt's types say.
+        data = clipboard.mimeData() or QMimeData()
         path = dropped_file(data)
         if path is not None:
             search_operations.submit_query(self._context, Query(image=path))
         elif data.hasImage():
-            search_operations.submit_pasted_image(self._context, QGuiApplication.clipboard().image())
+            search_operations.submit_pasted_image(self._context, clipboard.image())
         else:
             self._context.messages.info(tr("There is no image on the clipboard."))
 

@@ -22,7 +22,7 @@ from semblance.core.evaluation.result import (
 )
 from semblance.core.evaluation.splits import HoldOut
 from semblance.core.language import tr_lazy
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, PartReporter, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.metrics.learner import Learner
@@ -146,28 +146,24 @@ class _LearnerRun:
             )
 
 
-class _RunProgress(Reporter):
+class _RunProgress(PartReporter):
     """The progress of one fit as part of the total. Requests to stop early are not passed to the learner."""
 
     def __init__(self, reporter: Reporter, done: int, total: int, what: str, keep_points: bool) -> None:
-        self._reporter, self._done, self._total, self._what = reporter, done, total, what
+        super().__init__(reporter, stops_early=False)
+        self._done, self._total, self._what = done, total, what
         self._keep_points = keep_points
         self.points: list[TrainingPoint] = []
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         part = 0 if not total else int(_PROGRESS_STEPS * min(done, total) / total)
-        self._reporter.progress(
-            self._done * _PROGRESS_STEPS + part, self._total * _PROGRESS_STEPS, self._what
-        )
+        self._whole.progress(self._done * _PROGRESS_STEPS + part, self._total * _PROGRESS_STEPS, self._what)
 
     def partial(self, result: object) -> None:
         from semblance.core.metrics.training import TrainingPoint
 
         if self._keep_points and isinstance(result, TrainingPoint):
             self.points.append(result)
-
-    def check_cancelled(self) -> None:
-        self._reporter.check_cancelled()
 
 
 def _runs(learners: Sequence[LearnerSpec], baselines: Collection[str]) -> list[_LearnerRun]:

@@ -21,7 +21,7 @@ from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.parameters import parse_settings
 from semblance.core.research.printed_values import printed_values
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
 
 #: Settings of the protocol itself are written ``protocol.key=value``.
@@ -109,24 +109,18 @@ def evaluate_tables(
     }
 
 
-class _TableReporter(Reporter):
+class _TableReporter(PartReporter):
     """Progress with the name of the table it is made on."""
 
     def __init__(self, whole: Reporter, table: str) -> None:
-        self._whole, self._table = whole, Path(table).name
+        super().__init__(whole)
+        self._table = Path(table).name
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         self._whole.progress(done, total, join_texts([self._table, as_lazy(what)], ": "))
 
     def partial(self, result: object) -> None:
         self._whole.partial(result)
-
-    def check_cancelled(self) -> None:
-        self._whole.check_cancelled()
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._whole.stop_requested
 
 
 def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:

@@ -242,10 +242,10 @@ def _column(
             n=n_different,
             most=MAX_CATEGORIES,
         )
-    told = _told_finding(keys, values, findings)
-    if told:
+    given_away = _finding_given_away(keys, values, findings)
+    if given_away:
         return tr_lazy(
-            "it tells the finding '{finding}' from all others, so it would give it away", finding=told
+            "it tells the finding '{finding}' from all others, so it would give it away", finding=given_away
         )
     if values is not None:
         return ClinicalColumn(name)
@@ -277,7 +277,7 @@ def _identifies_patients(
     return n_values >= _MANY and (is_of_cases or is_of_patients)
 
 
-def _told_finding(keys: Names, values: Columns | None, findings: Names) -> str:
+def _finding_given_away(keys: Names, values: Columns | None, findings: Names) -> str:
     """A finding that the column tells from all others, "" if none; what is unknown counts as a value too.
 
     By its texts or few different numbers, or by an interval of its numbers.

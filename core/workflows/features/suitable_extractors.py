@@ -46,11 +46,11 @@ def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...
 
     The default is the one made for the kind of source, else ``encoder``, of tables ``raw``.
     """
-    rows = library.catalogue.all_cases()
+    rows = library.catalogue.case_rows()
     sampled = rows[:: max(1, len(rows) // SAMPLED_CASES)]
-    details = library.catalogue.details([row.id for row in sampled])
+    details = library.catalogue.details(sampled.tolist())
     with_tables = any(source.columns for source in library.catalogue.sources())
-    kinds = {bool(r.has_image) for r in rows} | ({False} if with_tables else set())
+    kinds = library.catalogue.kinds_of_cases() | ({False} if with_tables else set())
     volumes = any(found.depth is not None for found in details.values())
     regions = any(found.region is not None for found in details.values())
     made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from semblance.core.errors import SemblanceError
-from semblance.core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
 from semblance.core.workflows.library.import_source import ImportResult, import_source
 from semblance.core.workflows.library.prepare_library import LibraryPreparation, Preparation
 from semblance.core.workflows.metrics.vault import seal_share
@@ -96,16 +96,17 @@ def _measure_meanwhile(preparation: LibraryPreparation, importing: Future[Import
         return
 
 
-class _ImportReporter(Reporter):
+class _ImportReporter(PartReporter):
     """What the import tells: ``first_cases`` is set when there are some, ``stopped`` ends it."""
 
-    def __init__(self, outer: Reporter, preparation: LibraryPreparation) -> None:
-        self._outer, self._preparation = outer, preparation
+    def __init__(self, whole: Reporter, preparation: LibraryPreparation) -> None:
+        super().__init__(whole)
+        self._preparation = preparation
         self.first_cases, self.stopped = threading.Event(), threading.Event()
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         """Pass it on."""
-        self._outer.progress(done, total, what)
+        self._whole.progress(done, total, what)
 
     def partial(self, result: object) -> None:
         """Take in how many cases were read."""
@@ -116,11 +117,11 @@ class _ImportReporter(Reporter):
     def end(self, importing: Future[ImportResult]) -> None:
         """Tell what was imported, at once: others are still being measured."""
         if importing.exception() is None:
-            self._outer.partial(importing.result())
+            self._whole.partial(importing.result())
         self.first_cases.set()
 
     def check_cancelled(self) -> None:
-        """Raises Cancelled where the outer reporter was cancelled, or measuring ended badly."""
-        self._outer.check_cancelled()
+        """Raises Cancelled where the whole was cancelled, or measuring ended badly."""
+        super().check_cancelled()
         if self.stopped.is_set():
             raise Cancelled

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
-from semblance.core.library.case_headers import DATE, GROUPS, CaseHeaders, case_headers
+from semblance.core.library.case_headers import case_headers
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.edit_records import Edit
 from semblance.core.library.finding_styles import all_styles, stored_styles
@@ -102,32 +102,40 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
     Raises:
         BadInput: not a library, damaged, half written, or from a newer version.
     """
+    import sqlalchemy as sa
+
     from semblance.core.library.edit_log import read_edits
+    from semblance.core.library.schema import HAS_IMAGE, cases
 
     reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
-        cases = opened.catalogue.all_cases()
-        case_rows = [r.id for r in cases]
+        catalogue = opened.catalogue
+        rows, ids, findings, patients, has_image = catalogue.read_columns(
+            sa.select(cases.c.id, cases.c.case_id, cases.c.finding, cases.c.patient, HAS_IMAGE).order_by(
+                cases.c.id
+            )
+        )
+        case_rows = np.array(rows, dtype=np.int64)
         features = opened.features
         sets = features.all()
         current = opened.current_metric()
         styles = all_styles(
-            stored_styles(opened.catalogue), {r.finding for r in cases if r.finding is not None}
+            stored_styles(catalogue), {finding for finding in findings if finding is not None}
         )
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
         snapshot = LibrarySnapshot(
             opened.path,
             opened.name,
             opened.writable,
-            tuple(sorted({source.kind for source in opened.catalogue.sources()})),
+            tuple(sorted({source.kind for source in catalogue.sources()})),
             case_columns(
                 case_rows,
-                [r.case_id for r in cases],
-                [r.finding for r in cases],
-                [r.patient for r in cases],
-                [_state(r.state, r.has_image) for r in cases],
+                ids,
+                findings,
+                patients,
+                _states(catalogue, case_rows, np.array(has_image, dtype=bool)),
                 [style.name for style in styles],
-                _headers(opened.catalogue, case_rows),
+                case_headers(catalogue.headers(), case_rows),
             ),
             tuple(
                 FeatureSetFacts(
@@ -139,31 +147,33 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
                 MetricFacts(m.name, m.learner, by_id.get(m.feature_set, ""), m.card, m.scores, m.training)
                 for m in opened.metrics()
             ),
-            tuple(opened.catalogue.files_without_cases()),
-            len({r.patient for r in cases if r.patient is not None}),
+            tuple(catalogue.files_without_cases()),
+            len({patient for patient in patients if patient is not None}),
             extractor_suitabilities(opened),
             "" if current is None else current.name,
             tuple(style.colour for style in styles),
             tuple(read_edits(opened)),
             tuple(sealed_rows(opened).tolist()),
-            _lesions(opened.catalogue),
+            _lesions(catalogue),
             opened.thumbnails.count_without_outline(),
         )
     _ = snapshot.tree
     return snapshot
 
 
-def _headers(catalogue: Catalogue, case_rows: list[int]) -> CaseHeaders:
-    index_of = {row: index for index, row in enumerate(case_rows)}
-    # Cases that an import has added since are not among ``case_rows``.
-    found = [r for r in catalogue.headers() if r.id in index_of]
-    return case_headers(
-        np.array([index_of[r.id] for r in found], dtype=np.intp),
-        [r.depth for r in found],
-        [r.texts for r in found],
-        {name: [r[place] for r in found] for place, name in enumerate((*GROUPS, DATE), start=3)},
-        len(case_rows),
-    )
+def _states(
+    catalogue: Catalogue, case_rows: npt.NDArray[np.int64], has_image: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.uint8]:
+    """(n,) the :class:`ImageState` of each case."""
+    states = np.full(len(case_rows), ImageState.OK, dtype=np.uint8)
+    found = catalogue.states_of_cases()
+    for state in set(found.values()):
+        of_state = [row for row, one in found.items() if one == state]
+        states[np.isin(case_rows, of_state)] = (
+            ImageState.MISSING if state == "missing" else ImageState.UNREADABLE
+        )
+    states[~has_image] = ImageState.NO_IMAGE
+    return states
 
 
 def _lesions(catalogue: Catalogue) -> dict[int, LesionFacts]:
@@ -176,13 +186,6 @@ def _lesions(catalogue: Catalogue) -> dict[int, LesionFacts]:
         for facts in (LesionFacts(tuple(rows), any(groups[one].source == BY_HAND for one in rows)),)
         for row in rows
     }
-
-
-def _state(state: str, has_image: bool) -> ImageState:
-    if not has_image:
-        return ImageState.NO_IMAGE
-    known = {"ok": ImageState.OK, "missing": ImageState.MISSING}
-    return known.get(state, ImageState.UNREADABLE)
 
 
 def save_state(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:

@@ -25,7 +25,7 @@ from semblance.core.features.registry import extractor_class, make_extractor
 from semblance.core.language import as_lazy, count_label, join_texts, tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.metrics.registry import learner_title, make_learner
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.features.measure_new_cases import measure_new_cases
 from semblance.core.workflows.features.measuring_order import rows_to_measure_first
@@ -616,17 +616,18 @@ def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
     )
 
 
-class _InnerReporter(Reporter):
-    """Passes on progress and cancelling; partial results of single steps go to ``partial``, if anywhere."""
+class _InnerReporter(PartReporter):
+    """Passes on progress; partial results of single steps go to ``partial``, if anywhere."""
 
     def __init__(
         self,
-        outer: Reporter,
+        whole: Reporter,
         partial: Callable[[object], None] | None = None,
         quiet: Callable[[], bool] | None = None,
     ) -> None:
         """While ``quiet()`` is true the progress of other work is shown."""
-        self._outer, self._partial, self._quiet = outer, partial, quiet
+        super().__init__(whole)
+        self._partial, self._quiet = partial, quiet
 
     def partial(self, result: object) -> None:
         """Hand ``result`` to the preparation."""
@@ -636,13 +637,4 @@ class _InnerReporter(Reporter):
     def progress(self, done: int, total: int | None, what: str) -> None:
         """Pass it on."""
         if self._quiet is None or not self._quiet():
-            self._outer.progress(done, total, what)
-
-    def check_cancelled(self) -> None:
-        """Raises Cancelled where the outer reporter was cancelled."""
-        self._outer.check_cancelled()
-
-    @property
-    def stop_requested(self) -> bool:
-        """Whether the outer reporter was asked to stop."""
-        return self._outer.stop_requested
+            self._whole.progress(done, total, what)

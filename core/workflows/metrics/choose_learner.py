@@ -17,7 +17,7 @@ from semblance.core.metrics.registry import learner_class, make_learner
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.sequence import apply_steps, fit_steps
 from semblance.core.metrics.training_data.training_sample import stratified_sample
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, PartReporter, Reporter
 
 PLAIN = "euclidean"
 #: What is chosen among, the plain distance first. Each of the others wins on some data and loses on other.
@@ -77,7 +77,7 @@ def validate_learners(
         if parts is None:
             parts = _parts(train, extractor, seed)
         try:
-            scores = [part.accuracy(name, seed, _Quiet(reporter)) for part in parts]
+            scores = [part.accuracy(name, seed, PartReporter(reporter, stops_early=False)) for part in parts]
             validation.accuracy[name] = float(np.mean(scores))
         except (SemblanceError, np.linalg.LinAlgError) as error:
             validation.failed[name] = tr_lazy("{title}: {error}", title=title, error=str(error))
@@ -152,14 +152,3 @@ def _sample(data: EvaluationData, most: int, seed: int) -> EvaluationData:
     if data.n_cases <= most:
         return data
     return data.rows(stratified_sample(data.y, max(most, len(data.findings)), seed))
-
-
-class _Quiet(Reporter):
-    """Passes on only whether to end: the rounds of one of many fits say nothing of the whole."""
-
-    def __init__(self, outer: Reporter) -> None:
-        self._outer = outer
-
-    def check_cancelled(self) -> None:
-        """Raises Cancelled where the outer reporter was cancelled."""
-        self._outer.check_cancelled()

@@ -13,7 +13,7 @@ from semblance.core.evaluation.search_rankings import Gallery, search_rankings
 from semblance.core.evaluation.shuffled_control import ShuffledControl, measure_control, shuffled_by_unit
 from semblance.core.evaluation.splits import HoldOut, patient_codes
 from semblance.core.metrics.training_data.training_sample import stratified_sample
-from semblance.core.tasks import Reporter
+from semblance.core.tasks import PartReporter, Reporter
 from semblance.core.workflows.metrics.leakage import is_supervised
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ def shuffled_control(
     learnt = replace(cases, y=shuffled).rows(part)
     here = HoldOut(places[: len(train)], places[len(train) :], split.by_patient, request.seed)
     try:
-        control = fit(replace(data, cases=learnt, split=here), _Quiet(reporter))
+        control = fit(replace(data, cases=learnt, split=here), PartReporter(reporter))
     except BadInput:
         # A learner may refuse what is left of small data.
         return None
     gallery = Gallery.of(control, replace(learnt, groups=groups))
-    rankings = search_rankings(gallery, here.test, _K, reporter=_Quiet(reporter))
+    rankings = search_rankings(gallery, here.test, _K, reporter=PartReporter(reporter))
     units = None if codes is None else codes[queries]
     return measure_control(rankings.nearest_findings, rankings.findings, units, len(train), request.seed)
 
@@ -81,17 +81,3 @@ def _sample(
         return rows
     units = None if codes is None else np.char.add("u", codes[rows].astype(np.str_))
     return rows[stratified_sample(y[rows], most, seed, units)]
-
-
-class _Quiet(Reporter):
-    """Passes on that the work is cancelled, and shows no rounds of the control."""
-
-    def __init__(self, outer: Reporter) -> None:
-        self._outer = outer
-
-    def check_cancelled(self) -> None:
-        self._outer.check_cancelled()
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._outer.stop_requested

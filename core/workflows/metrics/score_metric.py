@@ -117,7 +117,7 @@ def _subgroups(
     )
     of_cases = library.catalogue.attributes(ATTRIBUTES)
     attributes = {
-        name: np.array([of_cases[row].get(name, "").strip() for row in rows], dtype=np.str_)
+        name: np.array([of_cases.get(row, {}).get(name, "").strip() for row in rows], dtype=np.str_)
         for name in ATTRIBUTES
     }
     return subgroup_scores(queries, attributes | {AGE: age_bands(attributes[AGE])}, seed=seed)
@@ -134,14 +134,16 @@ def _shortcuts(library: Library, searches: HeldOutSearches, seed: int) -> tuple[
             # A DICOM file that states nothing of burnt-in text has none.
             values.setdefault(BURNT_IN, "no")
     attributes = {
-        name: np.array([of_cases[row].get(name, "").strip() for row in rows], dtype=np.str_)
+        name: np.array([of_cases.get(row, {}).get(name, "").strip() for row in rows], dtype=np.str_)
         for name in SHORTCUTS
     }
-    extents = library.catalogue.extents()
-    attributes["source"] = np.array([str(extents[row].source) for row in rows], dtype=np.str_)
+    # A case that was removed while the others were scored has none.
+    of_rows = library.catalogue.extents()
+    extents = [of_rows.get(row) for row in rows]
+    attributes["source"] = np.array([str(one.source) if one else "" for one in extents], dtype=np.str_)
     for name in ("image_size", "crop_scale"):
         attributes[name] = number_groups(
-            np.array([getattr(extents[row], name) for row in rows], dtype=np.float64)
+            np.array([getattr(one, name) if one else None for one in extents], dtype=np.float64)
         )
     units = patient_codes(data.units, data.n_cases)
     probed = ProbedSearches(

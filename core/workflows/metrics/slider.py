@@ -14,7 +14,7 @@ from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
 from semblance.core.metrics.training_data.training_sample import TRAINING_CASES
-from semblance.core.tasks import SILENT, Reporter
+from semblance.core.tasks import SILENT, PartReporter, Reporter
 from semblance.core.workflows.metrics.slider_steps import CARD_KEY, PLACES, Slider, sliders_by_name, step_name
 from semblance.core.workflows.metrics.store_metric import store_metric
 from semblance.core.workflows.metrics.train_metric import fit_and_score
@@ -71,22 +71,16 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
         return sliders_by_name((record.name, record.card) for record in opened.metrics())[request.name]
 
 
-class _StepProgress(Reporter):
+class _StepProgress(PartReporter):
     """One step of several: its rounds move the whole on by a part."""
 
-    def __init__(self, outer: Reporter, number: int) -> None:
-        self._outer, self._number, self._share = outer, number, 0.0
+    def __init__(self, whole: Reporter, number: int) -> None:
+        super().__init__(whole)
+        self._number, self._share = number, 0.0
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         # Neighbours, rounds and scores each count from nothing: what was reached stays.
         self._share = max(self._share, min(1.0, done / total) if total else 0.0)
         place = tr_lazy("{places} % diagnostic", places=PLACES[self._number])
         reached = round(100 * (self._number + self._share))
-        self._outer.progress(reached, 100 * len(PLACES), join_texts([as_lazy(what), place]))
-
-    def check_cancelled(self) -> None:
-        self._outer.check_cancelled()
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._outer.stop_requested
+        self._whole.progress(reached, 100 * len(PLACES), join_texts([as_lazy(what), place]))

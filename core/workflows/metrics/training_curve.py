@@ -14,7 +14,7 @@ from semblance.core.evaluation.splits import Rows, patient_codes
 from semblance.core.metrics.steps.sequence import apply_steps
 from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.training import TrainingPoint
-from semblance.core.tasks import Reporter
+from semblance.core.tasks import PartReporter, Reporter
 
 #: Scoring the curve may take this share of the time; it scores at most so many held-out cases.
 CURVE_SHARE, CURVE_CASES = 0.25, 400
@@ -29,7 +29,7 @@ class CurvePoint:
     held_out_accuracy: float | None
 
 
-class TrainingCurve(Reporter):
+class TrainingCurve(PartReporter):
     """Passes on what a learner reports, its rounds as points of a curve scored on held-out cases.
 
     Scoring may take :data:`CURVE_SHARE` of the time: the longer a round's score took, the fewer rounds are
@@ -37,10 +37,10 @@ class TrainingCurve(Reporter):
     """
 
     def __init__(
-        self, outer: Reporter, steps: Sequence[Step], data: EvaluationData, held_out: Rows, seed: int
+        self, whole: Reporter, steps: Sequence[Step], data: EvaluationData, held_out: Rows, seed: int
     ) -> None:
         """``held_out`` (n,): the rows of ``data`` to score on after the fitted ``steps``."""
-        self._outer = outer
+        super().__init__(whole)
         chosen = held_out
         if len(held_out) > CURVE_CASES:
             places = np.random.default_rng(seed).choice(len(held_out), CURVE_CASES, replace=False)
@@ -56,21 +56,12 @@ class TrainingCurve(Reporter):
 
     def progress(self, done: int, total: int | None, what: str) -> None:
         """Pass it on."""
-        self._outer.progress(done, total, what)
-
-    def check_cancelled(self) -> None:
-        """Raises Cancelled where the outer reporter was cancelled."""
-        self._outer.check_cancelled()
-
-    @property
-    def stop_requested(self) -> bool:
-        """Whether the outer reporter was asked to stop."""
-        return self._outer.stop_requested
+        self._whole.progress(done, total, what)
 
     def partial(self, result: object) -> None:
         """Pass ``result`` on, a round as a :class:`CurvePoint`."""
         if not isinstance(result, TrainingPoint):
-            self._outer.partial(result)
+            self._whole.partial(result)
             return
         accuracy = None
         begin = time.monotonic()
@@ -80,13 +71,13 @@ class TrainingCurve(Reporter):
             self._next = time.monotonic() + spent * (1 / CURVE_SHARE - 1)
         self._last = result
         self._points.append(CurvePoint(result.round, result.objective, accuracy))
-        self._outer.partial(self._points[-1])
+        self._whole.partial(self._points[-1])
 
     def end(self) -> None:
         """Score the last round, and report it again, where it has no score yet."""
         if self._last is not None and self._points[-1].held_out_accuracy is None:
             self._points[-1] = replace(self._points[-1], held_out_accuracy=self._accuracy(self._last))
-            self._outer.partial(self._points[-1])
+            self._whole.partial(self._points[-1])
 
     def to_json(self) -> list[list[float | None]]:
         """[round, objective, held-out accuracy or null] of every point."""

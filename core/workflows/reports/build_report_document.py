@@ -159,7 +159,7 @@ def report_document(
         identified=options.identified,
         free_text=options.free_text,
         case_names=names,
-        patients=snapshot.columns.patients,
+        patients=tuple(snapshot.columns.patients),
         clinic=options.clinic,
         logo=options.logo,
         comment=options.comment,

@@ -39,11 +39,12 @@ _FORGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, Recur
 def embedded_search(
     library: Library, search: Search, judgements: Sequence[Judgement], *, identified: bool
 ) -> dict[str, Any]:
-    """``search`` and its judgements in force as JSON; empty for a library that can only be read. Paths of
-    images from outside are named only if ``identified``."""
-    if not library.writable:
+    """``search`` and its judgements in force as JSON; empty for a library that can only be read and has no key for
+    pseudonyms yet. Paths of images from outside are named only if ``identified``."""
+    pseudonyms = library.available_pseudonyms()
+    if pseudonyms is None:
         return {}
-    digest = library.pseudonyms().reference
+    digest = pseudonyms.reference
 
     def query(one: Query) -> dict[str, Any]:
         region = None if one.region is None else one.region.to_json()

@@ -66,7 +66,7 @@ class _Objects:
         self._query, self._result = ranked_search.search.query, ranked_search.result
         library = loaded.library
         # A library that can only be read may have no key yet: then its codes are for this export alone.
-        self._pseudonyms = library.pseudonyms() if library.writable else Pseudonyms(Pseudonyms.new_key())
+        self._pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
         self._captured: list[bytes] = []
         rows = [case.row for case in self._result.ranked]
         self._details = library.catalogue.details(rows)
@@ -204,11 +204,11 @@ class _Objects:
         from semblance.core.reports.dicom.common import SourceObject, encoded
         from semblance.core.reports.dicom.secondary_capture import secondary_capture
 
-        picture = self._document.query.overview or self._document.query.thumbnail
-        if picture is None:
+        image = self._document.query.overview or self._document.query.thumbnail
+        if image is None:
             return None
         study, series = (str(generate_uid(prefix=None)) for _ in range(2))
-        made = secondary_capture(picture, self._patient(), study, series, 1)
+        made = secondary_capture(image, self._patient(), study, series, 1)
         self._captured.append(encoded(made))
         return SourceObject((made,))
 

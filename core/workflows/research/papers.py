@@ -47,7 +47,7 @@ class PapersRequest:
 def run_papers(
     request: PapersRequest, *, workers: int | None = None, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
-    """Measure what is not measured in ``out``, and write its pages, pictures and ``papers.csv``.
+    """Measure what is not measured in ``out``, and write its pages, images and ``papers.csv``.
 
     Everything is measured on public tables, so no library takes part.
 
@@ -74,11 +74,11 @@ def run_papers(
         document = _measured(paper, tables, request, workers, reporter)
         values[paper.protocol] = compared_values(paper, document)
         figures = paper_figures(paper, document, values[paper.protocol], "svg")
-        pictures = {name: label for name, (label, _) in figures.items()}
-        contents = {name: picture for name, (_, picture) in figures.items()}
-        for name, (_, picture) in paper_figures(paper, document, values[paper.protocol], "png").items():
-            contents[name] = picture
-        page = paper_page(paper, document, values[paper.protocol], pictures, missing)
+        images = {name: label for name, (label, _) in figures.items()}
+        contents = {name: image for name, (_, image) in figures.items()}
+        for name, (_, image) in paper_figures(paper, document, values[paper.protocol], "png").items():
+            contents[name] = image
+        page = paper_page(paper, document, values[paper.protocol], images, missing)
         contents[f"{paper.protocol}.html"] = page.encode()
         files += write_pages(request.out, contents)
     files += write_pages(request.out, {"papers.csv": papers_csv(values).encode()})

@@ -227,6 +227,26 @@ def test_the_finding_of_the_roc_curve_is_chosen(panel, context, qtbot):
     assert panel.overview.roc._title.text() == "ROC, cyst against the rest"
 
 
+def test_the_bins_are_read_in_a_narrow_panel(panel, context, qtbot):
+    context.state.set_library(snapshot(with_calibration(metric("new", 0.8))))
+    panel.header.tabs.setCurrentIndex(CALIBRATION_TAB)
+    for width, below in ((1440, False), (420, True)):
+        panel.resize(width, 500)
+        page = panel.calibration
+        qtbot.waitUntil(lambda page=page, below=below: (page.bins.y() > page.plot.y()) == below)
+    bins = page.bins
+    needed = [bins.sizeHintForColumn(column) for column in range(bins.columnCount())]
+    assert all(bins.columnWidth(column) >= width for column, width in enumerate(needed))
+
+
+def test_a_narrow_table_keeps_the_names(panel, context):
+    names = ("encoder + BDM+V", "encoder + Euclidean")
+    context.state.set_library(snapshot(*(metric(name, 0.8) for name in names)))
+    panel.header.tabs.setCurrentIndex(TABLE)
+    panel.resize(500, 300)
+    assert panel.table.columnWidth(0) > panel.table.fontMetrics().horizontalAdvance(names[1])
+
+
 def test_a_narrow_panel_hides_the_table(panel, context, qtbot):
     context.state.set_library(LIBRARY)
     assert panel.overview.has_table

@@ -105,6 +105,7 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("finding", "Findings…"),
         ("annotate", "Set finding…"),
         ("delete", "Remove from the library"),
+        ("delete metric", "Feature sets and metrics…"),
     ],
 )
 def test_people_find_commands_by_their_own_words(actions, typed, first):

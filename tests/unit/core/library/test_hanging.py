@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.library.case_columns import case_columns
-from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, case_headers
+from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns, case_headers
 from semblance.core.library.hanging import hanging
 
 NEW, OLD = "2020-01-01", "2018-01-01"
@@ -16,13 +16,13 @@ def columns(*cases: tuple[str, str, dict[str, str]]):
     """The cases, each with its patient, the date of its study, and more of its header."""
     n = len(cases)
     given = [{"modality": "MG", "study": date, DATE: date} | more for _, date, more in cases]
-    headers = case_headers(
+    said = HeaderColumns(
         np.arange(n),
         [None] * n,
         [json.dumps([header.get(name) for name in TEXTS]) for header in given],
         {name: [header.get(name) for header in given] for name in (*GROUPS, DATE)},
-        n,
     )
+    headers = case_headers(said, np.arange(n))
     patients = [patient for patient, _, _ in cases]
     return case_columns(range(n), [f"c{i}" for i in range(n)], [None] * n, patients, [0] * n, headers=headers)
 

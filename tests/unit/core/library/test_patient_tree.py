@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.library.case_columns import CaseColumns, case_columns
-from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, case_headers
+from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns, case_headers
 from semblance.core.library.patient_tree import PatientTree, patient_tree
 
 #: (id, patient, header) of each case; study and series by their UIDs.
@@ -29,13 +29,13 @@ CASES = [
 def columns() -> CaseColumns:
     indices = [index for index, (_, _, header) in enumerate(CASES) if header]
     given = [CASES[index][2] for index in indices]
-    headers = case_headers(
+    said = HeaderColumns(
         np.array(indices),
         [40, None, None, None],
         [json.dumps([header.get(name) for name in TEXTS]) for header in given],
         {name: [header.get(name) for header in given] for name in (*GROUPS, DATE)},
-        len(CASES),
     )
+    headers = case_headers(said, np.arange(len(CASES)))
     ids, patients = [case for case, _, _ in CASES], [patient for _, patient, _ in CASES]
     return case_columns(range(7), ids, [None] * 7, patients, [0] * 7, headers=headers)
 
@@ -116,9 +116,14 @@ def test_names_tell_cases_apart(columns):
         "Mammogram R CC, 2 Jan 2018",
         "q",
     ]
-    twice = case_columns([1, 2], ["a", "b"], [None] * 2, [None] * 2, [0] * 2, headers=case_headers(
-        np.arange(2), [None] * 2, [json.dumps(["CT"] + [None] * (len(TEXTS) - 1))] * 2,
-        {name: [None] * 2 for name in (*GROUPS, DATE)}, 2))  # fmt: skip
+    said = HeaderColumns(
+        np.array([1, 2, 3]),
+        [None] * 3,
+        [json.dumps(["CT"] + [None] * (len(TEXTS) - 1))] * 3,
+        {name: [None] * 3 for name in (*GROUPS, DATE)},
+    )
+    rows = np.array([1, 2])
+    twice = case_columns(rows, ["a", "b"], [None] * 2, [None] * 2, [0] * 2, headers=case_headers(said, rows))
     assert [twice.name(0), twice.name(1)] == ["CT", "CT (2)"]
 
 

@@ -124,9 +124,10 @@ def test_objects_are_retrieved_and_sent_unchanged():
     ):
         assert retrieve(web) == OBJECTS
     assert asked[0][2]["Accept"] == 'multipart/related; type="application/dicom"; transfer-syntax=*'
-    answer = {"00081199": {"vr": "SQ", "Value": []}}
+    answer = {"00081199": {"vr": "SQ", "Value": [{"00081155": {"vr": "UI", "Value": ["1.2"]}}]}}
     with answering(content=json.dumps(answer).encode()) as (url, asked), DicomWeb(find_server(url)) as web:
-        assert "ReferencedSOPSequence" in web.store(OBJECTS)
+        (stored,) = web.store(OBJECTS).get("ReferencedSOPSequence")
+        assert stored.get("ReferencedSOPInstanceUID") == ["1.2"]
     boundary = asked[0][2]["Content-Type"].rpartition("boundary=")[2]
     assert list(multipart_parts([asked[0][3]], boundary.encode())) == OBJECTS
 

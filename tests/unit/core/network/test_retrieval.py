@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -113,3 +114,30 @@ def test_a_study_waits_on_if_more_came_during_its_import(tmp_path, archive):
     assert received.waiting() == [STUDY]
     received.imported(STUDY, list(received.instances(STUDY)))
     assert received.waiting() == []
+
+
+def test_a_pacs_that_sends_without_end_is_stopped(tmp_path, monkeypatch):
+    def endless(self, event):
+        yield 65535
+        while True:
+            yield 0xFF00, archive.datasets[0]
+
+    monkeypatch.setattr(retrieval, "BATCH", 1)
+    monkeypatch.setattr(Archive, "retrieve", endless)
+    with (
+        running_archive(ct_series(tmp_path / "pacs", 2)) as archive,
+        pytest.raises(SemblanceError, match="more than it lists"),
+    ):
+        retrieve_study(find_server(archive.address), STUDY, [], ReceivedFiles(tmp_path / "got"), waits=())
+
+
+def test_a_part_that_a_killed_program_left_is_removed_after_a_day(tmp_path):
+    received = ReceivedFiles(tmp_path / "got")
+    received.put(encoded(ct_slice(np.zeros((4, 4), np.int16))), durable=True)
+    (file,) = received.instances(STUDY).values()
+    old, new = (file.with_name(f".{name}.dcm.0.part") for name in ("old", "new"))
+    for part in (old, new):
+        part.write_bytes(b"half")
+    os.utime(old, (1e9, 1e9))
+    ReceivedFiles(tmp_path / "got")
+    assert (old.exists(), new.exists(), file.exists()) == (False, True, True)

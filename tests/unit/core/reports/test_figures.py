@@ -179,6 +179,23 @@ def test_any_name_can_be_drawn(name):
     assert FIGURES[ACCURACY](curves, PlotLayout(theme="dark", size=(300, 150), title=name, note=name))
 
 
+@pytest.mark.parametrize("width", [240, 640, 900])
+@pytest.mark.parametrize(("kind", "make"), [(ACCURACY, accuracy), (ROC, roc)])
+def test_every_line_is_named_by_what_distinguishes_it(kind, make, width, monkeypatch):
+    written = []
+    write = PlotCanvas.write
+
+    def note(canvas, x, middle, text, *args, **more):
+        written.append(text)
+        write(canvas, x, middle, text, *args, **more)
+
+    monkeypatch.setattr(PlotCanvas, "write", note)
+    names = ["encoder + BDM+V", "encoder + Euclidean"]
+    curves = [make(name, 0.6, current=name == names[0]) for name in names]
+    FIGURES[kind](curves, PlotLayout("light", (width, 220), text_scale=1.5))
+    assert [len([text for text in written if text.endswith(end)]) for end in ("V", "an")] == [1, 1]
+
+
 def test_reference_lines_are_drawn_and_named(monkeypatch):
     written, lines = [], []
     monkeypatch.setattr(PlotCanvas, "write", lambda _self, _x, _y, text, *_, **__: written.append(text))

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from semblance.core.evaluation.shortcuts import stored_probes
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.library import Library
 from semblance.core.workflows.metrics.score_metric import score_metric
 from tests.helpers.libraries import raw
@@ -31,6 +35,20 @@ def test_the_metric_is_probed_for_what_is_known_of_the_cases(tmp_path):
     with Library.open(library) as opened:
         extent = next(iter(opened.catalogue.extents().values()))
     assert (extent.image_size, extent.crop_scale) == (5000.0, 0.02)
+
+
+def test_cases_removed_meanwhile_are_left_out(tmp_path, monkeypatch):
+    library = table_library(tmp_path, n=240, metrics=(PLAIN,))
+    expected = score_metric(library, "plain")["n_test"]
+    read, extents = FeatureSets.read, Catalogue.extents
+
+    def with_one_more(features, feature_set, case_rows=None):
+        rows, numbers = read(features, feature_set, case_rows)
+        return np.append(rows, 9999), np.vstack([numbers, numbers[:1]])
+
+    monkeypatch.setattr(FeatureSets, "read", with_one_more)
+    monkeypatch.setattr(Catalogue, "extents", lambda catalogue: dict(list(extents(catalogue).items())[1:]))
+    assert score_metric(library, "plain")["n_test"] == expected
 
 
 def test_files_that_state_no_burnt_in_text_are_a_group(tmp_path):

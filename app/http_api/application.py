@@ -1,0 +1,353 @@
+"""The routes of ``semblance serve``. Each hands its request to a worker process, which does the work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi_offline import FastAPIOffline
+from pydantic import BaseModel, Field
+
+from semblance import resources
+from semblance.app.http_api.problems import RESPONSES, Problem, add_handlers
+from semblance.core.engine import Engine
+from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
+from semblance.core.imaging.region import Region
+from semblance.core.workflows.network.answer_requests import (
+    REPORT_FORMATS,
+    ReportFormat,
+    SearchRequest,
+    answer_report,
+    answer_search,
+    answer_thumbnail,
+    describe_served_library,
+)
+
+#: Bytes of an image in a request, and requests that are answered or wait at a time.
+MAX_BYTES, MAX_REQUESTS = 64 << 20, 32
+#: Seconds in which an image has to come, and those for an answer.
+BODY_S, ANSWER_S = 60.0, 300.0
+#: Similar cases, and marks of either kind, in one request.
+MAX_CASES, MAX_MARKS = 200, 500
+_LONGEST_NAME = 1000
+_DICOM = "application/dicom"
+_IMAGE_TYPES = {"image/png": "PNG", "image/jpeg": "JPEG", _DICOM: DICOM}
+_MEDIA_TYPES = {
+    ".pdf": "application/pdf",
+    ".html": "text/html; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".json": "application/json",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is served, and to whom.
+
+    ``identified``: a request may ask for patient ids, case ids and paths. ``origins``: web pages that may ask, such
+    as ``https://viewer.example``. ``key`` makes the references of a library that has no key of its own.
+    """
+
+    library: Path
+    token: str
+    identified: bool = False
+    origins: Sequence[str] = ()
+    workers: int = 1
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+
+
+class _Service:
+    """The worker processes, and how many requests there are."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._engine: Engine | None = None
+        self._running = 0
+
+    @asynccontextmanager
+    async def running(self, _: FastAPI) -> AsyncIterator[None]:
+        self._engine = Engine(self.settings.workers)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._engine.shutdown)
+
+    async def run(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Call ``function`` in a worker.
+
+        Raises:
+            Problem: too many requests wait, or this one takes too long.
+        """
+        assert self._engine is not None
+        if self._running >= MAX_REQUESTS:
+            raise Problem(503, "Too many requests wait. Try again later.", {"Retry-After": "5"})
+        self._running += 1
+        try:
+            task = self._engine.submit(function, self.settings.library, *arguments, **options)
+            async with asyncio.timeout(ANSWER_S):
+                return await asyncio.wrap_future(task.future)
+        except TimeoutError:
+            task.cancel()
+            raise Problem(503, f"There was no answer within {ANSWER_S:.0f} seconds.") from None
+        finally:
+            self._running -= 1
+
+
+def make_application(settings: Settings) -> FastAPI:
+    """The application that answers requests on ``settings.library``."""
+    service = _Service(settings)
+    application = FastAPIOffline(
+        title="Semblance",
+        summary="Search a library of medical images for similar cases.",
+        version=version("semblance"),
+        redoc_url=None,
+        swagger_ui_parameters={"persistAuthorization": False},
+        lifespan=service.running,
+    )
+    application.state.service = service
+    application.include_router(_routes)
+    add_handlers(application)
+    if settings.origins:
+        application.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
+        )
+    return application
+
+
+def _service(request: Request) -> _Service:
+    service: _Service = request.app.state.service
+    return service
+
+
+async def _check_token(
+    request: Request,
+    given: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
+) -> None:
+    token = _service(request).settings.token
+    if given is None or not secrets.compare_digest(given.credentials.encode(), token.encode()):
+        raise Problem(
+            401,
+            "The token is missing or wrong. Send the header 'Authorization: Bearer TOKEN'.",
+            {"WWW-Authenticate": "Bearer"},
+        )
+
+
+Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+Case = Annotated[Name, Field(description="The case, as an earlier answer calls it.")]
+Identified = Annotated[
+    bool, Field(description="Case ids, patient ids and paths. Only with `semblance serve --identified`.")
+]
+
+
+class _Options(BaseModel, extra="forbid"):
+    """The parameters that all searches take."""
+
+    metric: Name | None = Field(None, description="The metric. Without it, the current one.")
+    region: str | None = Field(
+        None,
+        description="The region of the image to search with, in pixels: x,y,width,height.",
+        pattern=r"^[0-9]{1,6},[0-9]{1,6},[0-9]{1,6},[0-9]{1,6}$",
+    )
+    like: list[Name] = Field([], description="Cases marked as more like the query.", max_length=MAX_MARKS)
+    unlike: list[Name] = Field([], description="Cases marked as less like the query.", max_length=MAX_MARKS)
+    diverse: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="From 0, order by distance alone, to 1, prefer cases unlike those before.",
+    )
+    identified: Identified = False
+
+    def request(self, settings: Settings, **query: Any) -> SearchRequest:
+        """What is asked of ``settings.library``.
+
+        Raises:
+            Problem: identified answers are not allowed.
+            BadInput: not a region.
+        """
+        _check_identified(settings, self.identified)
+        return SearchRequest(
+            settings.key,
+            region=None if self.region is None else Region.parse(self.region),
+            metric=self.metric,
+            like=tuple(self.like),
+            unlike=tuple(self.unlike),
+            diverse=self.diverse,
+            identified=self.identified,
+            **query,
+        )
+
+
+class _SearchOptions(_Options):
+    k: int = Field(20, ge=1, le=MAX_CASES, description="Number of cases.")
+
+
+class _SearchOfCase(_SearchOptions):
+    case: Case
+
+
+class _ReportOptions(_Options):
+    format: ReportFormat = Field("pdf", description="The format of the report.")
+    page: Literal["A4", "letter"] = Field("A4", description="Paper size.")
+
+
+class _ReportOfCase(_ReportOptions):
+    case: Case
+
+
+class _ThumbnailOptions(BaseModel, extra="forbid"):
+    case: Case
+    identified: Identified = False
+
+
+def _check_identified(settings: Settings, identified: bool) -> None:
+    if identified and not settings.identified:
+        raise Problem(
+            403, "Identified answers are not allowed. Start the server with --identified to allow them."
+        )
+
+
+async def _image(request: Request) -> bytes:
+    """The image in the body.
+
+    Raises:
+        Problem: none, of another type than stated, too large, or too slow.
+    """
+    stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if stated not in _IMAGE_TYPES:
+        raise Problem(415, f"Send an image with one of the types {', '.join(_IMAGE_TYPES)}.")
+    too_large = Problem(413, f"The image is larger than {MAX_BYTES >> 20} MB.")
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > MAX_BYTES:
+        raise too_large
+    data = bytearray()
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                data += part
+                if len(data) > MAX_BYTES:
+                    raise too_large
+    except TimeoutError:
+        raise Problem(408, f"The image did not come within {BODY_S:.0f} seconds.") from None
+    if sniff(bytes(data[:HEAD_BYTES])) != _IMAGE_TYPES[stated]:
+        raise Problem(422, f"The body is not a file of the type {stated}.")
+    return bytes(data)
+
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": f"The image, at most {MAX_BYTES >> 20} MB.",
+        "content": {name: {"schema": {"type": "string", "format": "binary"}} for name in _IMAGE_TYPES},
+    }
+}
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+
+
+def _search_schema() -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(resources.path("schemas/search.json").read_text(encoding="utf-8"))
+    del schema["$schema"]
+    return schema
+
+
+_FOUND: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The similar cases.",
+        "content": {"application/json": {"schema": _search_schema()}},
+    },
+    **RESPONSES,
+}
+_REPORT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The report. DICOM objects come as multipart/related, ready for STOW-RS.",
+        "content": {
+            **{name.partition(";")[0]: _BINARY for name in _MEDIA_TYPES.values()},
+            "multipart/related": _BINARY,
+        },
+    },
+    **RESPONSES,
+}
+_THUMBNAIL: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The thumbnail.", "content": {"image/png": _BINARY, "image/jpeg": _BINARY}},
+    **RESPONSES,
+}
+_routes = APIRouter(prefix="/v1", dependencies=[Depends(_check_token)], responses=RESPONSES)
+
+
+@_routes.get("/library")
+async def describe_library(request: Request) -> dict[str, Any]:
+    """Number of cases, findings, metrics, and the current metric."""
+    found: dict[str, Any] = await _service(request).run(describe_served_library)
+    return found
+
+
+@_routes.post("/search", responses=_FOUND, response_class=Response, openapi_extra=_BODY)
+async def search_with_image(request: Request, options: Annotated[_SearchOptions, Query()]) -> Response:
+    """The cases most similar to the image in the body."""
+    service = _service(request)
+    asked = options.request(service.settings, k=options.k)
+    return await _search(service, replace(asked, image=await _image(request)))
+
+
+@_routes.get("/search", responses=_FOUND, response_class=Response)
+async def search_with_case(request: Request, options: Annotated[_SearchOfCase, Query()]) -> Response:
+    """The cases most similar to a case of the library."""
+    service = _service(request)
+    return await _search(service, options.request(service.settings, k=options.k, case=options.case))
+
+
+@_routes.post("/report", responses=_REPORT, response_class=Response, openapi_extra=_BODY)
+async def report_with_image(request: Request, options: Annotated[_ReportOptions, Query()]) -> Response:
+    """A report of the search with the image in the body."""
+    service = _service(request)
+    asked = options.request(service.settings)
+    return await _report(service, replace(asked, image=await _image(request)), options)
+
+
+@_routes.get("/report", responses=_REPORT, response_class=Response)
+async def report_with_case(request: Request, options: Annotated[_ReportOfCase, Query()]) -> Response:
+    """A report of the search with a case of the library."""
+    service = _service(request)
+    return await _report(service, options.request(service.settings, case=options.case), options)
+
+
+@_routes.get("/thumbnail", responses=_THUMBNAIL, response_class=Response)
+async def thumbnail_of_case(request: Request, options: Annotated[_ThumbnailOptions, Query()]) -> Response:
+    """The small image of a case."""
+    service = _service(request)
+    _check_identified(service.settings, options.identified)
+    data = await service.run(
+        answer_thumbnail, options.case, service.settings.key, identified=options.identified
+    )
+    return Response(data, media_type="image/png" if sniff(data[:HEAD_BYTES]) == "PNG" else "image/jpeg")
+
+
+async def _search(service: _Service, asked: SearchRequest) -> Response:
+    document = await service.run(answer_search, asked)
+    # Texts of the program are of a class of their own.
+    content = json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
+    return Response(content, media_type="application/json")
+
+
+async def _report(service: _Service, asked: SearchRequest, options: _ReportOptions) -> Response:
+    files = await service.run(answer_report, asked, options.format, options.page)
+    suffix, _ = REPORT_FORMATS[options.format]
+    if suffix in _MEDIA_TYPES:
+        return Response(files[0], media_type=_MEDIA_TYPES[suffix])
+    boundary = secrets.token_hex(16)
+    parts = [f"--{boundary}\r\nContent-Type: {_DICOM}\r\n\r\n".encode() + file + b"\r\n" for file in files]
+    content = b"".join(parts) + f"--{boundary}--\r\n".encode()
+    return Response(content, media_type=f'multipart/related; type="{_DICOM}"; boundary={boundary}')

@@ -1,0 +1,82 @@
+"""Requests that Schemathesis makes from the description of the HTTP interface never cause a server error, and the
+answers are what the description says."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from semblance.app.http_api.application import Settings
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.http_server import TOKEN, running_server
+from tests.helpers.images import striped_folder
+
+#: Requests for each route.
+EXAMPLES = 20
+CHECKS = (
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+)
+
+
+@pytest.fixture
+def server(tmp_path):
+    striped_folder(tmp_path / "images", n=24)
+    import_source(tmp_path / "images", tmp_path / "lib")
+    extract_features(tmp_path / "lib", "pixels", workers=1)
+    train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
+    with running_server(Settings(tmp_path / "lib", TOKEN, identified=True)) as client:
+        yield client
+
+
+def a_png() -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(np.random.default_rng(9).integers(0, 255, (40, 40)).astype(np.uint8)).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_no_request_causes_a_server_error(server):
+    schema = schemathesis.openapi.from_url(f"{server.address}/openapi.json")
+    case_ids = st.sampled_from(["images/level/p000.png", "images/upright/p001.png", "gone"])
+    statuses: dict[str, set[int]] = {}
+    for found in schema.get_all_operations():
+        operation = found.ok()
+
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            derandomize=True,
+            phases=(Phase.generate,),
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy(), data=st.data())
+        def send(case, data):
+            # Random requests rarely name a case or hold an image.
+            if case.query and "case" in case.query and data.draw(st.booleans()):
+                case.query |= {"case": data.draw(case_ids), "identified": "true"}
+            if case.operation.method == "post" and data.draw(st.booleans()):
+                case.body, case.media_type = a_png(), "image/png"
+            answer = case.call(headers={"Authorization": f"Bearer {TOKEN}"})
+            statuses.setdefault(case.operation.label, set()).add(answer.status_code)
+            case.validate_response(answer, checks=CHECKS)
+
+        send()
+    assert all(200 in answered for answered in statuses.values())
+    assert len(statuses) == 6

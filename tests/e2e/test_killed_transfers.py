@@ -1,0 +1,22 @@
+"""A retrieval or a watch that is killed loses nothing that was confirmed, and the next ends with one copy of each."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+
+from tests.attack.transfers import prepared
+
+MOMENTS = 8
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks a process that has loaded everything")
+def test_transfers_survive_kills_at_random_moments(tmp_path):
+    rng = random.Random(2010)
+    with prepared(tmp_path, with_orthanc=False) as transfers:
+        for number in range(MOMENTS):
+            transfers.try_moment(number, rng)
+        assert transfers.killed > MOMENTS // 3
+    assert "Traceback" not in (tmp_path / "errors").read_text()
