@@ -274,7 +274,10 @@ _REPORT: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The report. DICOM objects come as multipart/related, ready for STOW-RS.",
         "content": {
-            **{name.partition(";")[0]: _BINARY for name in _MEDIA_TYPES.values()},
+            "application/pdf": _BINARY,
+            "text/html": {"schema": {"type": "string"}},
+            "text/csv": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"type": "object"}},
             "multipart/related": _BINARY,
         },
     },

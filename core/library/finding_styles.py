@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.library.texts import natural_key
+from semblance.core.library.natural_key import natural_key
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue

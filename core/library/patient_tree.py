@@ -12,7 +12,7 @@ import numpy.typing as npt
 from semblance.core.language import tr, tr_n
 from semblance.core.library.case_columns import NO_PATIENT, CaseColumns, Indices
 from semblance.core.library.case_names import date_name, modality_name
-from semblance.core.library.texts import natural_key
+from semblance.core.library.natural_key import natural_key
 
 
 class Level(IntEnum):

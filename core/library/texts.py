@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import overload
@@ -10,10 +9,10 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.library.natural_key import DIGITS, natural_key
+
 #: Behind each text, so that no word without white space runs from one text into the next.
 _END = "\n"
-#: Numbers in texts are padded to so many digits.
-_DIGITS = 12
 #: Bytes of a key that are compared at once, behind what all texts begin with; texts made at once.
 _KEY_BYTES, _PART = 64, 1 << 16
 
@@ -79,11 +78,6 @@ class Texts(Sequence[str]):
         return found
 
 
-def natural_key(text: str) -> str:
-    """A key that sorts numbers inside texts by their size: ``IM 2`` before ``IM 10``."""
-    return re.sub(r"\d+", lambda digits: digits.group().zfill(_DIGITS), text.casefold())
-
-
 def natural_order(texts: Sequence[str]) -> npt.NDArray[np.intp]:
     """(n,) the places of ``texts`` in the order of :func:`natural_key`; equal keys stay in their order.
 
@@ -130,7 +124,7 @@ def _keys(folded_texts: Sequence[str], skipped: int) -> npt.NDArray[np.uint8]:
     is_digit = (data >= ord("0")) & (data <= ord("9"))
     edges = np.flatnonzero(np.diff(is_digit, prepend=False))
     # The last byte is no digit: each number has an end.
-    begins, missing = edges[::2], np.maximum(0, _DIGITS - (edges[1::2] - edges[::2]))
+    begins, missing = edges[::2], np.maximum(0, DIGITS - (edges[1::2] - edges[::2]))
     padding = np.zeros(len(data), dtype=np.int64)
     padding[begins] = missing
     shift = np.cumsum(padding)

@@ -13,7 +13,7 @@ from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.read_only_table import make_read_only
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.case_columns import CaseColumns, no_cases
-from semblance.core.library.texts import natural_key
+from semblance.core.library.natural_key import natural_key
 from semblance.core.workflows.library.data_issues import Check, DataIssue, Severity
 
 KINDS = {
