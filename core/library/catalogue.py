@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from semblance.core.library.records import (
     now,
     unique_name,
 )
-from semblance.core.library.schema import HAS_IMAGE, cases, files, slices, sources
+from semblance.core.library.schema import HAS_IMAGE, cases, files, lesion_groups, slices, sources
 from semblance.core.library.slice_tables import slices_of_source, write_slices
 
 
@@ -272,6 +272,18 @@ class Catalogue:
                     .values(state=state, reason=reason)
                 )
 
+    def case_files(self, source: SourceRecord) -> Iterator[tuple[str, str]]:
+        """The id of each case of ``source`` and the path of its file."""
+        query = sa.select(cases.c.case_id, files.c.path).join(files, files.c.id == cases.c.file)
+        return zip(*self.read_columns(query.where(files.c.source == source.id)), strict=True)
+
+    def image_contents(self) -> dict[str, str]:
+        """Content -> id of the first case that shows it, of all cases with an image."""
+        contents, case_ids = self.read_columns(
+            sa.select(cases.c.content, cases.c.case_id).where(HAS_IMAGE).order_by(cases.c.id.desc())
+        )
+        return dict(zip(contents, case_ids, strict=True))
+
     def files_without_cases(self) -> list[tuple[str, str, str, str]]:
         """(source name, path, state, reason) of every file that gave no case or is missing."""
         query = (
@@ -305,6 +317,33 @@ class Catalogue:
         )
         return self.read(query)
 
+    def cases_of_lesions(self) -> Sequence[sa.Row[Any]]:
+        """id, case_id, finding, content and source of the cases that have an image or are in a same-lesion group."""
+        grouped = sa.select(lesion_groups.c.case)
+        query = (
+            sa.select(cases.c.id, cases.c.case_id, cases.c.finding, cases.c.content, files.c.source)
+            .join(files, files.c.id == cases.c.file)
+            .where(sa.or_(HAS_IMAGE, cases.c.id.in_(grouped)))
+        )
+        return self.read(query.order_by(cases.c.id))
+
+    def cases_with_attribute(self, name: str) -> Sequence[sa.Row[Any]]:
+        """id, patient and attributes of cases whose attributes may have ``name``, which all that have it are among."""
+        named = sa.cast(cases.c.attributes, sa.Text).contains(name, autoescape=True)
+        return self.read(
+            sa.select(cases.c.id, cases.c.patient, cases.c.attributes).where(named).order_by(cases.c.id)
+        )
+
+    def repeated_rows(self) -> tuple[int, Sequence[sa.Row[Any]]]:
+        """The number of rows of tables, and id, patient and content of those of which another has the content."""
+        is_row = cases.c.numbers.is_not(None)
+        (n_rows,) = self.read(sa.select(sa.func.count()).where(is_row))[0]
+        several = sa.select(cases.c.content).where(is_row).group_by(cases.c.content)
+        query = sa.select(cases.c.id, cases.c.patient, cases.c.content).where(
+            is_row, cases.c.content.in_(several.having(sa.func.count() > 1))
+        )
+        return n_rows, self.read(query.order_by(cases.c.id))
+
     def shown_images(self) -> dict[int, tuple[int, str, int | None]]:
         """Row id -> file, member and frame of the image that a case is, or is a region of.
 
@@ -321,6 +360,12 @@ class Catalogue:
         if names is None:
             return {r.id: r.attributes for r in rows}
         return {r.id: {name: r.attributes[name] for name in names if name in r.attributes} for r in rows}
+
+    def finding_counts(self) -> dict[str, int]:
+        """Finding -> its number of cases; "" counts those without one."""
+        finding = sa.func.coalesce(cases.c.finding, "").label("finding")
+        columns = [finding, sa.func.count().label("n_cases")]
+        return {r.finding: r.n_cases for r in self.read(sa.select(*columns).group_by(finding))}
 
     def case_rows(self) -> npt.NDArray[np.int64]:
         """(n,) row ids of all cases, ascending."""
@@ -400,18 +445,27 @@ class Catalogue:
             )
         return int(found[0].id)
 
-    def numbers(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """(n,) rows of the cases that came from a table, and their values (n, d)."""
+    def numbers(
+        self, rows: Sequence[int]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], list[str]]:
+        """(n,) rows of the cases that came from a table, their values (n, d) and their contents."""
         found_rows: list[int] = []
-        values: list[npt.NDArray[np.float64]] = []
+        values: list[bytes] = []
+        contents: list[str] = []
         for part in in_batches(list(rows)):
-            query = sa.select(cases.c.id, cases.c.numbers).where(
+            query = sa.select(cases.c.id, cases.c.numbers, cases.c.content).where(
                 cases.c.id.in_(part), cases.c.numbers.is_not(None)
             )
             for r in self.read(query.order_by(cases.c.id)):
                 found_rows.append(r.id)
-                values.append(np.frombuffer(r.numbers, dtype=np.float64))
-        return np.array(found_rows, dtype=np.int64), np.stack(values) if values else np.empty((0, 0))
+                values.append(r.numbers)
+                contents.append(r.content)
+        joined = np.frombuffer(b"".join(values), dtype=np.float64)
+        return (
+            np.array(found_rows, dtype=np.int64),
+            joined.reshape(len(values), -1) if values else np.empty((0, 0)),
+            contents,
+        )
 
 
 def _source(r: sa.Row[Any]) -> SourceRecord:

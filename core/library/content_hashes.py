@@ -6,6 +6,9 @@ import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, BinaryIO
 
+import numpy as np
+import numpy.typing as npt
+
 if TYPE_CHECKING:
     from semblance.core.imaging.image import Image
     from semblance.core.imaging.region import Region
@@ -63,5 +66,11 @@ def hash_of_volume(volume: Volume) -> str:
 
 
 def content_of_numbers(values: tuple[float, ...]) -> str:
-    """The hash of a table's row."""
+    """The hash of ready numbers; earlier versions used it for the rows of tables, too."""
     return content_hash(repr(values).encode())
+
+
+def contents_of_rows(X: npt.NDArray[np.float64]) -> list[str]:
+    """The hash of each row (n, d) of a table; missing values are equal whatever their bits."""
+    X = np.where(np.isnan(X), np.nan, X)
+    return [content_hash(row.tobytes()) for row in X]

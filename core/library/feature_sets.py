@@ -15,6 +15,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.clear_features import clear_features
+from semblance.core.library.database import in_batches
 from semblance.core.library.feature_stores import chunk_checksum, create_store
 from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord, now
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
@@ -206,21 +207,20 @@ class FeatureSets:
         ``images``: cases that have an image, or rows of tables; ``None``: all cases.
         """
         has = sa.true() if images is None else HAS_IMAGE if images else cases.c.numbers.is_not(None)
-        everything = self._catalogue.read(
-            sa.select(cases.c.id, cases.c.content).where(has).order_by(cases.c.id)
-        )
-        failed = {
-            r.case: r.content
-            for r in self._catalogue.read(
-                sa.select(feature_failures.c.case, feature_failures.c.content).where(
-                    feature_failures.c.feature_set == feature_set.id
-                )
+        (every,) = self._catalogue.read_columns(sa.select(cases.c.id).where(has).order_by(cases.c.id))
+        failed = self._catalogue.read(
+            sa.select(feature_failures.c.case)
+            .join(cases, cases.c.id == feature_failures.c.case)
+            .where(
+                feature_failures.c.feature_set == feature_set.id,
+                feature_failures.c.content == cases.c.content,
             )
-        }
-        done = set(self.cases_of(feature_set).tolist())
-        return np.array(
-            [r.id for r in everything if r.id not in done and failed.get(r.id) != r.content], dtype=np.int64
         )
+        done = np.concatenate(
+            [self.cases_of(feature_set), np.array([r.case for r in failed], dtype=np.int64)]
+        )
+        rows = np.array(every, dtype=np.int64)
+        return rows[~np.isin(rows, done)]
 
     def write_chunk(
         self,
@@ -230,13 +230,13 @@ class FeatureSets:
         failures: Sequence[tuple[int, str, str]] = (),
         contents: Sequence[str] | None = None,
     ) -> int:
-        """Add one chunk: ``rows`` (n <= CHUNK,) ids and ``values`` (n, d); then count it.
+        """Add ``rows`` (n,) ids and their ``values`` (n, d) as one chunk for every CHUNK of them; then count these.
 
         ``failures``: (case id, content, reason); a case with an empty content is tried again next time.
         ``contents`` are the content hashes of the cases of ``rows`` when they were read: cases that were removed
         or changed since then are left out. Returns the number of cases that were counted.
 
-        The catalogue counts the chunk only after its values are written, so a process killed in between leaves
+        The catalogue counts chunks only after their values are written, so a process killed in between leaves
         no incomplete chunk. The write transaction around both keeps two programs from writing the same chunk.
         """
         with self._catalogue.transaction() as connection:
@@ -253,23 +253,25 @@ class FeatureSets:
             if contents is not None:
                 new &= np.array([current.get(int(r)) == c for r, c in zip(rows, contents, strict=True)], bool)
             if new.any():
-                number = max(known, default=-1) + 1
-                self._write(feature_set, number, values[new])
+                first, added = max(known, default=-1) + 1, rows[new].astype(np.int64)
+                self._write(feature_set, first, values[new])
                 connection.execute(
-                    feature_chunks.insert().values(
-                        feature_set=feature_set.id,
-                        chunk=number,
-                        case_rows=rows[new].astype(np.int64).tobytes(),
-                        file_sum=chunk_checksum(self.store_of(feature_set), number),
+                    feature_chunks.insert(),
+                    [
+                        {
+                            "feature_set": feature_set.id,
+                            "chunk": first + place,
+                            "case_rows": added[place * CHUNK : (place + 1) * CHUNK].tobytes(),
+                            "file_sum": chunk_checksum(self.store_of(feature_set), first + place),
+                        }
+                        for place in range(-(-len(added) // CHUNK))
+                    ],
+                )
+                of_set = feature_failures.c.feature_set == feature_set.id
+                for part in in_batches(added.tolist()):
+                    connection.execute(
+                        feature_failures.delete().where(of_set, feature_failures.c.case.in_(part))
                     )
-                )
-                connection.execute(
-                    feature_failures.delete().where(
-                        feature_failures.c.feature_set == feature_set.id,
-                        feature_failures.c.case == sa.bindparam("row"),
-                    ),
-                    [{"row": row} for row in rows[new].tolist()],
-                )
             recorded = [
                 {"feature_set": feature_set.id, "case": case, "content": content, "reason": reason}
                 for case, content, reason in failures
@@ -279,15 +281,16 @@ class FeatureSets:
                 connection.execute(feature_failures.insert().prefix_with("OR REPLACE"), recorded)
         return int(new.sum())
 
-    def _write(self, feature_set: FeatureSet, number: int, values: npt.NDArray[Any]) -> None:
+    def _write(self, feature_set: FeatureSet, first: int, values: npt.NDArray[Any]) -> None:
+        """Write ``values`` as whole chunks from the chunk ``first`` on."""
         # Write a file also for a chunk without any value, so that a missing file is noticed.
         array = self._open_array(feature_set, "r+").with_config({"write_empty_chunks": True})
-        needed = (number + 1) * CHUNK
+        needed = (first - (-len(values) // CHUNK)) * CHUNK
         if array.shape[0] < needed:
             array.resize((needed, array.shape[1]))
-        block = np.full((CHUNK, array.shape[1]), np.nan, dtype=array.dtype)
+        block = np.full((needed - first * CHUNK, array.shape[1]), np.nan, dtype=array.dtype)
         block[: len(values)] = values
-        array[number * CHUNK : needed] = block
+        array[first * CHUNK : needed] = block
 
     def forget(self, case_rows: Sequence[int], sets: Sequence[FeatureSet] | None = None) -> None:
         """Remove the features of cases that changed, so that every set, or each of ``sets``, extracts them again."""
@@ -397,8 +400,11 @@ def _check_same(
 
 def _current_contents(connection: sa.Connection, rows: Sequence[int]) -> dict[int, str]:
     """Row -> current content hash of the cases ``rows`` that the catalogue still has."""
-    found = connection.execute(sa.select(cases.c.id, cases.c.content).where(cases.c.id.in_(rows)))
-    return {r.id: r.content for r in found.all()}
+    found: dict[int, str] = {}
+    for part in in_batches(rows):
+        query = sa.select(cases.c.id, cases.c.content).where(cases.c.id.in_(part))
+        found.update((row, content) for row, content in connection.execute(query).all())
+    return found
 
 
 def _read_error(feature_set: FeatureSet, store: Path, error: OSError) -> BadInput:

@@ -34,7 +34,7 @@ from semblance.core.library.records import (
     MetricRecord,
     now,
 )
-from semblance.core.library.schema import metrics, searches
+from semblance.core.library.schema import cases, metrics, searches
 from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.library.thumbnails import ThumbnailStore
@@ -328,20 +328,16 @@ class Library:
 
     def summary(self) -> dict[str, Any]:
         """Counts, findings and names (no case ids), as ``semblance info`` prints them."""
-        rows = self.catalogue.all_cases()
-        findings: dict[str, int] = {}
-        for r in rows:
-            findings[r.finding or ""] = findings.get(r.finding or "", 0) + 1
-        unknown = findings.pop("", 0)
-        ordered: dict[str, int] = dict(sorted(findings.items()))
-        if unknown:
-            ordered[NO_FINDING] = unknown
+        counts = self.catalogue.finding_counts()
+        (n_patients,) = self.catalogue.read(sa.select(sa.func.count(cases.c.patient.distinct())))[0]
+        unknown = counts.pop("", 0)
+        findings = dict(sorted(counts.items())) | ({NO_FINDING: unknown} if unknown else {})
         return {
             "library": str(self.path),
             "kinds": sorted({source.kind for source in self.catalogue.sources()}),
-            "cases": len(rows),
-            "patients": len({r.patient for r in rows if r.patient is not None}) or None,
-            "findings": ordered,
+            "cases": sum(findings.values()),
+            "patients": n_patients or None,
+            "findings": findings,
             "feature_sets": [feature_set.name for feature_set in self.features.all()],
             "metrics": [record.name for record in self.metrics()],
             "searches": [name for name in self.searches() if not name.startswith("(")],

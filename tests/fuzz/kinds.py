@@ -103,17 +103,18 @@ def _read_image(data: bytes, place: Path) -> bool:
 def _read_source(source: Path) -> bool:
     """Whether the likeliest importer found cases and no file failed; all that fit have a go."""
     from semblance.core.imaging.image_reader import ImageReader
-    from semblance.core.library.importers.importer import FoundCase, Importer, RejectedFile
+    from semblance.core.library.importers.importer import Importer, RejectedFile
     from semblance.core.library.importers.registry import recognise
     from semblance.core.library.importers.source import Source
     from semblance.core.tasks import SILENT
     from semblance.core.workflows.library.file_reader import FileReader
+    from tests.helpers.importer_scan import cases_of
 
     def tried(importer: Importer) -> bool:
         items = list(importer.scan(opened, SILENT))
         rejected = [item for item in items if isinstance(item, RejectedFile)]
         assert all(item.reason for item in rejected)
-        cases = [item for item in items if isinstance(item, FoundCase)]
+        cases = [case for item in items for case in cases_of(item)]
         files = [(path, list(group)) for path, group in groupby(cases, key=lambda case: case.path)]
         outcomes = [reader.read(path, group[:_CASES], whole=True) for path, group in files[:_FILES]]
         failed = [reason for outcome in outcomes for _, reason in outcome.failed]

@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from semblance.core.library.importers.importer import FoundCase, RejectedFile
+from semblance.core.library.importers.importer import Found, FoundCase, FoundRows, RejectedFile
 from semblance.core.library.importers.registry import get_importer, recognise
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT
+
+
+def cases_of(item: Found) -> list[FoundCase]:
+    """The cases that an importer found at once: of a table the rows, one by one."""
+    if isinstance(item, FoundRows):
+        return [
+            FoundCase(
+                key,
+                item.path,
+                finding=item.findings[place],
+                patient=item.patients[place],
+                attributes=item.attributes_of(place),
+                values=tuple(item.values[place].tolist()),
+                columns=item.columns,
+            )
+            for place, key in enumerate(item.keys)
+        ]
+    return [item] if isinstance(item, FoundCase) else []
 
 
 class Scan:
@@ -23,7 +41,7 @@ class Scan:
             self.label = source.label
         assert repr(found) == repr(second_time)
         self.kind = importer.kind
-        self.cases = [found_file for found_file in found if isinstance(found_file, FoundCase)]
+        self.cases = [case for item in found for case in cases_of(item)]
         self.rejected = {
             found_file.path: found_file for found_file in found if isinstance(found_file, RejectedFile)
         }

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
@@ -74,8 +74,7 @@ class FailedRows:
         return self.reported if more is None else [*self.reported, more]
 
 
-@dataclass(frozen=True)
-class CsvRow:
+class CsvRow(NamedTuple):
     """``cells`` are stripped of blanks around them; ``line`` is the line of the file that the row starts on."""
 
     line: int

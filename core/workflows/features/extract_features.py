@@ -49,6 +49,8 @@ from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
+#: Rows of a table that are copied in one transaction.
+_COPIED = 64 * CHUNK
 #: Images in a row that may end a worker before the machine is blamed for it.
 MAX_CRASHES = 4
 #: What is recorded of such an image.
@@ -144,15 +146,15 @@ def extract_features(
 
 
 def _feature_set(library: Library, extractor: Extractor, name: str) -> FeatureSet:
-    found_cases = library.catalogue.all_cases()
-    if not found_cases:
+    kinds = library.catalogue.kinds_of_cases()
+    if not kinds:
         raise BadInput(
             tr_lazy("{library} holds no cases yet.", library=library.path.name),
             "Import some first: semblance import.",
         )
     if not extractor.needs_table:
         columns = [(f.name, f.group) for f in extractor.feature_names]
-        if extractor.needs_image and not any(r.has_image for r in found_cases):
+        if extractor.needs_image and True not in kinds:
             raise BadInput(
                 tr_lazy(
                     "{library} holds no images for '{extractor}'.",
@@ -188,13 +190,10 @@ def _copy_tables(
     library: Library, feature_set: FeatureSet, rows: npt.NDArray[np.int64], reporter: Reporter
 ) -> int:
     copied = 0
-    for start in range(0, len(rows), CHUNK):
+    for start in range(0, len(rows), _COPIED):
         reporter.check_cancelled()
-        part = rows[start : start + CHUNK].tolist()
-        # Before the numbers: what changes in between is seen to have changed.
-        details = library.catalogue.details(part)
-        stored, values = library.catalogue.numbers(part)
-        contents = [details[row].content if row in details else "" for row in stored.tolist()]
+        part = rows[start : start + _COPIED].tolist()
+        stored, values, contents = library.catalogue.numbers(part)
         copied += library.features.write_chunk(feature_set, stored, values, (), contents)
         reporter.progress(
             start + len(part), len(rows), tr_lazy("Copying {feature_set}", feature_set=feature_set.name)

@@ -58,9 +58,9 @@ class FileReader:
         #: The volume read last and its hash: cases of one volume follow each other.
         self._last_volume: tuple[ImageAddress | None, str] = (None, "")
 
-    def case_id(self, case: FoundCase) -> str:
-        """The id of a found case: the source's name and the case's key."""
-        return f"{self._prefix}/{case.key}"
+    def case_id(self, key: str) -> str:
+        """The id of the found case of this key: the source's name and the key."""
+        return f"{self._prefix}/{key}"
 
     def size(self, path: str) -> int:
         """Bytes of a file of the source; 0 for anything else."""
@@ -73,6 +73,15 @@ class FileReader:
         if entry is None:
             return 0
         return entry.mtime_ns if entry.crc is None else entry.crc
+
+    def file_record(self, path: str, *, whole: bool) -> FileRecord:
+        """What is written of a file whose cases were read, ``whole``: all of them.
+
+        Raises:
+            BadInput: it cannot be read.
+        """
+        stamp = self.stamp(path) if whole else INCOMPLETE_STAMP
+        return FileRecord(path, self.size(path), stamp, self._identity(path), "ok")
 
     def is_unchanged(self, known: FileRecord) -> bool:
         """Whether the file seems to be as it was when catalogued."""
@@ -249,7 +258,7 @@ class FileReader:
 
     def _record(self, case: FoundCase, width: int | None, height: int | None, content: str) -> CaseRecord:
         return CaseRecord(
-            self.case_id(case),
+            self.case_id(case.key),
             case.path,
             case.member,
             case.frame,

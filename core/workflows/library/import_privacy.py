@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from semblance.core.imaging.pseudonyms import is_identifying
 from semblance.core.language import tr_lazy
-from semblance.core.library.importers.importer import FoundCase, RejectedFile
+from semblance.core.library.importers.importer import Found, FoundRows, RejectedFile
 
 
 class ImportPrivacy:
@@ -18,10 +18,14 @@ class ImportPrivacy:
         self._headers = False
         self._burnt_in = {"yes": 0, "possible": 0}
 
-    def check(self, item: FoundCase | RejectedFile) -> FoundCase | RejectedFile:
+    def check(self, item: Found) -> Found:
         """``item`` without the columns of tables that may identify a patient."""
         if isinstance(item, RejectedFile):
             return item
+        if isinstance(item, FoundRows):
+            named = [] if self._identified else [name for name in item.attributes if is_identifying(name)]
+            self._left_out.update(name for name in named if any(item.attributes[name]))
+            return replace(item, attributes={k: v for k, v in item.attributes.items() if k not in named})
         burnt_in = item.attributes.get("burnt_in_text", "")
         if burnt_in in self._burnt_in:
             self._burnt_in[burnt_in] += 1

@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING, Any
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.content_hashes import contents_of_rows
 from semblance.core.library.edit_log import given_labels, removed_case_ids
-from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
+from semblance.core.library.importers.importer import (
+    FoundCase,
+    FoundRows,
+    Importer,
+    Recognition,
+    RejectedFile,
+)
 from semblance.core.library.importers.registry import get_importer, recognise, with_settings
 from semblance.core.library.importers.source import Source
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library, open_or_create_library
-from semblance.core.library.records import NOT_THERE, CaseLabels, CaseRecord, FileRecord, SourceRecord
+from semblance.core.library.records import NOT_THERE, CaseRecord, FileRecord, SourceRecord
+from semblance.core.library.slice_tables import slices_of_source
+from semblance.core.library.table_rows import TableRowRecords, put_rows
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.clinical_features import forget_changed_columns
 from semblance.core.workflows.features.detect_lesions import count_lesions, detect_lesions
@@ -140,15 +149,18 @@ class _ImportRun:
         if not self.record.identified:
             source.pseudonyms = library.pseudonyms()
         self.known = library.catalogue.files(self.record)
-        self.labels = library.catalogue.labels(self.record)
+        #: The labels of the cases that the source had before; those of rows are compared as they are written.
+        self.labels = library.catalogue.labels(self.record) if self.known and not importer.finds_rows else {}
         self.given_labels = given_labels(library)
         self.removed_case_ids = removed_case_ids(library)
         #: Content -> the case that shows it.
-        self.contents: dict[str, str] = {r.content: r.case_id for r in library.catalogue.all_cases()}
+        self.contents = library.catalogue.image_contents()
         self.images = ImageReader()
         self.reader = FileReader(source, self.record.name, self.images)
         self.visited_paths: set[str] = set()
+        #: The cases that the source has; rows of tables only where it was imported before.
         self.case_ids: set[str] = set()
+        self.n_cases = 0
         #: Cases that a person removed from the library.
         self.left_out: set[str] = set()
         self.failed: set[str] = set()
@@ -183,9 +195,12 @@ class _ImportRun:
         with ThreadPoolExecutor(DECODERS) as decoders, self.images:
             for batch, unfinished in self._batches():
                 self.reporter.check_cancelled()
-                self._import(batch, unfinished, decoders)
+                if isinstance(batch, FoundRows):
+                    self._import_rows(batch, unfinished)
+                else:
+                    self._import(batch, unfinished, decoders)
                 self._progress()
-                self.reporter.partial(len(self.case_ids))
+                self.reporter.partial(self.n_cases)
         self._check_in_place()
         self._write_rejected()
         self._remove_vanished()
@@ -247,17 +262,18 @@ class _ImportRun:
         Equal rows of a table of coarse numbers are of no group: the data check lists them.
         """
         groups = read_groups(self.library.catalogue)
-        cases = [
-            r for r in self.library.catalogue.all_cases() if r.finding and (r.has_image or r.id in groups)
-        ]
+        cases = [r for r in self.library.catalogue.cases_of_lesions() if r.finding]
         codes = lesion_codes(groups, cases)
         lesions: dict[int, dict[str, str]] = {}
+        own = set[str]()
         for r in cases:
+            if r.source == self.record.id:
+                own.add(r.case_id)
             lesions.setdefault(codes[r.id], {})[r.case_id] = r.finding
         self.result.label_conflicts = [
             {"cases": list(findings), "findings": sorted(set(findings.values()))}
             for findings in lesions.values()
-            if len(set(findings.values())) > 1 and not self.case_ids.isdisjoint(findings)
+            if len(set(findings.values())) > 1 and not own.isdisjoint(findings)
         ]
         if self.result.label_conflicts:
             first = self.result.label_conflicts[0]
@@ -276,22 +292,29 @@ class _ImportRun:
     def _progress(self) -> None:
         """Report the progress; the number of cases in a source that is one file is not known."""
         if self.source.kind == "file":
-            self.reporter.progress(len(self.case_ids), None, "Importing")
+            self.reporter.progress(self.n_cases, None, "Importing")
         else:
             self.reporter.progress(min(len(self.visited_paths), self.total), self.total, "Importing")
 
-    def _batches(self) -> Iterator[tuple[list[FoundCase], str | None]]:
-        """Cases in groups of about BATCH; only the rows of an array or a table are divided.
+    def _batches(self) -> Iterator[tuple[list[FoundCase] | FoundRows, str | None]]:
+        """Cases in groups of about BATCH, rows of a table as they are found; only the rows of an array or a table are
+        divided.
 
         With each group comes the file that has more cases than the group holds.
         """
         batch: list[FoundCase] = []
+        rows: FoundRows | None = None
         size, most = 0, min(FIRST_BATCH, BATCH)
         scanned = self.importer.scan(self.source, self.reporter)
         for path, found in groupby(scanned, key=lambda item: item.path):
             for item in map(self.privacy.check, found):
                 if isinstance(item, RejectedFile):
                     self._reject(item)
+                    continue
+                if isinstance(item, FoundRows):
+                    if rows is not None:
+                        yield rows, rows.path if rows.path == path else None
+                    rows = item
                     continue
                 if len(batch) >= most and (item.frame is not None or item.values is not None):
                     yield batch, path
@@ -305,6 +328,53 @@ class _ImportRun:
                 batch, size, most = [], 0, min(BATCH, 2 * most)
         if batch:
             yield batch, None
+        if rows is not None:
+            yield rows, None
+
+    def _import_rows(self, rows: FoundRows, unfinished: str | None) -> None:
+        """Write rows of a table, of which more may follow, in one transaction."""
+        case_ids = [self.reader.case_id(key) for key in rows.keys]
+        if self.removed_case_ids:
+            removed = {place for place, one in enumerate(case_ids) if one in self.removed_case_ids}
+            self.left_out.update(case_ids[place] for place in removed)
+            rows = rows.without(removed)
+            case_ids = [one for place, one in enumerate(case_ids) if place not in removed]
+        if not case_ids:
+            self._ignore_removed(rows.path)
+            return
+        findings, patients = rows.findings, rows.patients
+        if self.given_labels:
+            given = [self.given_labels.get(one, {}) for one in case_ids]
+            findings = [one.get("finding", found) for one, found in zip(given, findings, strict=True)]
+            patients = [one.get("patient", found) for one, found in zip(given, patients, strict=True)]
+        self.n_cases += len(case_ids)
+        if self.known:
+            self.case_ids.update(case_ids)
+        self._write_rejected()
+        self._check_in_place()
+        if rows.columns != self.record.columns:
+            self.library.catalogue.set_columns(self.record, rows.columns)
+            self.record = replace(self.record, columns=rows.columns)
+        known = self.known.get(rows.path)
+        whole = unfinished is None or (known is not None and self.reader.is_unchanged(known))
+        n = len(case_ids)
+        written = put_rows(
+            self.library.catalogue,
+            self.record,
+            self.reader.file_record(rows.path, whole=whole),
+            TableRowRecords(
+                case_ids,
+                findings,
+                patients,
+                [rows.attributes_of(place) for place in range(n)] if rows.attributes else [{}] * n,
+                contents_of_rows(rows.values),
+                [row.tobytes() for row in rows.values],
+            ),
+        )
+        self.result.added += written.added + len(written.changed)
+        self.result.updated += len(written.changed)
+        self.result.unchanged += written.unchanged
+        self.result.relabelled += written.relabelled
 
     def _import(self, batch: list[FoundCase], unfinished: str | None, decoders: ThreadPoolExecutor) -> None:
         unread_files: list[tuple[str, list[FoundCase]]] = []
@@ -313,10 +383,10 @@ class _ImportRun:
         for path, found in groupby(batch, key=lambda case: case.path):
             cases = [self._with_given_labels(case) for case in found if not self._is_removed(case)]
             if not cases:
-                reason = tr_lazy("It was removed from the library. Edit > Undo brings it back.")
-                self.result.ignored.append({"path": self.source.label(path), "reason": reason})
+                self._ignore_removed(path)
                 continue
-            self.case_ids.update(self.reader.case_id(case) for case in cases)
+            self.case_ids.update(self.reader.case_id(case.key) for case in cases)
+            self.n_cases = len(self.case_ids)
             known = self.known.get(path)
             parts = {part for case in cases for part in case.paths}
             if known is None or not all(self._is_unchanged(part) for part in parts):
@@ -337,23 +407,27 @@ class _ImportRun:
 
     def _with_given_labels(self, case: FoundCase) -> FoundCase:
         """With the finding and the patient that a person gave the case, which the source does not know."""
-        given = self.given_labels.get(self.reader.case_id(case))
+        given = self.given_labels.get(self.reader.case_id(case.key))
         return replace(case, **given) if given else case  # type: ignore[arg-type]
 
     def _is_removed(self, case: FoundCase) -> bool:
         """Whether a person removed the case from the library."""
-        case_id = self.reader.case_id(case)
+        case_id = self.reader.case_id(case.key)
         if case_id not in self.removed_case_ids:
             return False
         self.left_out.add(case_id)
         return True
+
+    def _ignore_removed(self, path: str) -> None:
+        reason = tr_lazy("It was removed from the library. Edit > Undo brings it back.")
+        self.result.ignored.append({"path": self.source.label(path), "reason": reason})
 
     def _is_unchanged(self, path: str) -> bool:
         known = self.known.get(path)
         return known is not None and known.state != "failed" and self.reader.is_unchanged(known)
 
     def _is_catalogued(self, case: FoundCase) -> bool:
-        before = self.labels.get(self.reader.case_id(case))
+        before = self.labels.get(self.reader.case_id(case.key))
         return before is not None and (before.path, before.region, before.slices) == (
             case.path,
             case.region,
@@ -362,13 +436,13 @@ class _ImportRun:
 
     def _has_new_labels(self, case: FoundCase) -> bool:
         """Whether the source has other labels for a known case than before."""
-        before = self.labels.get(self.reader.case_id(case))
+        before = self.labels.get(self.reader.case_id(case.key))
         labels = (case.finding, case.patient, dict(case.attributes))
         return before is not None and (before.finding, before.patient, dict(before.attributes)) != labels
 
     def _relabel(self, cases: list[FoundCase]) -> None:
         self.library.catalogue.relabel(
-            (self.reader.case_id(case), case.finding, case.patient, case.attributes) for case in cases
+            (self.reader.case_id(case.key), case.finding, case.patient, case.attributes) for case in cases
         )
         self.result.relabelled += len(cases)
 
@@ -416,7 +490,9 @@ class _ImportRun:
         for case_id, before in changed.items():
             if self.contents.get(before) == case_id:
                 del self.contents[before]
-        with_new_labels = {self.reader.case_id(case) for case in found.values() if self._has_new_labels(case)}
+        with_new_labels = {
+            self.reader.case_id(case.key) for case in found.values() if self._has_new_labels(case)
+        }
         for record in records:
             if record.case_id in self.labels and record.case_id not in changed:
                 self.result.unchanged += 1
@@ -453,20 +529,16 @@ class _ImportRun:
 
     def _remove_vanished(self) -> None:
         """Mark missing files, and remove cases that the source no longer contains."""
+        if not self.known:
+            return
         catalogue = self.library.catalogue
-        vanished = [
-            case_id
-            for case_id, before in self.labels.items()
-            if case_id not in self.case_ids
-            and before.path in self.visited_paths
-            and before.path not in self.failed
-        ]
-        remaining = {
-            case_id: label
-            for case_id, label in catalogue.labels(self.record).items()
-            if case_id not in vanished
-        }
-        with_cases = {path for label in remaining.values() for path in (label.path, *_parts(label))}
+        slices_of = slices_of_source(catalogue.read, self.record.id)
+        vanished, with_cases = [], set[str]()
+        for case_id, path in catalogue.case_files(self.record):
+            if case_id in self.case_ids or path not in self.visited_paths or path in self.failed:
+                with_cases.update((path, *(part for part, _ in slices_of.get(case_id, ()))))
+            else:
+                vanished.append(case_id)
         not_visited = [path for path in self.known if path not in self.visited_paths]
         missing_files = [path for path in not_visited if path in with_cases]
         without_cases = [path for path in not_visited if path not in with_cases]
@@ -476,11 +548,6 @@ class _ImportRun:
             catalogue.set_state(self.record, missing_files, "missing", NOT_THERE)
         self.result.removed = sorted(vanished)
         # A volume remains without a missing slice; the slice was known, so it is reported.
-        slice_paths = {part for label in self.labels.values() for part in _parts(label)}
+        slice_paths = {part for label in self.labels.values() for part, _ in label.slices}
         missing = {*missing_files, *(path for path in without_cases if path in slice_paths)}
         self.result.missing = sorted(self.source.label(path) for path in missing)
-
-
-def _parts(label: CaseLabels) -> Iterator[str]:
-    """The files of the slices of a case."""
-    return (path for path, _ in label.slices)

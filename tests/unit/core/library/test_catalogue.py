@@ -52,7 +52,8 @@ def test_what_is_written_is_read_back(library):
     # A row of a table has no width; with one it is an image with ready numbers beside it.
     assert details.address is not None
     assert (details.address.member, details.address.frame) == ("array", 7)
-    rows, values = library.catalogue.numbers([row, 1])
+    rows, values, contents = library.catalogue.numbers([row, 1])
+    assert contents == ["content"]
     assert rows.tolist() == [row]
     np.testing.assert_array_equal(values, [[1.5, np.nan]])
     assert library.catalogue.sources()[1].columns == ("a", "b")

@@ -32,6 +32,21 @@ def read(library, made, rows=None):
     return ids.tolist(), values
 
 
+def test_many_rows_are_written_as_whole_chunks(tmp_path):
+    with Library.open(make_library(tmp_path / "lib", cases=600)) as library:
+        made, rows = numbers_set(library), case_rows(library)
+        library.features.write_chunk(made, rows[:10], values_of(rows[:10]))
+        assert library.features.write_chunk(made, rows, values_of(rows)) == 590
+        chunks = library.features.chunk_rows(made)
+        assert [len(chunks[number]) for number in sorted(chunks)] == [10, CHUNK, CHUNK, 590 - 2 * CHUNK]
+        assert not any(
+            library.features.is_changed(made, n, library.features.chunk_sums(made)) for n in chunks
+        )
+        ids, values = read(library, made)
+        assert ids == rows.tolist()
+        np.testing.assert_array_equal(values, values_of(rows))
+
+
 def test_numbers_come_back_with_their_cases_in_order(library):
     made, rows = numbers_set(library), case_rows(library)
     for part in (rows[12:], rows[3:9], rows[:3]):
