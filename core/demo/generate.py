@@ -62,7 +62,7 @@ def generate(
 
     Raises:
         SemblanceError: the folder cannot be written.
-        Cancelled: the reporter asked for it; what was drawn stays and is replaced by the next call.
+        Cancelled: the reporter was cancelled; what was drawn stays and is replaced by the next call.
     """
     masses, radiographs = folder / "breast masses", folder / "radiographs"
     work = [(masses, mass_orders(seed, patients)), (radiographs, radiograph_orders(seed, per_category))]

@@ -161,7 +161,7 @@ def search_rankings(
     """The first ``k`` ranks of a search with each of ``queries`` (q,), rows of ``gallery`` with a finding.
 
     Raises:
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     nearest = np.full((len(queries), k), -1, dtype=np.intp)
     asked = (gallery.query(row) for row in queries.tolist())

@@ -88,7 +88,7 @@ class Learner(TupleEstimator, abc.ABC):
         Raises:
             BadRows: data the learner cannot use, with the reason and the way out.
             BadParameter: a parameter outside its range.
-            Cancelled: the reporter asked for it; the learner is then as before the call.
+            Cancelled: the reporter was cancelled; the learner is then as before the call.
         """
         from threadpoolctl import threadpool_limits
 

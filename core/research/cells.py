@@ -108,7 +108,7 @@ def run_cell(
 
     Raises:
         BadArguments: an invalid setting.
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     from threadpoolctl import threadpool_limits
 

@@ -48,7 +48,7 @@ def export_results(
 
     Raises:
         SemblanceError: no cell is finished, or the folder cannot be written.
-        Cancelled: the reporter asked for it; files already written stay.
+        Cancelled: the reporter was cancelled; files already written stay.
     """
     if not state.answers:
         raise SemblanceError("No cell of the experiment is finished.", "Run it first.")

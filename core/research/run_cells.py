@@ -104,7 +104,7 @@ def run_cells(
 
     Raises:
         BadInput: no cases can be used, or they are not those expected.
-        Cancelled: the reporter asked for it; finished cells stay.
+        Cancelled: the reporter was cancelled; finished cells stay.
     """
     spec = store.spec
     with store.work() as folder:

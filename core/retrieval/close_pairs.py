@@ -35,7 +35,7 @@ def close_pairs(
     about one pair in sixty is compared.
 
     Raises:
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     n = len(rows)
     found: dict[tuple[int, int], float] = {}

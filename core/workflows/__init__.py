@@ -1,4 +1,4 @@
-"""What the window and the command line both call, one file for each thing a person does.
+"""What the window and the command line both call, one file for each task of the user.
 
-The folders are named as the floors of ``core`` that they stand on.
+The folders are named after the layers of ``core`` that they use.
 """

@@ -1,4 +1,4 @@
-"""The demo library: drawn, imported and prepared once; opened ever after."""
+"""The demo library: drawn, imported and prepared once, and opened from then on."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def usual_folder() -> Path:
 
 
 def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Path:
-    """Make the demo library at ``library``, or go on where an earlier call was ended; returns its path.
+    """Make the demo library at ``library``, or continue an interrupted call; returns its path.
 
     Its images are drawn into the folder ``images`` of the library and plainly marked synthetic.
 
     Raises:
         SemblanceError: the folder cannot be written to.
-        Cancelled: asked for by the reporter; what was finished is kept.
+        Cancelled: the reporter was cancelled; finished steps stay.
     """
     path = (library or usual_folder()).absolute()
     if not (path / CATALOGUE).exists():
@@ -61,8 +61,8 @@ def make_demo(library: Path | None = None, *, reporter: Reporter = SILENT) -> Pa
 
 
 def demo_query(library: Path) -> str:
-    """The id of a typical held-out malignant mass: as many of its ten nearest are malignant as for the
-    median of them, by the current metric. The same at every call."""
+    """The id of a typical held-out malignant mass: under the current metric, the number of malignant cases among its
+    ten nearest is the median of all such masses. The same at every call."""
     metric = current_metric(library)
     with open_library(library) as opened:
         trained = opened.metric(metric).training

@@ -75,7 +75,7 @@ class Protocol(abc.ABC):
         Raises:
             BadArguments: no learner, one named twice, an unknown one, or a refused parameter.
             BadInput: too few cases, findings or patients.
-            Cancelled: the reporter asked for it.
+            Cancelled: the reporter was cancelled.
         """
 
     @abc.abstractmethod

@@ -41,7 +41,7 @@ def minimise(
     place after each, and stops where it is true. ``least`` is the lowest value any number may take.
 
     Raises:
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     from scipy import optimize
 

@@ -1,1 +1,1 @@
-"""Score metrics and look at what they do over all cases of a library."""
+"""Score metrics and analyse them over all cases of a library."""

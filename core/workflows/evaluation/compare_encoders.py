@@ -1,4 +1,5 @@
-"""What encoders are worth on the cases of one library: the same learners on the features of each, held out alike."""
+"""Compare encoders on the cases of one library: the same learners on the features of each, with the same held-out
+cases."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 MOST_CASES = 1000
 REPEATS = 5
 SCORE = "retrieval_accuracy@10"
-#: Cases handed to a worker together.
+#: Cases that a worker measures together.
 _PART = 64
 
 
@@ -92,13 +93,13 @@ def compare_encoders(
 
     ``{"source", "seed", "repeats", "measured_on", "encoders": [{"name", "extractor", "settings", "n_features",
     "results": as of "evaluate"}], "comparisons": [{"a", "b", "learner", "score", "difference", "ci95", "p_value"}],
-    "failed": [{"name", "reason"}], "left_out": [{"case_id", "reason"}]}``. The features are not kept. Cases that
+    "failed": [{"name", "reason"}], "left_out": [{"case_id", "reason"}]}``. The features are not stored. Cases that
     one encoder cannot measure are left out for all.
 
     Raises:
         BadArguments: an unknown learner, or two encoders of one name.
         BadInput: too few cases with images and findings, no encoder could be run, or no learner be scored.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     names = [one.name for one in request.contenders]
     if len(set(names)) < len(names):
@@ -177,8 +178,8 @@ def _cases(library: Library, request: EncoderRequest) -> EvaluationData:
 def _measure(
     library: Library, contender: Contender, rows: npt.NDArray[np.int64], reporter: Reporter
 ) -> tuple[dict[int, npt.NDArray[np.float32]], dict[int, str]]:
-    """The numbers of the cases ``rows`` by id, and the reasons of those without."""
-    # Here, so that a file that cannot be used is refused once.
+    """The features of the cases ``rows`` by id, and why others have none."""
+    # Made here, so that an unusable file is reported once.
     extractor = make_extractor(contender.extractor, **contender.settings)
     images = case_images(library, rows)
     parts = [images[start : start + _PART] for start in range(0, len(images), _PART)]

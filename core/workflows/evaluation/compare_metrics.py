@@ -1,4 +1,4 @@
-"""Two metrics beside each other: the same query ranked by both, and the queries they disagree on most."""
+"""Compare two metrics: the same query ranked by both, and the queries they disagree on most."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from semblance.core.workflows.searches.query_features import embed_query
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refinement_session import open_refinement
 
-#: Ranks shown of each metric at most, and those Kendall's tau speaks of.
+#: Ranks shown of each metric at most, and those that Kendall's tau compares.
 DEPTH = 50
 #: Ranks of a refined search that are known; a case behind them has none.
 REFINED_RANKS = 1000
@@ -35,7 +35,7 @@ MOST_QUERIES = 1000
 class ComparedCase:
     """A ranked case under one metric; ``other`` is its rank under the other, ``None`` where it has none.
 
-    ``rise``: by how many ranks it stands before where the other metric has it.
+    ``rise``: by how many ranks it is nearer here than under the other metric.
     """
 
     rank: int
@@ -47,16 +47,15 @@ class ComparedCase:
 
     @property
     def rise(self) -> int | None:
-        """Ranks gained against the other metric; negative where it fell, ``None`` where it has no rank there."""
+        """Ranks gained over the other metric; negative if it fell, ``None`` if it has no rank there."""
         return None if self.other is None else self.other - self.rank
 
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """A query under two metrics, the first ranks of each, and what the ten nearest of each say together.
+    """A query under two metrics: the first ranks of each, and the estimates from their ten nearest cases.
 
-    ``agreement`` is that of the left's first 50, in the order both give them. ``both``: cases that answer
-    under both.
+    ``agreement``: Kendall's tau of both orders on the left's first 50. ``both``: number of cases ranked by both.
     """
 
     left: tuple[ComparedCase, ...]
@@ -157,8 +156,8 @@ def disagreements(
 ) -> Disagreements:
     """Every case as a query under both metrics, a seeded sample of ``most`` where there are more.
 
-    A search stands for its metric as all its judgements refine it, without the feature groups it leaves out. The
-    order that marks give to its own query, its examples and its concepts are left aside.
+    A search stands for its metric as refined by all its judgements, without the feature groups that it excludes.
+    Marks on its own query, examples and concepts are ignored.
 
     Raises:
         BadArguments: no such metric.
@@ -228,7 +227,7 @@ class _MetricSearch:
         return rows
 
     def agreement(self, embedded: EmbeddedQuery, order: Rows) -> Agreement | None:
-        """How this orders the cases that another gives in ``order``."""
+        """Kendall's tau of this ranking with ``order``, the first cases of another."""
         loaded = self.loaded
         known = [
             (place, at)
@@ -290,7 +289,7 @@ class _MetricRanking:
         return ranks_in(_lesions(self.loaded, self.order), _lesions(self.loaded, rows))
 
     def agreement(self, order: Rows) -> Agreement | None:
-        """How this orders the cases that another gives in ``order``."""
+        """Kendall's tau of this ranking with ``order``, the first cases of another."""
         if self.field is not None and self.embedded is not None:
             return self.field.agreement(self.embedded, order)
         ranks = self.ranks(order)

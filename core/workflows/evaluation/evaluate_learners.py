@@ -55,7 +55,7 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[s
     Raises:
         BadArguments: unknown names, or not exactly one of library and table.
         BadInput: data the protocol cannot use.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     protocol, specs = _parsed(request)
     return _document(*_evaluated(request, protocol, specs, reporter))
@@ -74,7 +74,7 @@ def evaluate_tables(
     Raises:
         BadArguments: unknown names, a library besides the tables, or a table named twice.
         BadInput: no table can be used.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     twice = next((table for table in tables if tables.count(table) > 1), None)
     if twice is not None:
@@ -124,7 +124,7 @@ class _TableReporter(PartReporter):
 
 
 def _parsed(request: EvaluateRequest) -> tuple[Protocol, list[LearnerSpec]]:
-    """The protocol and the learners as asked for, before any data is read."""
+    """The requested protocol and learners, made before any data is read."""
     if (request.library is None) == (request.table is None):
         raise BadArguments("Specify what to evaluate.", "Give either a library or --table.")
     chosen = protocol_class(request.protocol)
@@ -182,7 +182,7 @@ def _settings(request: EvaluateRequest) -> dict[str, list[str]]:
 
 
 def _is_of_table(text: str) -> bool:
-    """Whether a setting says how a table is written."""
+    """Whether a setting describes the format of a table."""
     return text.partition("=")[0] in {parameter.name for parameter in PARAMETERS}
 
 

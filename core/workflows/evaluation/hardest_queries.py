@@ -1,4 +1,4 @@
-"""The queries that a metric serves worst, among the cases it never saw."""
+"""The held-out queries with the lowest retrieval accuracy under a metric."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def hardest_queries(
 ) -> HardestQueries:
     """At most ``most`` held-out cases, of ``finding`` if given, whose nearest cases agree least in a search.
 
-    None of them has all of its nearest alike. Of many held-out cases a seeded sample is searched with.
+    Queries whose nearest cases all have their finding are left out. If many cases are held out, the queries are a
+    seeded sample.
 
     Raises:
         BadArguments: no such metric.

@@ -1,4 +1,4 @@
-"""A map of a library: its cases on a plane, near where the metric calls them near."""
+"""A map of a library: its cases on a plane, with cases that are near under the metric near each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from semblance.core.workflows.searches.open_metrics import open_metric
 
 #: The map is reported this often while it grows.
 UPDATE_S = 0.3
-#: Fewer cases are no map.
+#: Fewer cases are not mapped.
 MIN_CASES = 3
 PRINCIPAL, LANDMARK, NEIGHBOURS = "principal axes", "landmarks", "neighbours"
 
@@ -59,10 +59,10 @@ class LibraryMap:
 
 
 def map_library(library: Path, metric: str, *, reporter: Reporter = SILENT) -> LibraryMap:
-    """The cases of ``library`` as ``metric`` sees them, by principal axes at once and then by neighbours.
+    """Map the cases of ``library`` under ``metric``, first by principal axes and then by neighbours.
 
-    The maps on the way are partial results; asked to stop, the newest is the result. The same library and
-    metric give the same map.
+    Intermediate maps are partial results. If the reporter requests a stop, the newest is the result. The same library
+    and metric give the same map.
 
     Raises:
         BadArguments: no such metric.

@@ -1,4 +1,4 @@
-"""The metrics of a library beside each other: their held-out scores as rows and as curves."""
+"""Compare the metrics of a library: their held-out scores as rows and as curves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from semblance.core.reports.curves import AccuracyCurve, CalibrationCurve, RocCu
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
 from semblance.core.workflows.metrics.leakage import COUNTED
 
-#: Lines a plot can hold and still be read; the table has them all.
+#: Lines of a plot at most, so that it stays readable; the table has all metrics.
 MOST_DRAWN = 5
 #: The k of the table of scores.
 TABLE_K = (1, 10, 50)
@@ -34,7 +34,7 @@ _TRUST = (HELD_OUT, UNKNOWN, TRAINING, STALE)
 
 @dataclass(frozen=True, eq=False)
 class ScoredMetric:
-    """A metric and what it scored; ``scores`` is ``None`` where it was never measured.
+    """A metric and its scores; ``None`` if it was never scored.
 
     ``stale``: the library has cases it was not measured on, or was given other findings, or it was never measured.
     """
@@ -47,7 +47,7 @@ class ScoredMetric:
     stale: bool
     seed: int | None
     calibration: Calibration | None = None
-    #: Whether its vote was tried to be calibrated when it was scored.
+    #: Whether the scoring tried to calibrate its vote.
     has_calibration: bool = False
     control: ShuffledControl | None = None
     openings: tuple[VaultOpening, ...] = ()
@@ -84,8 +84,8 @@ def scored_metrics(snapshot: LibrarySnapshot) -> tuple[ScoredMetric, ...]:
 
 
 def plotted_metrics(metrics: Sequence[ScoredMetric], current: str) -> list[tuple[ScoredMetric, int | None]]:
-    """What plots show, each with the number of its line: the current metric (``None``), then the plain
-    distance it has to beat and the best of the others. Stale ones are left out unless current."""
+    """The metrics that plots show, each with the number of its line: the current metric (``None``), the plain
+    distance as the baseline, and the best of the others. Stale ones are left out unless current."""
     first = [metric for metric in metrics if metric.name == current and metric.scores is not None]
     others = [
         metric
@@ -98,7 +98,7 @@ def plotted_metrics(metrics: Sequence[ScoredMetric], current: str) -> list[tuple
 
 
 def least_trusted(metrics: Sequence[ScoredMetric]) -> str:
-    """The least that can be trusted of several provenances; held-out where there is nothing to show."""
+    """The least trustworthy of several provenances; held-out if nothing is shown."""
     return max((metric.measured for metric in metrics), key=_TRUST.index, default=HELD_OUT)
 
 
@@ -168,7 +168,7 @@ def training_curves(metrics: Sequence[ScoredMetric], current: str) -> tuple[Trai
 
 
 def calibration_curves(metrics: Sequence[ScoredMetric], current: str) -> tuple[CalibrationCurve, ...]:
-    """How the estimates of the current metric came true; none where its vote is not calibrated."""
+    """The reliability of the current metric's estimates; none if its vote is not calibrated."""
     found = next((metric for metric in metrics if metric.name == current), None)
     if found is None or found.calibration is None:
         return ()
@@ -293,8 +293,9 @@ def _at_10(metric: ScoredMetric) -> float:
 
 
 def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapshot) -> bool:
-    """Whether findings, patients or cases were changed since, the scores are of version 0.1, which measured among the
-    held-out cases alone, or the library now holds more to measure on, as far as the columns alone can tell."""
+    """Whether the scores are out of date: findings, patients or cases changed since, the scores are of version 0.1,
+    which ranked among the held-out cases alone, or the library has more held-out cases now, as far as the columns
+    tell."""
     if scores.gallery is None or is_changed_since(metric.scores):
         return True
     having = next((s.cases for s in snapshot.feature_sets if s.name == metric.features), 0)

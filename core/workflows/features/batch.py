@@ -1,4 +1,4 @@
-"""Images measured together: read one by one, handed to their extractor as many at a time as it likes."""
+"""Images measured together: read one by one, and measured in batches of the size that their extractor prefers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from semblance.core.features.extractor import Extractor
 
 
 class Batch:
-    """Takes what :meth:`Extractor.prepare` made of cases, and measures it when enough has come together.
+    """Collects the results of :meth:`Extractor.prepare`, and measures them when a batch is complete.
 
     ``failures``: (case, content, reason) of those that could not be measured; a caller may add its own.
     """
@@ -25,7 +25,7 @@ class Batch:
         self.failures: list[tuple[int, str, str]] = []
 
     def add(self, row: int, content: str, prepared: Any) -> None:
-        """A case by its id, and what it shows."""
+        """Add a case by its id, and its image."""
         self._waiting.append((row, content, prepared))
         if len(self._waiting) >= self._size:
             self._measure_waiting()

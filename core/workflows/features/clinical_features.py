@@ -27,8 +27,8 @@ Names = npt.NDArray[np.str_]
 
 #: A column with more different texts is an identifier or free text.
 MAX_CATEGORIES = 12
-#: Of a finding and of the other cases, below which a column may tell them apart by chance; and the share of errors
-#: up to which it does tell them apart.
+#: Cases of a finding and other cases below which a column may separate them by chance; and the share of errors up to
+#: which it counts as separating them.
 _FEW, _ERRORS = 5, 0.02
 #: Columns that identify cases, are files, findings or free texts, or say how a library was made; and words in names of
 #: such columns.
@@ -103,7 +103,7 @@ _NEVER_WORDS = frozenset(
 )
 
 
-#: So many cases or patients, each with a whole number of its own, are numbered by it.
+#: If so many cases or patients each have a whole number of their own in a column, the column is an identifier.
 _MANY = 50
 
 
@@ -121,7 +121,8 @@ def has_clinical_columns(attributes: Sequence[Mapping[str, str]]) -> bool:
 
 
 def configured_columns(library: Library, extractor: Clinical, name: str) -> tuple[Clinical, ChosenColumns]:
-    """The extractor for the feature set ``name`` with its columns: those of the set if it is there, else chosen now.
+    """The extractor for the feature set ``name`` with its columns: those of the set if it exists, else columns chosen
+    now.
 
     Raises:
         BadArguments: a named column is not there or cannot be used.
@@ -145,7 +146,7 @@ def choose_columns(library: Library, requested: Sequence[str] = ()) -> ChosenCol
         BadArguments: a requested column is not there or cannot be used.
         BadInput: no column can be used.
     """
-    # What is chosen here decides what a metric sees.
+    # The columns are part of what a metric learns from.
     sealed = frozenset(sealed_rows(library).tolist())
     rows = [row for row in library.catalogue.all_cases() if row.id not in sealed]
     attributes = library.catalogue.attributes()
@@ -187,7 +188,7 @@ def write_clinical(
     rows: npt.NDArray[np.int64],
     reporter: Reporter,
 ) -> int:
-    """Give the cases ``rows`` their numbers; returns how many were given some."""
+    """Write the features of the cases ``rows``; returns how many cases have some."""
     attributes = library.catalogue.attributes()
     written = 0
     for start in range(0, len(rows), CHUNK):
@@ -224,7 +225,7 @@ def forget_changed_columns(library: Library, reporter: Reporter = SILENT) -> Non
 def _column(
     name: str, texts: Sequence[str], findings: Names, patients: Sequence[str]
 ) -> ClinicalColumn | str:
-    """The column as it is used, or why it is not."""
+    """The column in the form that is used, or why it is left out."""
     known = np.array([is_known(text) for text in texts])
     if _is_never_used(name):
         return tr_lazy("it identifies cases, is a text, or says how the library was made")
@@ -278,7 +279,7 @@ def _identifies_patients(
 
 
 def _finding_given_away(keys: Names, values: Columns | None, findings: Names) -> str:
-    """A finding that the column tells from all others, "" if none; what is unknown counts as a value too.
+    """A finding that the column separates from all others, "" if none; unknown counts as a value too.
 
     By its texts or few different numbers, or by an interval of its numbers.
     """
@@ -298,7 +299,7 @@ def _finding_given_away(keys: Names, values: Columns | None, findings: Names) ->
                 _best_interval(values[labelled], signs),
                 _best_interval(values[labelled], -signs) + float(signs.sum()),
             ]
-        # A gain is the cases of the finding that are found less the others taken for it.
+        # A gain is the number of cases of the finding that are found, less the others taken for it.
         if own.sum() - max(gains) <= _ERRORS * least:
             return str(finding)
     return ""

@@ -1,4 +1,4 @@
-"""Find the cases of a library that are of one lesion: equal and nearly equal images, what the source says, and
+"""Find the cases of a library that show one lesion: equal and nearly equal images, groups stated by the source, and
 repeated rows of tables."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.library.records import CaseDetails, FeatureSet
 
-#: The attribute by which a source says that cases of one patient are of one lesion.
+#: The attribute by which a source states that cases of one patient are of one lesion.
 LESION_ATTRIBUTE = "lesion_id"
 #: Images closest to each in outline, and by the encoder, that are compared with it.
 _COMPARED, _COMPARED_BY_ENCODER = 8, 10
@@ -49,12 +49,12 @@ Pairs = Iterable[tuple[int, int]]
 
 
 def detect_lesions(library: Library, *, reporter: Reporter = SILENT) -> None:
-    """Group the cases of ``library`` that are of one lesion, as far as thumbnails and tables tell.
+    """Group the cases of ``library`` that are of one lesion, by their thumbnails and tables.
 
-    Cases looked at before are compared with new ones only.
+    Cases of earlier calls are compared with new cases only.
 
     Raises:
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     images = library.catalogue.shown_images()
     contents = {r.id: str(r.content) for r in library.catalogue.cases_of_lesions() if r.id in images}
@@ -72,7 +72,7 @@ def detect_crops(
     The cases ``new`` are compared with those nearest to them.
 
     Raises:
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     rows, numbers = library.features.read(feature_set)
     images = library.catalogue.shown_images()
@@ -97,7 +97,8 @@ def count_lesions(catalogue: Catalogue) -> dict[str, int]:
 
 
 def _equal(contents: Mapping[int, str], images: Mapping[int, object]) -> Iterator[tuple[int, int]]:
-    """Cases of equal content, in different files: equal regions of one image are told apart by nothing else."""
+    """Cases of equal content in different files. In one file these may be equal regions, which are different
+    lesions."""
     by_content: dict[str, list[int]] = {}
     for row, content in contents.items():
         by_content.setdefault(content, []).append(row)
@@ -162,7 +163,7 @@ def _add_near_duplicates(
     candidates = [(int(rows[one]), int(rows[other])) for one, other, _ in found]
     comparison = _Comparison(library, images, parts=False)
     add_detected(library.catalogue, list(comparison.same(candidates, reporter)))
-    # Kept when their groups are, so that after a cancelled or killed import the next one compares them.
+    # Stored together with the groups, so that the import after a cancelled or killed one compares these images.
     library.thumbnails.put_outlines(made.items())
 
 
@@ -176,7 +177,7 @@ def _outline_bytes(encoded: bytes) -> bytes:
 
 
 def _reduced(numbers: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """(n, d) numbers of the encoder on fewer axes, of length 1; products stay about the cosines."""
+    """(n, d) features of the encoder on fewer axes, of length 1; inner products approximate the cosines."""
     wide = numbers / np.maximum(np.linalg.norm(numbers, axis=1, keepdims=True), 1e-9)
     sample = wide[:: max(1, len(wide) // 2000)].astype(np.float64)
     axes = np.linalg.svd(sample, full_matrices=False)[2][:_REDUCED]
@@ -225,7 +226,7 @@ class _Comparison:
             try:
                 self._known[content] = ComparedImage(encoded)
             except (OSError, ValueError):
-                # A damaged thumbnail is made again when it is seen; until then its case is like no other.
+                # A damaged thumbnail is made again when it is shown; until then its case is compared with no other.
                 self._known[content] = None
         while len(self._known) > _KEPT + len(new):
             self._known.popitem(last=False)

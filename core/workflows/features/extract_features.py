@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 #: Rows of a table that are copied in one transaction.
 _COPIED = 64 * CHUNK
-#: Images in a row that may end a worker before the machine is blamed for it.
+#: If so many images in a row end a worker, the machine is the cause and not the images.
 MAX_CRASHES = 4
 #: What is recorded of such an image.
 CRASHED = tr_lazy(
@@ -62,7 +62,7 @@ CRASHED = tr_lazy(
 
 @dataclass
 class ExtractResult:
-    """How many cases have numbers now, how many were done in this run, and which could not be.
+    """How many cases have features now, how many were measured in this run, and which could not be measured.
 
     ``left_out``: clinical columns that are not used, and why."""
 
@@ -92,21 +92,21 @@ def extract_features(
     growing: Callable[[], bool] | None = None,
     reporter: Reporter = SILENT,
 ) -> ExtractResult:
-    """Give every case of ``library`` its numbers under the feature set ``name`` (default: the extractor's).
+    """Measure every case of ``library`` for the feature set ``name`` (default: the extractor's name).
 
-    Runs in ``workers`` processes. Cases done before are left as they are; each chunk counts as soon as it is
-    written, and the reporter's partial results are the numbers of cases that count. Cancelling keeps the
+    Runs in ``workers`` processes. Cases that were measured before are skipped. Each chunk is valid as soon as it is
+    written, and the reporter's partial results are the numbers of cases in valid chunks. Cancelling keeps the
     finished chunks.
 
-    ``first`` names the ids of the cases to measure before the others and is asked again before every part.
-    With it the first chunks are small and hold cases from the whole library, so that they can be ranked while
-    the rest is measured; see :class:`semblance.core.workflows.features.measuring_order.MeasuringOrder`.
-    While ``growing()`` is true, images that another thread or program adds are measured too.
+    ``first`` returns the ids of the cases to measure before the others and is called before every part. With it the
+    first chunks are small and hold cases from the whole library, so that they can be ranked while the rest is
+    measured; see :class:`semblance.core.workflows.features.measuring_order.MeasuringOrder`. While ``growing()`` is
+    true, images that another thread or program adds are measured too.
 
     Raises:
         BadArguments: unknown extractor or setting, or ``name`` is a feature set made with others.
         BadInput: no case of the library suits the extractor.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     start = time.monotonic()
     configured = make_extractor(extractor, **(settings or {}))
@@ -233,10 +233,10 @@ class _SubmittedChunk:
 
 
 class _Extraction:
-    """Hands parts to worker processes and writes what comes back.
+    """Distributes parts to worker processes and writes their results.
 
-    A worker that dies takes all parts under way with it. They are then done one at a time and, where it
-    happens again, in halves, until the image that crashes its reader stands alone and is recorded.
+    If a worker dies, all running parts are lost. They are then measured one at a time and, if it happens again, in
+    halves, until the image that crashes its reader is found and recorded.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class _Extraction:
         self._crashes = self._extracted = 0
 
     def run(self) -> int:
-        """How many cases were given numbers."""
+        """Returns how many cases were measured."""
         with Engine(self._workers) as engine:
             try:
                 while self._growing or self._order or self._suspects or self._running:
@@ -284,11 +284,11 @@ class _Extraction:
         return self._extracted
 
     def _add_new_cases(self) -> None:
-        """Take in what was added to the library, at most a tenth of the time."""
+        """Add the cases that were added to the library meanwhile. This takes at most a tenth of the time."""
         begin = time.monotonic()
         if self._growing is None or begin < self._next_check:
             return
-        # Asked before looking: what is added in between is found by the last look.
+        # Called before reading the cases, so that the last reading finds every case.
         growing = self._growing()
         self._order.add(
             self._library.features.cases_to_extract(
@@ -304,7 +304,7 @@ class _Extraction:
             if not self._running:
                 self._submit(engine, self._suspects.pop(), alone=True)
             return
-        # One part more than workers: none of them waits, and what is asked for first does not wait long.
+        # One part more than workers: no worker is idle, and cases to measure first do not wait long.
         while self._order and len(self._running) <= engine.workers:
             self._submit(engine, self._order.take(), alone=False)
 
@@ -338,10 +338,10 @@ class _Extraction:
         self._reporter.partial(self._extracted)
 
     def _isolate_crash(self, part: _SubmittedChunk) -> None:
-        """Narrow down which image ended the worker; record it once it is found.
+        """Find the image that ended the worker, and record it.
 
         Raises:
-            WorkerEnded: whatever is tried ends the workers, so no image is to blame.
+            WorkerEnded: every image ends the workers, so no image is the cause.
         """
         half = len(part.rows) // 2
         if not part.alone:
@@ -371,11 +371,11 @@ def case_images(library: Library, rows: npt.NDArray[np.int64]) -> list[CaseImage
 def measure_cases(
     name: str, settings: Mapping[str, Value], images: list[CaseImage], *, reporter: Reporter
 ) -> MeasuredCases:
-    """What the extractor called ``name`` gives for ``images``; runs in a worker.
+    """Measure ``images`` with the extractor ``name``; runs in a worker.
 
     Raises:
         BadArguments: no such extractor or setting.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     extractor = make_extractor(name, **settings)
     batch = Batch(extractor)
@@ -403,7 +403,7 @@ def measure_cases(
                     prepared = extractor.prepare(shown, image.region)
                 batch.add(image.row, content, prepared)
             except SemblanceError as error:
-                # An image that is away or not what it was, on a disk unplugged say, is tried again.
+                # A missing or changed image, for example on an unplugged disk, is tried again by the next call.
                 known = "" if isinstance(error, SliceUnavailable) else content
                 batch.failures.append((image.row, known, str(error)))
     rows, values, contents = batch.measured()
@@ -411,7 +411,7 @@ def measure_cases(
 
 
 def _open_all(volumes: OpenVolumes, image: CaseImage, reporter: Reporter) -> tuple[Stack, str]:
-    """The volume of a case, and what it shows now; slices in files are checked when they are read."""
+    """The volume of a case, and the hash of its content; slices in files are checked when they are read."""
     if image.address.slices:
         return volumes.of_slices(image.address, image.slice_hashes, reporter), image.content
     stack, digest = volumes.whole(image.address)
@@ -419,10 +419,10 @@ def _open_all(volumes: OpenVolumes, image: CaseImage, reporter: Reporter) -> tup
 
 
 def _open(reader: ImageReader, volumes: OpenVolumes, image: CaseImage) -> tuple[Image, str]:
-    """The image of a case, and what it shows now."""
+    """The image of a case, and the hash of its content."""
     address, region = image.address, image.region
     if address.slices:
-        # Of a volume only the slice that is looked at is read again.
+        # Of a volume only the slice to measure is read again.
         place = shown_slice(len(address.slices), region)
         data = reader.read_bytes(address.slices[place])
         same = content_hash(data) == image.slice_hashes[place]

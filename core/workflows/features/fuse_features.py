@@ -1,4 +1,4 @@
-"""Several feature sets of a library as one, for a metric that stands on all of them."""
+"""Combine several feature sets of a library into one, for a metric that uses all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def can_be_fused(extractor: str) -> bool:
-    """Whether sets of this extractor give each case one row of numbers that stands for its image or beside it.
+    """Whether sets of this extractor have one row of numbers for each case and can be combined with others.
 
     Raises:
         BadArguments: no such extractor.
@@ -31,10 +31,10 @@ def can_be_fused(extractor: str) -> bool:
 
 
 def fused_features(library: Path, features: str | None, reporter: Reporter = SILENT) -> str | None:
-    """``features`` itself where it names one set or none; of ``a,b`` the name of their fused set, brought up to date.
+    """``features`` itself if it names one set or none; for ``a,b`` the name of their fused set, after updating it.
 
     Raises:
-        BadArguments: a set that is not there, is named twice or cannot be fused.
+        BadArguments: a set that does not exist, is named twice or cannot be fused.
         SemblanceError: the library cannot be written to.
     """
     if features is None or "," not in features:
@@ -75,7 +75,7 @@ def _fuse(library: Library, names: Sequence[str], reporter: Reporter) -> Feature
 
 
 def _fill(library: Library, fused: FeatureSet, sets: Sequence[FeatureSet], reporter: Reporter) -> None:
-    """Copy the numbers of the cases that all ``sets`` have and ``fused`` lacks."""
+    """Copy the features of the cases that all ``sets`` have and ``fused`` lacks."""
     missing_rows = library.features.cases_to_extract(fused, images=True)
     for one in sets:
         missing_rows = np.intersect1d(missing_rows, library.features.cases_of(one))

@@ -1,4 +1,4 @@
-"""Give the cases that were added to a library the numbers that a metric needs."""
+"""Measure the cases that were added to a library with the extractor that a metric needs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from semblance.core.workflows.features.fuse_features import fused_features
 def measure_new_cases(
     library: Path, features: str, *, workers: int | None = None, reporter: Reporter = SILENT
 ) -> None:
-    """Measure the cases that lack the feature set ``features``, as its other cases were; of a fused set also those
-    that lack the sets it is made of.
+    """Measure the cases that lack the feature set ``features``; for a fused set also those that lack the sets it
+    combines.
 
     Raises:
         BadArguments: no such feature set, or the set or one it is made of was made by another version.
         SemblanceError: the extractor cannot run, or the library cannot be written to.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     with open_library(library) as opened:
         feature_set = opened.features.get(features)

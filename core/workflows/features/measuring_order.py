@@ -1,4 +1,4 @@
-"""The order in which the cases of a library are measured: what a person waits for first."""
+"""The order in which the cases of a library are measured: those that the user waits for first."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from semblance.core.files import write_file
 from semblance.core.library.records import CHUNK
 from semblance.core.tasks import SILENT, Reporter
 
-#: Cases read together by a worker before it looks whether it should end; the size of the first parts.
+#: Cases that a worker reads together between two checks for cancellation; the size of the first parts.
 STEP = 16
 
 Rows = npt.NDArray[np.int64]
 
 
 def measure_first(library: Path, rows: Sequence[int], *, reporter: Reporter = SILENT) -> None:
-    """Ask for the cases with the catalogue ids ``rows`` to be measured before all others, in this order.
+    """Request that the cases with the catalogue ids ``rows`` are measured before all others, in this order.
 
-    It replaces what an earlier call asked for. An extraction that is under way hands them out next; a later
-    one begins with them. Cases that are measured already are passed over. Quick, and writes nothing into the
-    catalogue, so no metric is loaded again for it.
+    The request replaces an earlier one. A running extraction measures these cases next, and a later one begins with
+    them. Cases that are already measured are skipped. The call is fast and does not write to the catalogue, so no
+    metric is loaded again.
 
     Raises:
         SemblanceError: the library cannot be written to.
@@ -33,7 +33,7 @@ def measure_first(library: Path, rows: Sequence[int], *, reporter: Reporter = SI
 
 
 def rows_to_measure_first(library: Path) -> list[int]:
-    """What :func:`measure_first` asked for last; none where nothing readable is there."""
+    """The last request of :func:`measure_first`; empty without a readable one."""
     try:
         found = json.loads(_file(library).read_bytes())
     except (OSError, ValueError):
@@ -42,16 +42,16 @@ def rows_to_measure_first(library: Path) -> list[int]:
 
 
 def _file(library: Path) -> Path:
-    # The folder of derived data is swept whenever a metric is stored.
+    # Storing a metric removes old files from the folder of derived data.
     return library / "features" / "measure_first.json"
 
 
 class MeasuringOrder:
-    """Deals out the cases ``rows`` (n,), ascending ids, in parts for ``workers`` processes.
+    """Divides the cases ``rows`` (n,), ascending ids, into parts for ``workers`` processes.
 
-    Without ``first`` the parts are as large as a chunk of the store and in order. With it, parts begin with
-    the ids that ``first()`` names, and the earliest parts are small, so that a ranking is possible soon, and
-    ``spread`` evenly over the rows, so that it is not one of the first folder alone.
+    Without ``first`` the parts are as large as a chunk of the store and in order. With it, parts begin with the ids
+    that ``first()`` returns. The earliest parts are then small, so that a ranking is possible soon, and ``spread``
+    evenly over the rows, so that it does not consist of the first folder alone.
     """
 
     def __init__(
@@ -69,18 +69,18 @@ class MeasuringOrder:
         self.add(rows)
 
     def add(self, rows: Rows) -> None:
-        """Deal out those of ``rows`` (n,) too that were not known before."""
+        """Add those of ``rows`` (n,) that are new."""
         new = np.setdiff1d(rows, self._rows)
         every = np.concatenate([self._rows, new])
         order = np.argsort(every, kind="stable")
         self._rows = every[order]
         self._open = np.concatenate([self._open, np.ones(len(new), dtype=np.bool_)])[order]
-        # Few cases are shared out too: every worker gets a part of them.
+        # Few cases are divided too, so that every worker gets a part.
         left = int(self._open.sum())
         self._largest = min(CHUNK, max(STEP, -(-left // self._workers)))
 
     def __len__(self) -> int:
-        """How many cases there are, those that were dealt out too."""
+        """The number of all cases, including those already taken."""
         return len(self._rows)
 
     def __bool__(self) -> bool:
@@ -89,7 +89,7 @@ class MeasuringOrder:
 
     @property
     def parts(self) -> int:
-        """How many parts there are at most when all are as large as possible."""
+        """The number of parts if all have the largest size."""
         return -(-int(self._open.sum()) // self._largest)
 
     def take(self) -> Rows:
@@ -111,7 +111,7 @@ class MeasuringOrder:
         return part
 
     def _places(self, ids: Sequence[int]) -> npt.NDArray[np.intp]:
-        """Where those of ``ids`` stand that are left, in the order of ``ids``."""
+        """The positions of those of ``ids`` that are left, in the order of ``ids``."""
         first_rows = np.array(list(dict.fromkeys(ids)), dtype=np.int64)
         places = np.minimum(np.searchsorted(self._rows, first_rows), max(len(self._rows) - 1, 0))
         found: npt.NDArray[np.intp] = places[(self._rows[places] == first_rows) & self._open[places]]

@@ -1,4 +1,5 @@
-"""Volumes of cases under measure: the last one stays open, since regions of one scan follow each other."""
+"""Volumes of the cases that are being measured: the last one stays open, because regions of one scan follow each
+other."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ from semblance.core.tasks import Reporter
 
 
 class SliceUnavailable(BadInput):
-    """A slice of a volume that cannot be read now, or is not what it was."""
+    """A slice of a volume that cannot be read now, or has changed."""
 
 
 class OpenVolumes:
-    """Opens volumes through ``reader`` and tells what they hold; close it before the reader."""
+    """Opens volumes through ``reader`` and returns the hash of their content; close it before the reader."""
 
     def __init__(self, reader: ImageReader) -> None:
         self._reader = reader
@@ -28,7 +29,7 @@ class OpenVolumes:
         self._hash = ""
 
     def whole(self, address: ImageAddress) -> tuple[Stack, str]:
-        """A volume that is one file, array or row of one, and the hash of what it holds now.
+        """A volume that is one file, an array or a row of one, and the hash of its content.
 
         Raises:
             BadInput: missing, damaged or no volume.
@@ -45,7 +46,7 @@ class OpenVolumes:
         """A volume of several files; each slice is checked against its hash when it is read.
 
         Raises:
-            BadInput: the first slice cannot be read; for a slice that is away or another :class:`SliceUnavailable`.
+            BadInput: the first slice cannot be read; :class:`SliceUnavailable` for a missing or changed slice.
         """
         hashes = dict(zip(address.slices, slice_hashes, strict=True))
 

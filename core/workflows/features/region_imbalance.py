@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.library.records import FeatureSet
 
-#: Cases of each finding looked into.
+#: Cases of each finding that are examined.
 SAMPLED_CASES = 200
 #: Findings whose shares of cases with a region differ by more than this are separated by that alone.
 FAR_APART = 0.5
@@ -24,10 +24,10 @@ FAR_APART = 0.5
 def region_imbalance_warning(
     library: Library, feature_set: FeatureSet, rows: npt.NDArray[np.int64], findings: Sequence[str]
 ) -> str:
-    """A sentence of warning where regions give findings away, else nothing.
+    """A warning if regions reveal the findings, otherwise an empty text.
 
-    ``rows`` (n,) are case ids, ``findings`` (n,) their findings. A mass outlined by hand and a whole image
-    without any differ in every number of size and margin, whatever they show: scores then flatter.
+    ``rows`` (n,) are case ids, ``findings`` (n,) their findings. A mass outlined by hand and a whole image differ in
+    every feature of size and margin, whatever they show, so the scores are too high.
     """
     if not make_extractor(feature_set.extractor, **feature_set.settings).needs_image:
         return ""

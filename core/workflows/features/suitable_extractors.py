@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 #: The default for images.
 OF_IMAGES = "encoder"
-#: Offered next where cases have regions, and last elsewhere: it would take a whole image for the surroundings of one.
+#: Offered second if cases have regions, otherwise last: without a region it would measure the whole image as a mass.
 OF_REGIONS = "mass"
-#: Where the default is made for a kind of source.
+#: The kinds of source that have a default of their own.
 OF_KIND = {"polyps": "polyp", "lung": "lung_texture"}
-#: Cases, spread over the library, that are asked whether they have regions.
+#: Number of cases, spread over the library, that are checked for regions.
 SAMPLED_CASES = 500
 
 
 @dataclass(frozen=True)
 class ExtractorSuitability:
-    """An extractor by ``name``; ``reason`` says why it does not suit the cases, empty where it does."""
+    """An extractor by ``name``; ``reason``: why it does not suit the cases, empty if it does."""
 
     name: str
     reason: str = ""

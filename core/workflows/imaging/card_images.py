@@ -36,8 +36,7 @@ class CardImage:
 
 @dataclass(frozen=True)
 class WindowLevel:
-    """How a grey image is seen: values up to ``low`` black, from ``high`` on white; ``negative``: the other
-    way round than the image is meant.
+    """Display of a grey image: values up to ``low`` are black, from ``high`` on white; ``negative``: inverted.
 
     ``unit``, ``bits``: of that image; only images with the same have comparable values.
     """
@@ -59,8 +58,8 @@ def card_images(
 ) -> list[CardImage]:
     """Thumbnails of the cases ``rows``, their longest side ``longest`` pixels; one entry for every row.
 
-    With ``window_level`` they are made anew from the images and not stored; colour images, and images whose
-    values do not compare, keep their usual thumbnail.
+    With ``window_level`` they are made from the images and not stored. Colour images, and images whose values have
+    another unit or depth, have their stored thumbnail.
     """
     opened = cached_library(library)
     details = opened.catalogue.details([int(row) for row in rows])
@@ -101,7 +100,8 @@ def card_slice(
 ) -> CardImage:
     """A thumbnail of slice ``place`` of the volume that the case ``row`` is, its longest side ``longest`` pixels.
 
-    ``window``: its ends in the image's unit; ``None``: as it is opened. A slice that cannot be read has a problem.
+    ``window``: its ends in the image's unit; ``None``: the default window. If the slice cannot be read, the result
+    says why.
     """
     try:
         shown = display_image(stack_cache.get(address_of(library, row)).image(place))
@@ -131,7 +131,7 @@ def _new_thumbnail(case: CaseDetails) -> bytes:
 def _windowed_image(
     case: CaseDetails, window_level: WindowLevel, longest: int
 ) -> npt.NDArray[np.uint8] | None:
-    """(h, w) the image of ``case`` with ``window_level``; ``None`` where that does not apply to it."""
+    """(h, w) the image of ``case`` with ``window_level``; ``None`` if that does not apply to it."""
     if case.address is None:
         return None
     shown = display_image(open_image(case.address, case.region))
@@ -145,8 +145,7 @@ def _windowed_image(
 def _pixels(
     shown: DisplayImage, low: float, high: float, longest: int, *, negative: bool
 ) -> npt.NDArray[np.uint8]:
-    """(h, w) ``shown`` with values up to ``low`` black and from ``high`` on white; ``negative``: the other way round
-    than it is meant."""
+    """(h, w) ``shown`` with values up to ``low`` black and from ``high`` on white; ``negative``: inverted."""
     from PIL import Image
 
     level = next((one for one in reversed(shown.levels) if max(one.shape) >= longest), shown.levels[0])

@@ -106,7 +106,7 @@ def deidentify_files(
         BadArguments: ``out`` is not empty or lies in ``source``; options that exclude each other; no such project.
         BadInput: ``source`` is not there or cannot be read.
         SemblanceError: ``out`` cannot be written.
-        Cancelled: asked for by the reporter; finished files stay, with a receipt.
+        Cancelled: the reporter was cancelled; finished files stay, with a receipt.
     """
     profile = Profile(frozenset(options))
     _check_folder(source, out)

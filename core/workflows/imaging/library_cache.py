@@ -1,4 +1,4 @@
-"""Libraries, and the last volume, that this process keeps open from one image to the next."""
+"""The libraries and the last volume that this process keeps open between images."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 _open: OrderedDict[Path, Library] = OrderedDict()
 
 
-#: Libraries kept open in one process; a reader of many would else hold all of them.
+#: Libraries that stay open in one process at most.
 MAX_OPEN_LIBRARIES = 4
 
 
 def cached_library(path: Path) -> Library:
-    """The library at ``path``, kept open for the next call; at most :data:`MAX_OPEN_LIBRARIES` stay open."""
+    """The library at ``path``, which stays open for the next call; at most :data:`MAX_OPEN_LIBRARIES` do."""
     known = _open.get(path)
     if known is not None and not known.is_in_place:
-        # It was removed, and another one may lie there by now.
+        # It was removed, and there may be another library at its path.
         _open.pop(path).close()
         known = None
     if known is None:
@@ -38,14 +38,14 @@ def cached_library(path: Path) -> Library:
 
 
 def close_libraries(library: Path | None = None) -> None:
-    """Close every library kept open here, or the one at ``library`` only; and the volume looked at last."""
+    """Close every library that is open here, or only the one at ``library``, and the last volume."""
     for path in [path for path in _open if library in (None, path)]:
         _open.pop(path).close()
     stack_cache.forget()
 
 
 class StackCache:
-    """The volume viewed last stays open: its files' headers are not read again for every slice."""
+    """The last volume stays open, so that the headers of its files are not read again for every slice."""
 
     def __init__(self) -> None:
         self._reader = ImageReader()
@@ -79,7 +79,7 @@ stack_cache = StackCache()
 
 
 def address_of(library: Path | None, what: int | ImageAddress) -> ImageAddress:
-    """Where the image of the case in row ``what`` of ``library`` lies, or ``what`` itself.
+    """The address of the image of the case in row ``what`` of ``library``, or ``what`` itself.
 
     Raises:
         BadInput: the case is gone.

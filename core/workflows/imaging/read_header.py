@@ -1,4 +1,4 @@
-"""What the file of an image says of it, as a table to read."""
+"""The header of an image file as a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from semblance.core.workflows.imaging.library_cache import address_of
 
 @dataclass(frozen=True)
 class HeaderTable:
-    """``name``: which file, or which part of it; ``lines`` of its header; ``left``: how many more it has."""
+    """``name``: the file, or the part of it; ``lines`` of its header; ``left``: the number of further lines."""
 
     name: str
     lines: list[HeaderLine] = field(default_factory=list)
@@ -28,8 +28,8 @@ class HeaderTable:
 def read_header(
     library: Path | None, what: int | ImageAddress, place: int | None = None, *, reporter: Reporter = SILENT
 ) -> HeaderTable:
-    """The header of an image, or of slice ``place`` of a volume; of DICOM every element, of other files
-    format, size, bits and sides.
+    """The header of an image, or of slice ``place`` of a volume: every element of DICOM; format, size, bit depth and
+    dimensions of other files.
 
     ``library``, ``what`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`.
 

@@ -19,13 +19,13 @@ from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of, cached_library, stack_cache
 
-#: Difference of grey (0 to 1) in an outline below which it is one of nothing: a step of 8 bits.
+#: An outline with a smaller difference of grey (0 to 1) contains nothing: one step of 8 bits.
 LEAST_CONTRAST = 1 / 255
 
 
 @dataclass(frozen=True)
 class StackFacts:
-    """A volume: how many slices, which one is shown first, their distances, the way they run and where they lie.
+    """A volume: number of slices, the one shown first, their spacing, directions and positions.
 
     ``spacing_mm``, ``directions`` and ``location`` as in :class:`semblance.core.imaging.volume.Stack`.
     """
@@ -39,7 +39,7 @@ class StackFacts:
 
 @dataclass(frozen=True, eq=False)
 class ViewedImage:
-    """A whole image for the viewer, with what is known of its case; of a volume the slice to show first."""
+    """A whole image for the viewer, with the facts of its case; for a volume the slice to show first."""
 
     image: DisplayImage
     region: Region | None
@@ -87,9 +87,9 @@ def view_slices(
     *,
     reporter: Reporter = SILENT,
 ) -> None:
-    """Slices ``places`` of the case in row ``what`` of ``library``, or of what lies at ``what``.
+    """Slices ``places`` of the case in row ``what`` of ``library``, or of the file at ``what``.
 
-    Each is reported as a :class:`ViewedSlice` as soon as it is there; ``like`` is a slice already shown.
+    Each is reported as a :class:`ViewedSlice` as soon as it is read; ``like`` is a slice already shown.
 
     Raises:
         BadInput: the volume is gone.
@@ -127,7 +127,7 @@ def outline_mass(
 ) -> Region:
     """The mass at the pixel ``where`` (x, y), or inside the rough region ``where``.
 
-    ``what`` as for :func:`view_slices`; ``place``: of a volume, the slice it is seen on.
+    ``what`` as for :func:`view_slices`; ``place``: the slice of a volume.
 
     Raises:
         NoOutline: nothing there has an outline.

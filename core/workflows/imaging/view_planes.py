@@ -26,7 +26,7 @@ class ViewedPlane:
 
 
 class _CachedVolume:
-    """The volume cut last, whole, in the type it is stored in."""
+    """The last volume, whole, in the type it is stored in."""
 
     def __init__(self) -> None:
         self._address: ImageAddress | None = None
@@ -67,8 +67,9 @@ def view_planes(
 ) -> None:
     """The planes (axis, place) of a volume, each reported as a :class:`ViewedPlane`.
 
-    ``library``, ``what``, ``like`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`.
-    The volume is read whole the first time and kept until another one is asked for or :func:`forget_volume` is called.
+    ``library``, ``what``, ``like`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`. The
+    volume is read whole at the first call and stays in memory until another one is requested or :func:`forget_volume`
+    is called.
 
     Raises:
         BadInput: the volume is gone, in colour, or does not fit into memory.
@@ -81,7 +82,7 @@ def view_planes(
 
 
 def forget_volume(_library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
-    """Give the memory of the volume kept by :func:`view_planes` back, whichever library it is of."""
+    """Free the memory of the volume that :func:`view_planes` has read, of any library."""
     _cached_volume.forget()
 
 

@@ -1,4 +1,4 @@
-"""Check the data of a library: contradictory, doubtful and unusable cases; and settle what was found."""
+"""Check the data of a library for contradictory, doubtful and unusable cases, and settle the issues."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.library.records import CaseDetails, FeatureSet
 
-#: Images handed to a worker together.
+#: Images that a worker measures together.
 _PART = 64
 _ENCODER = "encoder"
 _FEATURE_CHECKS = (Check.LABEL_ERROR, Check.OUTLIER)
@@ -45,12 +45,11 @@ _FEATURE_CHECKS = (Check.LABEL_ERROR, Check.OUTLIER)
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What was found in ``cases`` cases of ``library``, the worst first.
+    """The issues in ``cases`` cases of ``library``, the worst first.
 
-    ``decisions``: how many there are to undo. ``reviewed``: issues left out because a person kept their cases as they
-    are. ``not_checked``: (check, reason);
-    ``unreadable``: (case id, reason) of the images that no check could read. ``features``: the feature set whose
-    neighbours were used, "" without one.
+    ``decisions``: how many decisions can be undone. ``reviewed``: issues left out because a person accepted their
+    cases as they are. ``not_checked``: (check, reason); ``unreadable``: (case id, reason) of the images that no check
+    could read. ``features``: the feature set whose neighbours were used, "" without one.
     """
 
     library: str
@@ -82,13 +81,13 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
     """Check the labels and images of all cases of ``library``, and their neighbours in a feature set.
 
     ``features`` names the feature set; else it is the encoder's, the current metric's, or the first. Its plain
-    distance is used and no trained metric: a metric learned the findings, wrong ones too, and would agree with
-    them.
+    distance is used and no trained metric, because a trained metric has also learned the wrong findings and would
+    agree with them.
 
     Raises:
         BadArguments: no such feature set.
         BadInput: the library cannot be read.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     start = time.monotonic()
     with open_library(library) as opened:
@@ -125,7 +124,7 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
     not_checked += [(Check.WRONG_SIDE, reason)] if reason else []
     images = data_issues.image_issues(measured)
     blank = {row for issue in images if issue.check == Check.BLANK for row in issue.rows}
-    # A blank image has no neighbours to speak of.
+    # The neighbours of a blank image mean nothing.
     issues = [one for one in issues if not (one.check in _FEATURE_CHECKS and blank.issuperset(one.rows))]
     issues += [*sides, *images]
     kept = {(review.check, frozenset(review.case_ids)) for review in reviews if review.finding is None}
@@ -148,7 +147,8 @@ def check_data(library: Path, features: str | None = None, *, reporter: Reporter
 def settle_issue(
     library: Path, issue: DataIssue, finding: str | None, *, reporter: Reporter = SILENT
 ) -> DataReview:
-    """Give all cases of ``issue`` the ``finding``, or keep them as they are (``None``) and list them no more.
+    """Give all cases of ``issue`` the ``finding``, or accept them as they are (``None``), so that they are not listed
+    again.
 
     Raises:
         BadInput: the library no longer has one of the cases.
@@ -212,7 +212,7 @@ def _neighbour_issues(
     _, X = fit_steps(steps, data.X)
     units = patient_codes(data.units, len(measured))
     codes = np.arange(len(measured)) if units is None else units
-    # The components keep how the cases of the library differ, not how an image from elsewhere differs from them.
+    # The components describe how the cases of the library differ, not how an image from elsewhere differs from them.
     _, all_numbers = fit_steps([step for step in steps if not isinstance(step, PCA)], data.X)
     issues = data_issues.outliers(measured, distances_to_other_units(all_numbers, codes))
     if len(judged_findings(data.y, codes)) < 2:
@@ -230,7 +230,7 @@ class _ImageToMeasure:
 def _measure_images(
     cases: Collection[CheckedCase], details: Mapping[int, CaseDetails], reporter: Reporter
 ) -> tuple[list[tuple[CheckedCase, ImageMeasures]], list[tuple[str, str]]]:
-    """Every case with an image and what was seen in it, and (case id, reason) of images that cannot be read."""
+    """The measures of every case with an image, and (case id, reason) of images that cannot be read."""
     first: dict[object, CheckedCase] = {}
     for case in cases:
         if case.image is not None and details[case.row].address is not None:
@@ -262,10 +262,10 @@ def _to_measure(case: CheckedCase, details: CaseDetails) -> _ImageToMeasure:
 def measure_images(
     images: list[_ImageToMeasure], *, reporter: Reporter
 ) -> tuple[dict[int, ImageMeasures], dict[int, str]]:
-    """Row id -> what was seen in its image, and row id -> why it cannot be read; runs in a worker.
+    """Row id -> measures of its image, and row id -> why it cannot be read; runs in a worker.
 
     Raises:
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     measures: dict[int, ImageMeasures] = {}
     failed: dict[int, str] = {}

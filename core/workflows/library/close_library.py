@@ -19,7 +19,7 @@ _CLOSING_FUNCTIONS = (
 def close_library(library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
     """Close ``library``, or every library, in this process, and drop what was computed for it.
 
-    Modules that were not imported so far are not imported: they keep nothing.
+    Modules that are not imported yet are skipped, because they have nothing open.
     """
     for name, close in _CLOSING_FUNCTIONS:
         if module := sys.modules.get(name):

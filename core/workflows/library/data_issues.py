@@ -1,4 +1,4 @@
-"""Doubtful cases of a library: what can be doubtful, and the checks on labels and measured images that find it."""
+"""Doubtful cases of a library: the kinds of issues, and the checks of labels and measured images that find them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from semblance.core.language import tr_lazy, tr_lazy_n
 FEW_PATIENTS, VERY_FEW_PATIENTS = 10, 5
 #: Regions that overlap at least this much (intersection by union) are one.
 _SAME_REGION = 0.5
-#: A mammogram whose chest wall is less clear than this is not judged; of so many clear ones of a side most tell
-#: where it lies in this library, as long as so large a share of them agree.
+#: A mammogram whose chest wall is less clear than this is not checked; from so many clear ones of a side, most show
+#: where it is in this library, if so large a share of them agree.
 _CLEAR_SIDE, _MIN_SIDES, _AGREEING_SIDES = 0.3, 8, 0.8
 _NORMAL = "normal"
-#: A likely label error is serious where another finding is by so much more probable.
+#: A likely label error is serious if another finding is more probable by this difference.
 CLEAR_MARGIN = 0.8
 
 
 class Check(StrEnum):
-    """What is checked, by its name in files."""
+    """The checks, by their names in files."""
 
     LABEL_CONFLICT = "label_conflict"
     CONTRADICTION = "contradictory_rows"
@@ -43,7 +43,7 @@ class Check(StrEnum):
 
 
 class Severity(IntEnum):
-    """How much an issue can harm: what is measured, or somebody's privacy."""
+    """How much an issue can harm scores or privacy."""
 
     LOW = 1
     MEDIUM = 2
@@ -79,7 +79,7 @@ class CheckedCase:
 
 @dataclass(frozen=True)
 class DataIssue:
-    """Cases that are doubtful for one reason. ``findings`` are those that all of them may be given.
+    """Cases that are doubtful for one reason. ``findings``: the choices for all of them.
 
     ``doubt`` orders the issues of one check and severity."""
 
@@ -104,7 +104,7 @@ class DataIssue:
 
 @dataclass(frozen=True)
 class ImageMeasures:
-    """What was seen in an image. ``chest_wall``: -1 left to +1 right, ``None`` where it is no mammogram."""
+    """The measures of an image. ``chest_wall``: -1 left to +1 right, ``None`` if it is no mammogram."""
 
     is_blank: bool
     missing_share: float
@@ -149,7 +149,8 @@ def label_conflicts(cases: Sequence[CheckedCase]) -> list[DataIssue]:
 def contradictory_rows(cases: Sequence[CheckedCase]) -> list[DataIssue]:
     """Cases of one image and region, or of one patient's same side and view, with different findings.
 
-    Several lesions of one image are none. Cases of one lesion are left to :func:`label_conflicts`.
+    Different lesions of one image do not contradict each other. Cases of one lesion are left to
+    :func:`label_conflicts`.
     """
     out = []
     images = [case for case in cases if case.finding and case.image is not None]
@@ -273,10 +274,10 @@ def image_issues(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> list[
 
 
 def wrong_sides(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> tuple[list[DataIssue], str]:
-    """Mammograms that do not show the side that is stated; and why that could not be checked, or "".
+    """Mammograms that do not show the stated side, and why that could not be checked, or "".
 
-    The chest wall of a left breast lies left in the image, as mammograms are hung, unless most images of the
-    library show it the other way round.
+    The chest wall of a left breast is at the left of the image, as mammograms are hung, unless most images of the
+    library show the opposite.
     """
     clear: dict[str, list[tuple[CheckedCase, bool]]] = {"left": [], "right": []}
     for members in _grouped(measured, lambda pair: pair[0].image):

@@ -55,7 +55,7 @@ class EditResult:
 
 @dataclass
 class EditInProgress:
-    """An edit within its transaction. ``changed`` and ``summary`` are set by who makes it."""
+    """An edit within its transaction. The caller sets ``changed`` and ``summary``."""
 
     library: Library
     recorder: EditRecorder
@@ -64,11 +64,11 @@ class EditInProgress:
 
 
 class _DryRunError(Exception):
-    """Ends the transaction of an edit that is not to be made."""
+    """Ends the transaction of a dry run."""
 
 
 class EditTransaction:
-    """Opens ``library`` and makes one edit in it; afterwards ``result`` tells what it did."""
+    """Opens ``library`` and makes one edit in it; afterwards ``result`` describes it."""
 
     def __init__(
         self, library: Path, kind: EditKind, summary: Mapping[str, Any], *, dry_run: bool = False
@@ -134,7 +134,7 @@ def set_patient(
     dry_run: bool = False,
     reporter: Reporter = SILENT,
 ) -> EditResult:
-    """Say that the cases ``case_ids`` are of ``patient``, or that their patient is not known (``None``).
+    """Assign the cases ``case_ids`` to ``patient``, or to no known patient (``None``).
 
     ``dry_run`` changes nothing and tells what would change.
 
@@ -174,7 +174,7 @@ def remove_cases(
     """Remove the cases ``case_ids`` from the library; the files of their images stay where they are.
 
     Importing their source again leaves them out. Metrics that were trained on them remember the content of their
-    images, so that these are never taken for unseen ones.
+    images, so that these never count as held out.
 
     Raises:
         BadArguments: no case.
@@ -192,7 +192,7 @@ def remove_cases(
 
 
 def _remember_training(running: EditInProgress, contents: Mapping[int, str]) -> None:
-    """Note on the cards of metrics the contents of the removed cases that they were trained on."""
+    """Record on the cards of metrics the contents of the removed cases that they were trained on."""
     from semblance.core.library.schema import metrics
     from semblance.core.library.sealed_cards import sealed_card
 

@@ -100,7 +100,7 @@ def rename_finding(
 def merge_findings(
     library: Path, names: Sequence[str], into: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
-    """Give all cases of the findings ``names`` the finding ``into``, one of them or another.
+    """Give all cases of the findings ``names`` the finding ``into``, which may be one of them.
 
     Raises:
         BadArguments: no such finding, nothing to merge, or a finding that cannot be called so.
@@ -164,7 +164,7 @@ def order_findings(
 def delete_finding(
     library: Path, name: str, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> EditResult:
-    """Delete a finding; its cases have none then.
+    """Delete a finding; its cases then have none.
 
     Raises:
         BadArguments: no such finding.
@@ -215,7 +215,7 @@ def _refuse_known(styles: Sequence[FindingStyle], name: str) -> None:
 
 
 def _give(running: EditInProgress, names: Collection[str], finding: str | None) -> int:
-    """Give the cases that have one of the findings ``names`` another; how many there are."""
+    """Give the cases that have one of the findings ``names`` another; returns their number."""
     from semblance.core.library.library import PREVALENCES
     from semblance.core.library.schema import cases
 

@@ -1,4 +1,4 @@
-"""The kinds of edits, and a line on each for a person."""
+"""The kinds of edits, and a line of text that describes each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def describe_edit(kind: str, summary: Mapping[str, Any]) -> str:
     try:
         return _DESCRIPTIONS[EditKind(kind)](summary)
     except (KeyError, ValueError, TypeError):
-        # Of a newer version of the program.
+        # Made by a newer version of the program.
         return kind
 
 

@@ -69,7 +69,7 @@ def detect_groups(library: Path, *, reporter: Reporter = SILENT) -> Detection:
 
     Raises:
         SemblanceError: the library cannot be written to.
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     from semblance.core.library.lesion_groups import read_groups
     from semblance.core.workflows.features.detect_lesions import count_lesions, detect_crops, detect_lesions

@@ -183,7 +183,7 @@ def _rename_in_searches(running: EditInProgress, old: str, new: str) -> None:
 
     rows = running.recorder.connection.execute(searches.select()).all()
     renamed = {
-        # The searches of the program are written all the time.
+        # The program writes searches at any time.
         r.id: {"state": {**r.state, "metric": new}}
         for r in rows
         if r.state.get("metric") == old and not r.name.startswith("(")

@@ -28,7 +28,7 @@ from semblance.core.library.importers.importer import FoundCase
 from semblance.core.library.importers.source import Source, printable
 from semblance.core.library.records import CaseRecord, FileRecord, Slice
 
-#: Stamp of a file whose cases are not all written yet. No file has it, so the file is read again.
+#: Stamp of a file whose cases are not all written yet. It equals no real stamp, so the file is read again.
 INCOMPLETE_STAMP = -1
 
 
@@ -84,7 +84,7 @@ class FileReader:
         return FileRecord(path, self.size(path), stamp, self._identity(path), "ok")
 
     def is_unchanged(self, known: FileRecord) -> bool:
-        """Whether the file seems to be as it was when catalogued."""
+        """Whether the file seems unchanged since it was catalogued."""
         return known.path in self._entries and (self.size(known.path), self.stamp(known.path)) == (
             known.size,
             known.stamp,
@@ -193,7 +193,7 @@ class FileReader:
         return out
 
     def _dicom_object(self, path: str, cases: Sequence[FoundCase], stamp: int) -> ReadResult:
-        """A DICOM object, which may be too large to be held whole; opened once for all that is read of it."""
+        """A DICOM object, which may be too large for memory; opened once for everything that is read from it."""
         from semblance.core.imaging.dicom.images import DicomImages
 
         address = self._source.address(path)

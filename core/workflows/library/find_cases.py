@@ -1,4 +1,4 @@
-"""Find cases by what their headers, ids, patients and findings say."""
+"""Find cases by words in their headers, ids, patients and findings."""
 
 from __future__ import annotations
 

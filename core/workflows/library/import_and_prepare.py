@@ -17,8 +17,8 @@ from semblance.core.workflows.metrics.vault import seal_share
 
 @dataclass(frozen=True)
 class PreparedImport:
-    """An import, and the preparation of its library: ``None`` where the source gave no case, or where ``error``
-    says why the library could not be prepared."""
+    """An import, and the preparation of its library: ``None`` if the source has no case, or if ``error`` says why the
+    library could not be prepared."""
 
     imported: ImportResult
     prepared: Preparation | None = None
@@ -40,19 +40,19 @@ def import_and_prepare(
     reporter: Reporter = SILENT,
 ) -> PreparedImport:
     """:func:`semblance.core.workflows.library.import_source.import_source` and
-    :func:`semblance.core.workflows.library.prepare_library.prepare_library`, of which the measuring begins with
-    the first cases that are imported.
+    :func:`semblance.core.workflows.library.prepare_library.prepare_library`, which begins to measure when the first
+    cases are imported.
 
-    The reporter's partial results are :class:`semblance.core.workflows.library.prepare_library.Preparation`;
-    its ``imported`` grows first, then ``extracted``, then a provisional metric is ``current``. One of them is the
+    The reporter's partial results are :class:`semblance.core.workflows.library.prepare_library.Preparation`; its
+    ``imported`` grows first, then ``extracted``, then a provisional metric is ``current``. One of them is the
     :class:`semblance.core.workflows.library.import_source.ImportResult`, at the end of the import. Progress is that
-    of the import until it ends. The metric is chosen after all cases are measured. Cancelling keeps what was
-    imported and measured; the same call goes on from there. ``seal``: the share of
-    the patients to seal in the test vault before a metric is chosen.
+    of the import until it ends. The metric is chosen after all cases are measured. Cancelling keeps what was imported
+    and measured; the same call continues there. ``seal``: the share of the patients to seal in the test vault before
+    a metric is chosen.
 
     Raises:
-        BadInput, BadArguments, SemblanceError, Cancelled: as the import. What keeps the library from being
-            prepared is in the result, for the import is done by then.
+        BadInput, BadArguments, SemblanceError, Cancelled: as the import. An error of the preparation is in the
+            result, because the import is complete by then.
     """
     preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     reading = _ImportReporter(reporter, preparation)
@@ -92,12 +92,13 @@ def _measure_meanwhile(preparation: LibraryPreparation, importing: Future[Import
     try:
         preparation.extract(growing=lambda: not importing.done())
     except SemblanceError:
-        # Of the first cases alone this says little, and the import goes on. It is tried again with all of them.
+        # An error with the first cases says little. The import continues, and the preparation is tried again with all
+        # cases.
         return
 
 
 class _ImportReporter(PartReporter):
-    """What the import tells: ``first_cases`` is set when there are some, ``stopped`` ends it."""
+    """Reports the import: ``first_cases`` is set when there are some, ``stopped`` ends the import."""
 
     def __init__(self, whole: Reporter, preparation: LibraryPreparation) -> None:
         super().__init__(whole)
@@ -109,19 +110,19 @@ class _ImportReporter(PartReporter):
         self._whole.progress(done, total, what)
 
     def partial(self, result: object) -> None:
-        """Take in how many cases were read."""
+        """Count the cases that were read."""
         assert isinstance(result, int)
         self._preparation.update(imported=result)
         self.first_cases.set()
 
     def end(self, importing: Future[ImportResult]) -> None:
-        """Tell what was imported, at once: others are still being measured."""
+        """Report the imported cases at once, while they are still being measured."""
         if importing.exception() is None:
             self._whole.partial(importing.result())
         self.first_cases.set()
 
     def check_cancelled(self) -> None:
-        """Raises Cancelled where the whole was cancelled, or measuring ended badly."""
+        """Raises Cancelled if everything was cancelled, or measuring failed."""
         super().check_cancelled()
         if self.stopped.is_set():
             raise Cancelled

@@ -31,7 +31,7 @@ _CASE_COLUMNS = ("case_id", "case id", "id", "case")
 
 
 class LineState(Enum):
-    """What a line of the file means for the library."""
+    """What a line of the file changes in the library."""
 
     CHANGED = "changed"
     SAME = "same"
@@ -43,9 +43,9 @@ class LineState(Enum):
 
 @dataclass(frozen=True)
 class LabelLine:
-    """A line of the file: what it names, the case it matches, and that case's labels before and after.
+    """A line of the file: the name in it, the case it matches, and that case's labels before and after.
 
-    ``reason``: why it changes nothing, where it matches no case or several, or cannot be read.
+    ``reason``: why it changes nothing, if it matches no case or several, or cannot be read.
     """
 
     line: int
@@ -91,7 +91,7 @@ class LabelImport:
 def import_labels(
     library: Path, file: Path, *, dry_run: bool = False, reporter: Reporter = SILENT
 ) -> LabelImport:
-    """Give the cases that lines of ``file`` name the findings and patients there.
+    """Give the cases named by the lines of ``file`` the findings and patients in these lines.
 
     ``dry_run`` changes nothing and tells what would change. Patients of de-identified DICOM files become the codes that
     this library has for them.
@@ -221,7 +221,7 @@ def _line(finder: _CaseFinder, row: Sequence[str], number: int, columns: _Column
 
 
 class _CaseFinder:
-    """Finds the cases that a line may mean. What is written exactly decides before names without their folder."""
+    """Finds the cases that a line may mean. An exact match has priority over names without their folder."""
 
     def __init__(self, library: Library) -> None:
         import sqlalchemy as sa
@@ -242,10 +242,10 @@ class _CaseFinder:
             .join(sources, sources.c.id == files.c.source)
         )
         self.cases = {r.case_id: r for r in library.catalogue.read(query)}
-        #: Made when the first de-identified source was imported.
+        #: Exists if a de-identified source was imported.
         self._pseudonyms = known_pseudonyms(library.catalogue)
         self._patients = {r.patient for r in self.cases.values()}
-        #: What a name may be, the surest first: name -> the cases that have it.
+        #: Kinds of names, the most certain first: name -> the cases that have it.
         self._levels: list[dict[str, list[str]]] = [{}, {}, {}, {}]
         for case_id, r in self.cases.items():
             path = PurePosixPath(r.path)
@@ -279,7 +279,7 @@ class _CaseFinder:
         )
 
     def patient(self, case: Any, patient: str) -> str:
-        """``patient`` as the catalogue has it: in de-identified DICOM sources by its code.
+        """``patient`` as in the catalogue: in de-identified DICOM sources its code.
 
         Raises:
             BadInput: the library has no key to make it with.

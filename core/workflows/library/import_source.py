@@ -1,4 +1,4 @@
-"""Import a source into a library: catalogue its cases, read every image once, list unusable files."""
+"""Import a source into a library: catalogue its cases, read every image once, and list unusable files."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ _NAMED = 3
 
 @dataclass
 class ImportResult:
-    """The result for every file of a source (shape of CONTRACT.md, "import").
+    """The result for every file of a source.
 
-    ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer
-    exist; ``removed`` the ids of cases that their existing file no longer contains. ``label_conflicts``: the cases of
-    each lesion, equal images among them, that have different findings. ``lesions`` counts the same-lesion groups
-    and their cases. ``notes`` are sentences about removed patient data and what is left to check.
+    ``updated`` cases, whose image changed, are among ``added``. ``missing`` are known files that no longer exist;
+    ``removed`` the ids of cases that their existing file no longer contains. ``label_conflicts``: the cases of each
+    lesion, equal images among them, that have different findings. ``lesions`` counts the same-lesion groups and their
+    cases. ``notes`` are sentences about removed patient data and about what the user should check.
     """
 
     library: str
@@ -108,7 +108,7 @@ def import_source(
 
     ``settings`` are ``key=value`` texts for the kind, such as how a table is written.
 
-    ``must_exist``: fail instead where it does not exist, as for a library that a window shows.
+    ``must_exist``: raise an error if it does not exist, as for a library that a window shows.
 
     The reporter's partial results are the numbers of cases that are in the library, after every batch.
 
@@ -124,7 +124,7 @@ def import_source(
         BadInput: the source cannot be read or is of no known kind; ``must_exist``, and there is no library.
         BadArguments: unknown ``kind`` or setting; ``identified``, and the source is in the library without ids.
         SemblanceError: the library or the source was removed meanwhile.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     check_path_is_text(source)
     with Source.open(source) as opened:
@@ -205,7 +205,7 @@ class _ImportRun:
         self._write_rejected()
         self._remove_vanished()
         forget_changed_columns(self.library, self.reporter)
-        # Also where nothing is new: an earlier import may have ended before or during the detection.
+        # Also if nothing is new, because an earlier import may have ended before or during the detection.
         detect_lesions(self.library, reporter=self.reporter)
         self.result.lesions = count_lesions(self.library.catalogue)
         summary = self.library.summary()
@@ -235,8 +235,8 @@ class _ImportRun:
     def _check_in_place(self) -> None:
         """
         Raises:
-            SemblanceError: the library or the source was removed, or its disk. Otherwise rows would be written into a
-                file that nobody finds again, and all remaining files would count as unreadable.
+            SemblanceError: the library, the source or its disk was removed. Otherwise rows would be written into a
+                deleted file, and all remaining files would count as unreadable.
         """
         if not self.library.is_in_place:
             raise SemblanceError(
@@ -257,9 +257,9 @@ class _ImportRun:
             )
 
     def _find_label_conflicts(self) -> None:
-        """List cases of one lesion with different findings, where this source has one of them.
+        """List cases of one lesion with different findings if this source has one of them.
 
-        Equal rows of a table of coarse numbers are of no group: the data check lists them.
+        Equal rows of a table of coarse numbers form no group; the data check lists them.
         """
         groups = read_groups(self.library.catalogue)
         cases = [r for r in self.library.catalogue.cases_of_lesions() if r.finding]
@@ -406,7 +406,7 @@ class _ImportRun:
             self._read(unread_files, unfinished, decoders)
 
     def _with_given_labels(self, case: FoundCase) -> FoundCase:
-        """With the finding and the patient that a person gave the case, which the source does not know."""
+        """With the finding and the patient that a person assigned to the case, which are not in the source."""
         given = self.given_labels.get(self.reader.case_id(case.key))
         return replace(case, **given) if given else case  # type: ignore[arg-type]
 
@@ -486,7 +486,7 @@ class _ImportRun:
     def _count(
         self, found: Mapping[str, FoundCase], records: list[CaseRecord], changed: Mapping[str, str]
     ) -> None:
-        """Sort what was written into added, updated (which are added too), unchanged and duplicates."""
+        """Count written cases as added, updated (which are added too), unchanged and duplicates."""
         for case_id, before in changed.items():
             if self.contents.get(before) == case_id:
                 del self.contents[before]

@@ -29,7 +29,7 @@ from semblance.core.workflows.features.suitable_extractors import (
 
 @dataclass(frozen=True)
 class FeatureSetFacts:
-    """A feature set, the number of cases that have it and of those its extractor could not read."""
+    """A feature set, the number of cases that have it, and the number that its extractor could not read."""
 
     name: str
     extractor: str
@@ -40,7 +40,7 @@ class FeatureSetFacts:
 
 @dataclass(frozen=True, eq=False)
 class MetricFacts:
-    """A metric as shown: its card, its scores, and the case rows it was trained on."""
+    """A metric: its card, its scores, and the case rows it was trained on."""
 
     name: str
     learner: str
@@ -72,22 +72,22 @@ class LibrarySnapshot:
     files_without_cases: tuple[tuple[str, str, str, str], ...]
     patients: int
     extractors: tuple[ExtractorSuitability, ...] = ()
-    #: The name of the metric that searches use where none is chosen; "" without metrics.
+    #: The name of the metric that searches use if none is chosen; "" without metrics.
     current_metric: str = ""
     #: The colour of each of ``columns.findings``: its place in the palette of findings.
     finding_colours: tuple[int, ...] = ()
-    #: What was changed by hand, oldest first.
+    #: The edits, oldest first.
     edits: tuple[Edit, ...] = ()
     #: Row ids of the cases in the sealed test vault.
     sealed: tuple[int, ...] = ()
-    #: Row id -> the same-lesion group of the case, for cases that are not alone in theirs.
+    #: Row id -> the same-lesion group of the case, for groups of two cases or more.
     lesions: Mapping[int, LesionFacts] = field(default_factory=dict)
-    #: Images that were not compared with the others yet, so that copies of them are not grouped.
+    #: Number of images that were not compared with the others yet, so that copies of them are not grouped.
     not_compared: int = 0
 
     @cached_property
     def tree(self) -> PatientTree:
-        """The cases by patient, study and series. :func:`read_snapshot` has it ready."""
+        """The cases by patient, study and series. :func:`read_snapshot` makes it in advance."""
         return patient_tree(self.columns)
 
     @property

@@ -1,4 +1,4 @@
-"""Prepare a library for searching: default features, the plain distance, and a trained metric where it is better."""
+"""Prepare a library for searching: default features, the plain distance, and a trained metric if it is better."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from semblance.core.library.records import FeatureSet, MetricRecord
     from semblance.core.metrics.metric import Metric
 
-#: A metric is trained where two findings have so many cases each.
+#: A metric is trained if two findings have so many cases each.
 CASES_OF_A_FINDING = 20
-#: Held-out patients, or cases where no patient is known, below which no interval is trusted.
+#: With fewer held-out patients, or cases if no patient is known, no interval is used.
 HELD_OUT_UNITS = 10
-#: Of how many nearest cases the accuracy is.
+#: The k of the retrieval accuracy.
 K = 10
 
 
@@ -89,16 +89,16 @@ class PreparedMetric:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How far the preparation of a library is; at the end all of it.
+    """The progress of the preparation of a library, and at the end its result.
 
-    ``imported`` cases were read so far, where the preparation began with an import. ``extracted`` of ``cases``
-    have features; ``failed`` lists (case_id, reason) of the others. ``metrics`` are the plain distance and, when
-    there is one, the trained metric. ``current`` is the library's current metric, "" while there is none; while
-    ``provisional`` it ranks the cases measured so far. ``validation``: retrieval accuracy @ 10 of each learner
-    of the short list inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why
-    learners have none. ``difference``: trained minus plain on the ``held_out_cases`` of ``held_out_units``
-    patients (or single cases, where no patient is known), paired; both were used neither to train nor to
-    choose. ``message`` says in a sentence what is current, ``details`` in more sentences why; they are texts for
+    ``imported``: cases read so far, if the preparation began with an import. ``extracted`` of ``cases`` have
+    features; ``failed`` lists (case_id, reason) of the others. ``metrics`` are the plain distance and, when there is
+    one, the trained metric. ``current`` is the library's current metric, "" while there is none; while
+    ``provisional`` it ranks the cases measured so far. ``validation``: retrieval accuracy @ 10 of each learner of the
+    short list inside the training patients, by which ``chosen`` was chosen ("" before); ``refused``: why learners
+    have none. ``difference``: trained minus plain on the ``held_out_cases`` of ``held_out_units`` patients (or single
+    cases, where no patient is known), paired; both were used neither to train nor to choose. ``message`` says in a
+    sentence what is current, ``details`` in more sentences why; they are texts for
     :func:`semblance.core.language.translate`.
     """
 
@@ -154,7 +154,7 @@ def prepare_library(
     workers: int | None = None,
     reporter: Reporter = SILENT,
 ) -> Preparation:
-    """Give ``library`` what a search needs, and the best metric that held-out patients confirm.
+    """Measure the cases of ``library``, and make the best metric current that held-out patients confirm.
 
     1. The default extractor measures every case that it has not measured yet, those that
        :func:`semblance.core.workflows.features.measuring_order.measure_first` named first. As soon as the
@@ -166,15 +166,15 @@ def prepare_library(
        patients, trained on all of them and scored on the held-out ones. It becomes current only if the 95 %
        interval of its paired difference to the Euclidean distance there lies above 0.
 
-    The reporter's partial results are :class:`Preparation`, one after every step. What was finished is
-    recorded: a call after a cancelled one goes on where that ended, and one on a library that has not changed
-    measures nothing. A metric that a person made current stays so, and cases that lack its features are measured
-    for it too. ``metric_in_use``: the metric that a person searches with, if it is not recorded in the library.
+    The reporter's partial results are :class:`Preparation`, one after every step. Finished steps are recorded: a call
+    after a cancelled one continues there, and one on an unchanged library measures nothing. A metric that a person
+    made current stays current, and cases that lack its features are measured for it too. ``metric_in_use``: the
+    metric that a person searches with, if it is not recorded in the library.
 
     Raises:
         BadInput: no cases, or none that the extractor can measure.
         SemblanceError: the extractor cannot run, or the library cannot be written to.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     preparation = LibraryPreparation(library, seed, workers, reporter, metric_in_use)
     preparation.extract()
@@ -182,8 +182,8 @@ def prepare_library(
 
 
 class LibraryPreparation:
-    """A running preparation: :meth:`extract`, then :meth:`choose_metric`. ``state`` is how far it is, ``record``
-    what the library stores of it."""
+    """A running preparation: :meth:`extract`, then :meth:`choose_metric`. ``state``: its progress; ``record``: what
+    the library stores of it."""
 
     def __init__(
         self, library: Path, seed: int, workers: int | None, reporter: Reporter, metric_in_use: str = ""
@@ -197,11 +197,11 @@ class LibraryPreparation:
         self.record: dict[str, Any] = {}
         #: Cases that the provisional metric was fitted on; it is fitted again when they have doubled.
         self.fitted_on = 1
-        #: When it is worth reporting again how many cases can be ranked: of many cases that takes long.
+        #: The time of the next report on how many cases can be ranked, because with many cases a report takes long.
         self.next_provisional = 0.0
-        #: Whether the current metric is none, or one that a preparation made current.
+        #: Whether there is no current metric, or a preparation made it current.
         self.may_select = True
-        #: Why cases that were added cannot be ranked by the metric that a person chose; "" where they can.
+        #: Why added cases cannot be ranked by the metric that a person chose; "" if they can.
         self.not_ranked = ""
 
     def choose_metric(self) -> Preparation:
@@ -223,8 +223,8 @@ class LibraryPreparation:
     # Features
 
     def extract(self, growing: Callable[[], bool] | None = None) -> None:
-        """Measure what has not been measured; while ``growing()`` is true also what is added, and nothing where
-        the default extractor needs no image."""
+        """Measure the unmeasured cases; while ``growing()`` is true also cases that are added. Does nothing if the
+        default extractor needs no image."""
         suitable = suitable_extractors(self.path)
         if not suitable:
             raise BadInput(
@@ -274,7 +274,7 @@ class LibraryPreparation:
                 )
 
     def _rank_provisionally(self, extracted: object) -> None:
-        """Make a ranking of the cases measured so far possible; this may take a third of the time."""
+        """Make the cases measured so far searchable; this may take a third of the time."""
         assert isinstance(extracted, int)
         begin = time.monotonic()
         if begin < self.next_provisional:
@@ -302,18 +302,18 @@ class LibraryPreparation:
         self.next_provisional = now + 2 * (now - begin)
 
     def _store_provisional(self, library: Library, feature_set: FeatureSet) -> str:
-        """Fit the default steps on what is measured and store the plain distance after them, under the name
-        that the one for all cases will have; returns the current metric."""
+        """Fit the default steps on the measured cases and store the plain distance after them under its final name;
+        returns the current metric."""
         name = _metric_name(library, feature_set.name, PLAIN)
         known = next((one for one in library.metrics() if one.name == name), None)
         if known is not None and PROVISIONAL not in known.card:
-            # The library has grown: the metric it has ranks the new cases too.
+            # The library has grown; its current metric ranks the new cases too.
             self.fitted_on = sys.maxsize
         else:
             try:
                 store_provisional_metric(library, feature_set, name)
             except BadInput:
-                # The first few can be alike; more of them are measured in a moment.
+                # The first few may have equal features; more cases are measured soon.
                 return ""
             if self.may_select and library.selected_metric is None:
                 self._select(library, name)
@@ -335,15 +335,16 @@ class LibraryPreparation:
         if selected is not None:
             self.may_select = selected == self.record["current"]
         elif current is not None and any(PREPARED not in one.card for one in library.metrics()):
-            # Recorded, or the metrics that are added now would become current as the latest.
+            # Recorded, because otherwise the metrics that are added now would become current as the latest.
             library.set_current_metric(current.name)
             self.may_select = False
 
     def _read_record(self, library: Library, data: TrainingData) -> None:
-        """Take over what an earlier call finished on the same cases with the same numbers."""
+        """Take over what an earlier call finished on the same cases and features."""
         known = dict(library.preparation)
         digest = _digest(data.everything, self.seed)
-        # What a preparation made current stays known when the cases change: anything else a person chose.
+        # The metric that a preparation made current is remembered when the cases change. Any other was chosen by a
+        # person.
         self.record = known if known.get("digest") == digest else {"current": known.get("current")}
         self.record["digest"] = digest
 
@@ -487,7 +488,7 @@ class LibraryPreparation:
             for one in (metric, plain)
         ]
         found = [one.rankings.retrieval_accuracy[:, -1:] for one in searches]
-        # The queries of both are the same.
+        # Both have the same queries.
         queries, test = searches[0].rankings.queries, searches[0].test
         units = patient_codes(searches[0].data.units, searches[0].data.n_cases)
         codes = np.arange(searches[0].data.n_cases) if units is None else units
@@ -526,7 +527,7 @@ def _feature_set_name(library: Library, extractor: str) -> str:
 
 
 def _metric_name(library: Library, feature_set: str, learner: str) -> str:
-    """``encoder + BDM+V``; with a number where a metric that was not made here has that name."""
+    """``encoder + BDM+V``, with a number if another metric has that name."""
     names = [one.name for one in library.metrics() if PREPARED not in one.card]
     return _free_name(f"{feature_set} + {learner_title(learner)}", names)
 
@@ -537,18 +538,19 @@ def _free_name(name: str, names: Collection[str]) -> str:
 
 
 def _digest(data: EvaluationData, seed: int) -> str:
-    """Changes with the cases, their findings, patients and numbers, and with what is chosen among."""
+    """A digest that changes with the cases, their findings, patients and features, and with the short list of
+    learners."""
     digest = hashlib.blake2b(repr((seed, SHORT_LIST)).encode(), digest_size=16)
     for values in (data.case_rows, data.y, data.units, data.X):
         if values is not None:
             digest.update(repr((values.shape, values.dtype.str)).encode())
-            # As bytes without a copy: the numbers of many cases are large.
+            # As bytes without a copy, because the features of many cases are large.
             digest.update(np.ascontiguousarray(values).view(np.uint8).data)
     return digest.hexdigest()
 
 
 def _too_few(data: TrainingData) -> str:
-    """Why no metric can be trained; "" where one can."""
+    """Why no metric can be trained; "" if one can."""
     if data.split is None:
         return tr_lazy("Nothing was trained. {reason}", reason=data.unscored)
     counts = sorted(data.cases.findings.items(), key=lambda item: -item[1])
@@ -617,7 +619,7 @@ def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
 
 
 class _InnerReporter(PartReporter):
-    """Passes on progress; partial results of single steps go to ``partial``, if anywhere."""
+    """Passes on progress; partial results of single steps go to ``partial`` if it is given."""
 
     def __init__(
         self,
@@ -630,7 +632,7 @@ class _InnerReporter(PartReporter):
         self._partial, self._quiet = partial, quiet
 
     def partial(self, result: object) -> None:
-        """Hand ``result`` to the preparation."""
+        """Pass ``result`` to the preparation."""
         if self._partial is not None:
             self._partial(result)
 

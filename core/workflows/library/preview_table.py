@@ -1,4 +1,4 @@
-"""The first rows of a table before it is imported, as chosen settings read them."""
+"""The first rows of a table before its import, read with the chosen settings."""
 
 from __future__ import annotations
 

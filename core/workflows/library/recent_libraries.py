@@ -1,4 +1,4 @@
-"""Small images of libraries that were opened before, for the list of recent libraries."""
+"""Thumbnails of cases for the list of recent libraries."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ class RelinkResult:
 def relink(library: Path, folder: Path, *, reporter: Reporter = SILENT) -> RelinkResult:
     """Search ``folder`` for the sources of ``library`` that are no longer at their path.
 
-    A source is found where several of its files have the same content at the same relative path; ``folder`` may
-    be the moved source itself, a folder that contains it, or a part of it.
+    A source is found if several of its files have the same content at the same relative path; ``folder`` may be the
+    moved source itself, a folder that contains it, or a part of it.
 
     Raises:
         BadInput: ``folder`` does not exist.

@@ -73,7 +73,7 @@ def forget_deleted(library: Path, *, reporter: Reporter = SILENT) -> int:
 
 
 def skipped_text(skipped: int) -> str:
-    """What undoing or redoing left as it is; empty for nothing."""
+    """A text on what undoing or redoing did not change; empty for nothing."""
     if not skipped:
         return ""
     return tr_lazy_n(

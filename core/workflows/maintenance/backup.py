@@ -28,15 +28,16 @@ class RestoreResult:
 
 
 def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
-    """Write ``library`` without images and derived files into the one file ``file``.
+    """Write ``library`` without images and derived files into the file ``file``.
 
-    Returns the file, the number of files and bytes in it, and the files that the library names but does not have.
+    Returns the file, the number of files and bytes in it, and the files that the catalogue refers to but that are
+    missing.
 
     Raises:
         BadInput: not a library, or its catalogue is damaged.
         BadArguments: ``file`` is inside the library.
         SemblanceError: ``file`` cannot be written.
-        Cancelled: asked for by the reporter; nothing is left then.
+        Cancelled: the reporter was cancelled; no file is left.
     """
     from semblance.core.library.backup import write_backup
 
@@ -53,7 +54,7 @@ def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> Restor
     Raises:
         BadInput: not a backup, damaged, of a newer version; or ``library`` exists already.
         SemblanceError: not enough space, or the folder cannot be written to.
-        Cancelled: asked for by the reporter; nothing is left then.
+        Cancelled: the reporter was cancelled; no file is left.
     """
     from semblance.core.library.backup import read_backup
 

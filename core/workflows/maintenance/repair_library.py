@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: Folder of the library for damaged files.
 DAMAGED_FOLDER = "damaged"
-#: Younger files may still be written by another program.
+#: Another program may still be writing newer files.
 MIN_AGE_S = 3600
 #: Endings of unfinished files and folders; other files in a library may belong to the user.
 _UNFINISHED = (TEMPORARY, UNFINISHED)
@@ -55,11 +55,11 @@ class Repairer:
 
     @property
     def moved_to(self) -> str:
-        """Where damaged files were moved to, if any were."""
+        """The folder that damaged files were moved to, if there were any."""
         return str(self._damaged_folder) if self._damaged_folder.exists() else ""
 
     def move_aside(self, file: Path) -> str:
-        """Move a file or folder of the library out of its way."""
+        """Move a damaged file or folder of the library aside."""
         target = self._damaged_folder / file.relative_to(self._library)
         with plain_errors(self._library / CATALOGUE):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ class Repairer:
     # The catalogue
 
     def recover_catalogue(self) -> str:
-        """Replace a damaged catalogue by one of all its readable rows; the damaged one is kept."""
+        """Replace a damaged catalogue by one with all its readable rows; the damaged one is stored beside it."""
         file = self._library / CATALOGUE
         new_file = file.with_name(f"{CATALOGUE}.part")
         new_file.unlink(missing_ok=True)
@@ -207,7 +207,7 @@ class Repairer:
     # Metrics
 
     def replace_metric_file(self, library: Library, record: MetricRecord) -> str:
-        """Search the files of metrics for an intact copy of a lost one."""
+        """Search the files of metrics for an intact copy of a missing one."""
         from semblance.core.metrics.metric import load_metric
 
         content_hash = record.card.get("content_hash")
@@ -285,7 +285,7 @@ def damaged_prepared_metrics(library: Path) -> list[Path]:
 
 
 def unreadable_files(library: Path) -> tuple[list[Path], list[Path]]:
-    """Links, pipes and devices in a library, and files and folders that the user may not read."""
+    """Links, pipes and devices in a library, and files and folders that the user has no permission to read."""
     not_files, unreadable = [], []
     for folder, folders, names in os.walk(library):
         if Path(folder) == library and DAMAGED_FOLDER in folders:
@@ -300,7 +300,7 @@ def unreadable_files(library: Path) -> tuple[list[Path], list[Path]]:
 
 
 def unused_files(library: Library) -> list[tuple[Path, bool]]:
-    """Files that nothing in the library refers to, and whether each is too new to be moved."""
+    """Unreferenced files, and whether each is too new to be moved."""
     folder = library.path
     copy = {record.file.name for record in library.metrics()}
     stems = {Path(name).stem for name in copy}

@@ -1,4 +1,4 @@
-"""Advice how to get a lost metric back, with the command that trains it."""
+"""Advice on how to train a lost metric again, with the command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPTIONS = ("steps", "max-cases", "judgements")
 
 
 def retraining_advice(record: MetricRecord, features: str = "") -> str:
-    """How to get the metric of ``record`` back; ``features``: its feature set, where the library has several."""
+    """How to train the metric of ``record`` again; ``features``: its feature set, if the library has several."""
     if record.learner == CLICKS:
         return tr_lazy(
             "Restore a backup, or make it again from its judgements: save the metric of its search once "
@@ -69,7 +69,7 @@ def _command(record: MetricRecord, features: str) -> str:
         if parameter.name in parameters and parameters[parameter.name] != parameter.default:
             arguments += ["--set", f"{parameter.name}={parameters[parameter.name]}"]
         elif parameter is TRAINING_CASES and parameters and parameter.name not in parameters:
-            # It was trained before there were samples, on all cases.
+            # It was trained by a version without samples, on all cases.
             arguments += ["--set", f"{parameter.name}=0"]
     if seed := _part(card, "split").get("seed"):
         arguments += ["--seed", str(seed)]
@@ -82,6 +82,6 @@ def _command(record: MetricRecord, features: str) -> str:
 
 
 def _part(card: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A part of a card, which may be missing or of another type in a card from elsewhere."""
+    """A part of a card, which may be missing or of another type in an imported card."""
     found = card.get(name)
     return found if isinstance(found, Mapping) else {}

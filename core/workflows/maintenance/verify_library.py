@@ -29,7 +29,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     Raises:
         BadInput: not a library at all, or from a newer version.
         SemblanceError: ``repair`` where the library cannot be written to.
-        Cancelled: asked for by the reporter; what was repaired stays so.
+        Cancelled: the reporter was cancelled; what was repaired stays.
     """
     from semblance.core.library.database import not_writable_error
     from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnail_error
@@ -263,7 +263,7 @@ def _verify_features(
 
 
 def _verify_encoder(library: Library, result: VerificationResult, reporter: Reporter) -> None:
-    """Whether new images would be measured as those of the library were."""
+    """Whether new images would be measured in the same way as those of the library."""
     from semblance.core.features.encoder.extractor import Encoder
     from semblance.core.features.encoder.model_file import check_shipped_encoder
 

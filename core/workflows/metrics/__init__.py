@@ -1,1 +1,1 @@
-"""Train metrics and pass them on."""
+"""Train, score, store and exchange metrics."""

@@ -25,13 +25,13 @@ def calibrate_estimate(
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> Calibration | None:
-    """The calibration of the estimate of ``metric``, measured by searching with cases it was not trained on.
+    """The calibration of the estimate of ``metric``, measured by searches with held-out cases.
 
-    ``None`` where too few cases were held out.
+    ``None`` if too few cases were held out.
 
     Raises:
         BadInput: no case was held out.
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     searches = held_out_searches(library, metric, held_out, VOTERS, seed=seed, reporter=reporter)
     return calibrate_rankings(searches.rankings, held_out, measured_on=measured_on, seed=seed)
@@ -40,7 +40,7 @@ def calibrate_estimate(
 def calibrate_rankings(
     rankings: SearchRankings, held_out: HeldOutCases, *, measured_on: str, seed: int = 0
 ) -> Calibration | None:
-    """The calibration on ``rankings`` that were made already; ``None`` where they are too few."""
+    """The calibration on existing ``rankings``; ``None`` if they are too few."""
     assert held_out.everything.case_rows is not None
     votes = neighbour_votes(rankings, held_out.everything.case_rows, measured_on)
     return None if votes is None else calibrate(votes, rankings.gallery.names, max_voters=VOTERS, seed=seed)

@@ -20,21 +20,22 @@ from semblance.core.metrics.training_data.training_sample import stratified_samp
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 
 PLAIN = "euclidean"
-#: What is chosen among, the plain distance first. Each of the others wins on some data and loses on other.
+#: The learners that are compared, the plain distance first. Each of the others is better on some data and worse on
+#: other data.
 SHORT_LIST = (PLAIN, "bdm_v", "boostmetric", "ccml", "lda")
-#: Share of the training cases that an inner split sets apart to choose by.
+#: Share of the training cases that an inner split holds out for validation.
 VALIDATION_SHARE = 0.4
-#: Inner splits, and training cases above which one has to do.
+#: Number of inner splits, and of training cases above which there is one split only.
 SPLITS, ONE_SPLIT = 3, 2000
-#: Cases of an inner split that are fitted on and validated on at most, seeded samples with the findings in
-#: proportion. More cases to fit on hardly change the order of learners. Fewer to validate on would lie farther
-#: apart than the cases of the library, and that changes it.
+#: Cases of an inner split for fitting and for validation at most, seeded samples with the findings in proportion.
+#: More cases to fit on hardly change the order of learners. Fewer to validate on would be farther apart than the
+#: cases of the library, which changes the order.
 MOST_FITTED, MOST_VALIDATED = 3000, 6000
 
 
 @dataclass
 class LearnerValidation:
-    """Retrieval accuracy @ 10 of each learner on the inner validation parts, and why others have none."""
+    """Retrieval accuracy @ 10 of each learner on the inner validation parts, and the reasons of those without one."""
 
     accuracy: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -58,13 +59,13 @@ def validate_learners(
     """Compare ``learners`` on ``train``, which must be training cases alone, with the default steps of
     ``extractor``.
 
-    The cases are split again, whole patients and copies of an image together (``train.units``): each learner
-    is fitted on the larger part and its retrieval accuracy @ 10 measured inside the other. ``known`` holds
-    what an earlier call measured, which is not measured again. ``finished`` is called after every learner.
+    The cases are split again, whole patients and copies of an image together (``train.units``): each learner is
+    fitted on the larger part and its retrieval accuracy @ 10 measured inside the other. ``known``: results of an
+    earlier call, which are not measured again. ``finished`` is called after every learner.
 
     Raises:
         BadInput: too few cases or patients to split.
-        Cancelled: the reporter asked for it; what ``finished`` received is valid.
+        Cancelled: the reporter was cancelled; what ``finished`` received is valid.
     """
     validation = known or LearnerValidation()
     parts: list[_TrainingPart] | None = None

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from semblance.core.workflows.metrics.train_request import TrainRequest
     from semblance.core.workflows.metrics.training_data import TrainingData
 
-#: Training cases and queries at most, a seeded sample of whole patients where there are more, so that the control
-#: costs no more than a small training.
+#: Training cases and queries at most, a seeded sample of whole patients if there are more, so that the control costs
+#: no more than a small training.
 MOST_TRAINING, MOST_QUERIES = 1_000, 1_000
 _K = 10
 
@@ -38,7 +38,7 @@ def shuffled_control(
     held-out cases. ``None`` where it was not trained on findings alone, was stopped, or cannot be trained so.
 
     Raises:
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     split, cases = data.split, data.cases
     if split is None or not request.control or not request.from_findings or request.judgements:
@@ -53,7 +53,7 @@ def shuffled_control(
     shuffled = cases.y.copy()
     shuffled[train] = shuffled_by_unit(cases.y[train], None if codes is None else codes[train], rng)
     part = np.concatenate([train, queries])
-    # Held-out cases do not answer each other: they are as of one patient.
+    # Held-out cases must not answer each other, so they get the same patient.
     places = np.arange(len(part))
     groups = np.where(places < len(train), "", "held out")
     learnt = replace(cases, y=shuffled).rows(part)
@@ -61,7 +61,7 @@ def shuffled_control(
     try:
         control = fit(replace(data, cases=learnt, split=here), PartReporter(reporter))
     except BadInput:
-        # A learner may refuse what is left of small data.
+        # A learner may refuse the few remaining cases.
         return None
     gallery = Gallery.of(control, replace(learnt, groups=groups))
     rankings = search_rankings(gallery, here.test, _K, reporter=PartReporter(reporter))

@@ -1,4 +1,4 @@
-"""The metric that searches of a library use where none is named."""
+"""The metric that searches of a library use if none is named."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class HeldOutCases:
     """What a metric is scored on: the rows ``test`` of ``cases``, answered by the rows ``train``.
 
-    ``everything``: all cases of the library, those without a finding too; ``training``: ids of the cases the
-    metric was trained on; ``findings_map`` renames findings as in training; ``trained_elsewhere``: contents of
-    cases it was trained on in other libraries.
+    ``everything``: all cases of the library, including those without a finding; ``training``: ids of the cases the
+    metric was trained on; ``findings_map`` renames findings as in training; ``trained_elsewhere``: contents of cases
+    it was trained on in other libraries.
     """
 
     cases: EvaluationData
@@ -62,7 +62,7 @@ def held_out_cases(library: Library, metric: MetricRecord) -> HeldOutCases:
             ),
             "It compares with these cases, so it can be scored only in the library it came from.",
         )
-    # Of all cases of the library: one that lost its finding or its numbers was trained on all the same.
+    # Of all cases of the library, because a case may have lost its finding or its features since it was trained on.
     trained_elsewhere = contents_elsewhere(metric.card)
     unseen = np.isin(cases.case_rows, IdentityIndex(library).unseen(metric.training, trained_elsewhere))
     return HeldOutCases(

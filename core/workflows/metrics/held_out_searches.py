@@ -1,4 +1,4 @@
-"""Search the whole library with the cases that a metric never saw, as a person would."""
+"""Search the whole library with held-out cases, as a user would."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def held_out_searches(
     seed: int = 0,
     reporter: Reporter = SILENT,
 ) -> HeldOutSearches:
-    """The first ``k`` ranks of searches in ``library`` with the cases that ``metric`` never saw, or a sample of them.
+    """The first ``k`` ranks of searches in ``library`` with the held-out cases of ``metric``, or a sample of them.
 
     They are ranked as :func:`semblance.core.workflows.searches.rank_cases.rank_cases` does: every case with the
-    features may answer, but for those of the query's patient and lesion, and each lesion is shown once.
+    features may be ranked except those of the query's patient and lesion, and each lesion is shown once.
 
     Raises:
         BadInput: no case was held out.
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     everything = held_out.everything
     assert everything.case_rows is not None

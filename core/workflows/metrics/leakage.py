@@ -1,4 +1,4 @@
-"""Which cases of a library a metric never saw: what it may be measured on."""
+"""Which cases of a library a metric may be scored on: those unrelated to its training cases."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Ids = npt.NDArray[np.int64]
 
 #: Key of stored scores: :func:`counted_by_patient` when they were measured.
 COUNTED = "counted_by_patient"
-#: Key of a card: contents of training cases that the library did not have when the metric came into it.
+#: Key of a card: contents of training cases that the library did not have when the metric was imported.
 ELSEWHERE = "trained_elsewhere"
 
 
 class IdentityIndex:
-    """All cases of a library, without features too, and which are of one patient, one lesion or one image."""
+    """All cases of a library, also those without features, and which are of one patient, one lesion or one image."""
 
     def __init__(self, library: Library) -> None:
         cases = library.catalogue.all_cases()
@@ -61,10 +61,10 @@ class IdentityIndex:
 
 
 def is_supervised(metric: Metric) -> bool:
-    """Whether ``metric`` was fitted to findings or judgements of its training cases, so that it may remember them.
+    """Whether ``metric`` was fitted to findings or judgements of its training cases.
 
-    A metric whose learner and steps saw numbers alone (the plain distance after PCA) does not know what its
-    training cases turned out to be.
+    A metric whose learner and steps used features alone (the plain distance after PCA) has no information on the
+    findings of its training cases.
     """
     if any(step.uses_findings for step in metric.steps):
         return True
@@ -72,15 +72,14 @@ def is_supervised(metric: Metric) -> bool:
         learner = learner_class(metric.card.learner)
         return bool(learner.accepts or (learner.uses_given_findings and metric.card.findings))
     except BadArguments:
-        # Refined by judgements, or by a learner that this version does not know.
+        # Refined by judgements, or trained by a learner that this version does not have.
         return True
 
 
 def counted_by_patient(library: Library, training: npt.ArrayLike) -> int:
     """Cases with a finding, of no patient of the ids ``training`` and not sealed.
 
-    What a window, which knows neither contents nor cases used elsewhere, counts to tell whether scores are
-    stale.
+    The window, which has neither contents nor cases used elsewhere, uses this count to detect stale scores.
     """
     cases = library.catalogue.all_cases()
     trained = set(np.asarray(training).tolist())

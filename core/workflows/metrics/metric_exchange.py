@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from semblance.core.metrics.metric import Metric
 
 SUFFIX = ".semblance-metric"
-#: In the file: the metric itself, and what is known of it.
+#: In the file: the metric itself, and the facts about it.
 METRIC, ABOUT = "metric.zip", "about.json"
 FORMAT, VERSION = "semblance-metric-exchange", 1
 #: Keys of a card that stay in the library: authors, training cases elsewhere, names of ledgers.
@@ -48,8 +48,8 @@ _STAYS = ("authors", ELSEWHERE, REQUESTED, HASH)
 def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = SILENT) -> Path:
     """Write the metric called ``name``, its card and its scores to ``out``.
 
-    The file names no case, patient or author: the training cases are identified by the hashes of their content, so
-    that the same images are known again elsewhere and never scored as if they were new.
+    The file names no case, patient or author. The training cases are identified by the hashes of their content, so
+    that the same images are recognised in another library and never scored as held out.
 
     Raises:
         BadArguments: no such metric, or a name that does not end in .semblance-metric.
@@ -64,7 +64,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
         record = opened.metric(name)
         facts = _about(opened, record)
         about = json.dumps(facts | {HASH: hash_of(facts)}, ensure_ascii=False)
-        # The library's own file names those who judged.
+        # The file in the library names the authors of judgements.
         handed_on = stored_metric(record).with_card(authors=())
         metric = out.with_name(f".{out.name[:40]}-{secrets.token_hex(4)}.metric.part")
         try:
@@ -72,7 +72,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
                 temporary.touch(exist_ok=False)
                 _save(handed_on, metric, out)
                 with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-                    # Without the times they were written: they leave this machine.
+                    # Without the times of writing, because the file leaves this computer.
                     archive.writestr(zipfile.ZipInfo(ABOUT), about, zipfile.ZIP_DEFLATED)
                     archive.writestr(zipfile.ZipInfo(METRIC), metric.read_bytes(), zipfile.ZIP_DEFLATED)
         except OSError as error:
@@ -91,7 +91,7 @@ def export_metric(library: Path, name: str, out: Path, *, reporter: Reporter = S
 
 
 def _save(metric: Metric, file: Path, out: Path) -> None:
-    """Write ``metric`` to ``file``; where that fails, ``out`` is what a person knows of."""
+    """Write ``metric`` to ``file``; errors name ``out``, the path that the user chose."""
     try:
         save_metric(metric, file)
     except BadInput as error:
@@ -106,13 +106,13 @@ def _save(metric: Metric, file: Path, out: Path) -> None:
 
 
 def import_metric(library: Path, file: Path, name: str | None = None, *, reporter: Reporter = SILENT) -> str:
-    """Bring the metric in ``file`` into ``library``; what it is called there is returned.
+    """Import the metric in ``file`` into ``library``; returns its name there.
 
-    ``file`` is one of :func:`export_metric`, or one that ``Metric.save`` wrote in Python. The latter does not tell
-    which cases it was trained on, so all cases of the library count as such, and it is never scored on them.
+    ``file`` is one of :func:`export_metric`, or one that ``Metric.save`` wrote in Python. The latter does not say
+    which cases it was trained on, so all cases of the library count as training cases and it is never scored on them.
 
-    Cases of the library that it was trained on, here or where it came from, count as training cases. Scores
-    come along only into the library they were measured in; elsewhere it has none until it is scored.
+    Cases of the library that it was trained on, here or elsewhere, count as training cases. Scores are imported only
+    into the library they were measured in; elsewhere the metric has none until it is scored.
 
     Raises:
         BadArguments: a name it cannot have.
@@ -144,7 +144,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             # The counted cases may have been other ones.
             card.pop(REQUESTED, None)
             _check_card(card, file)
-            # Not known here, but they may be imported, or the metric handed on to where they are.
+            # Not in this library, but they may be imported later, or the metric exported to a library that has them.
             if unknown := trained.difference(row.content for row in cases):
                 card[ELSEWHERE] = sorted(unknown)
             if not here:
@@ -180,7 +180,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
 
 
 def _saved_in_python(file: Path) -> bool:
-    """Whether ``file`` holds a metric alone, without what a library knows of it."""
+    """Whether ``file`` contains a metric alone, without the facts that a library stores."""
     try:
         with zipfile.ZipFile(file) as archive:
             return MANIFEST in archive.namelist()
@@ -219,7 +219,7 @@ def _import_saved(library: Path, file: Path, name: str | None) -> str:
 
 
 def _with_columns(library: Library, metric: Metric, file: Path) -> FeatureSet:
-    """The feature set whose columns, or the groups of these, are called as those that ``metric`` takes."""
+    """The feature set whose columns, or their groups, have the names of those that ``metric`` takes."""
     for feature_set in library.features.all():
         if metric.feature_groups in tuple(zip(*feature_set.columns, strict=True)):
             return feature_set
@@ -240,10 +240,10 @@ def _about(library: Library, record: MetricRecord) -> dict[str, Any]:
     trained = set(record.training.tolist())
     contents = {row.content for row in library.catalogue.all_cases() if row.id in trained}
     contents.update(contents_elsewhere(record.card))
-    # The cases that changed since are named.
+    # Errors name the cases that changed since.
     scores = {key: value for key, value in (record.scores or {}).items() if key not in CHANGES_SINCE}
     if scores.get("calibration"):
-        # Rows of this library's catalogue mean nothing elsewhere.
+        # Row ids of this library are not valid elsewhere.
         scores["calibration"] = None
     return {
         "format": FORMAT,
@@ -268,7 +268,7 @@ def _features(feature_set: FeatureSet) -> dict[str, Any]:
 
 
 def _mark(library: Library) -> str:
-    """Equal for exports from one library and no other; empty for one that has no key yet."""
+    """An identifier of the library an export comes from; empty if the library has no key yet."""
     return library.pseudonyms().reference("the library itself") if library.writable else ""
 
 
@@ -321,7 +321,7 @@ def _check_sizes(sizes: Mapping[str, int], file: Path) -> None:
 
 
 def _read(file: Path) -> tuple[dict[str, Any], zipfile.ZipFile]:
-    """What the file says of its metric, and the file, open."""
+    """The facts about the metric in the file, and the open file."""
     try:
         packed = zipfile.ZipFile(file)
     except FileNotFoundError:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.library.records import FeatureSet
 
-#: Key of the card of a metric that a preparation made: what it was compared with.
+#: Key of the card of a metric that a preparation made: the learners it was compared with.
 PREPARED = "prepared"
-#: Key of the card of a metric that holds only until all cases are measured.
+#: Key of the card of a metric that is used only until all cases are measured.
 PROVISIONAL = "provisional"
 #: Measured cases that its steps are fitted on at most.
 MOST_FITTED = 2000
@@ -28,10 +28,10 @@ MOST_FITTED = 2000
 def store_provisional_metric(library: Library, feature_set: FeatureSet, name: str) -> None:
     """Store the plain distance on the cases that ``feature_set`` has so far, as the metric ``name``.
 
-    Its steps are the default ones of the extractor, fitted on these cases (at most :data:`MOST_FITTED`) and
-    not on their findings. It is not scored. Its card has the key :data:`PROVISIONAL` and a note that says so.
-    It ranks cases measured later too: the coordinates are computed whenever the metric is loaded. A
-    metric of the same name is replaced, so that a search that names it goes on with the better one.
+    Its steps are the default ones of the extractor, fitted on these cases (at most :data:`MOST_FITTED`) and not on
+    their findings. It is not scored. Its card has the key :data:`PROVISIONAL` and a note that says so. It ranks cases
+    measured later too: the coordinates are computed whenever the metric is loaded. A metric of the same name is
+    replaced, so that a search that names it continues with the better one.
 
     Raises:
         BadInput: all measured cases have the same features.

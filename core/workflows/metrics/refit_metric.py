@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from semblance.core.library.records import MetricRecord
     from semblance.core.metrics.learner import Learner
 
-#: Metrics without a patient that are kept on the disk for one metric.
+#: Metrics without a patient that are stored for one metric.
 KEPT = 20
 _SUFFIX = ".metric"
 
@@ -43,7 +43,7 @@ _SUFFIX = ".metric"
 @dataclass(frozen=True, eq=False)
 class RefittedMetric:
     """``metric``, fitted to the cases ``training`` (n,) alone, and the ``calibration`` of its own estimate on the
-    held-out cases; ``None`` where these are too few or the metric was not scored."""
+    held-out cases; ``None`` if these are too few or the metric was not scored."""
 
     metric: Metric
     training: Ids
@@ -56,12 +56,12 @@ def refit_metric(
     """The metric of ``record``, trained again with its learner, settings, steps and seed on its training cases but
     the ids ``excluded``.
 
-    The result is kept in the folder of derived files, if the library can be written to.
+    The result is stored in the folder of derived files if the library is writable.
 
     Raises:
         BadInput: it was not trained in this library, or too few cases are left.
-        BadArguments: this version has not the learner or its settings.
-        Cancelled: the reporter asked for it.
+        BadArguments: this version does not have the learner or its settings.
+        Cancelled: the reporter was cancelled.
     """
     training = np.setdiff1d(record.training, excluded)
     file = _file_of(library, record, training)
@@ -103,7 +103,7 @@ def _fit(library: Library, record: MetricRecord, training: Ids, reporter: Report
     stored = stored_calibration(record.scores)
     if held_out is None or stored is None:
         return metric
-    # On the cases the whole metric never saw: what is left out now is what is asked about.
+    # On the held-out cases of the original metric: the cases that are left out now belong to the query.
     calibration = calibrate_estimate(
         library,
         metric,
@@ -168,5 +168,5 @@ def _keep(metric: Metric, file: Path, record: MetricRecord) -> None:
         for one in older[:-KEPT]:
             one.unlink(missing_ok=True)
     except (OSError, SemblanceError):
-        # A full disk costs the next search some seconds, never an answer now.
+        # If the disk is full, the next search takes some seconds longer; this one must not fail.
         return

@@ -46,12 +46,12 @@ _IN_DICOM = "modality"
 
 
 def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> dict[str, Any]:
-    """Score a stored metric again, on every case of the library that is of no training case's patient.
+    """Score a stored metric again, on all cases of the library whose patients have no training case.
 
     Raises:
         BadArguments: no such metric.
         BadInput: no case was held out.
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     with open_library(library, writable=True) as opened:
         record = opened.metric(name)
@@ -71,19 +71,19 @@ def score_metric(library: Path, name: str, *, reporter: Reporter = SILENT) -> di
 def held_out_scores(
     library: Library, metric: Metric, held_out: HeldOutCases, *, seed: int = 0, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
-    """The scores of ``metric`` as JSON; under "calibration" how its estimate came true, ``None`` where too few
-    cases were held out.
+    """The scores of ``metric`` as JSON; "calibration" is that of its estimate, ``None`` if too few cases were held
+    out.
 
     Raises:
         BadInput: no case was held out.
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     searches = held_out_searches(library, metric, held_out, MOST_RETRIEVED, seed=seed, reporter=reporter)
     scores = score_rankings(
         searches.rankings, searches.data, searches.train, searches.test, seed=seed
     ).to_json()
     if held_out.trained_elsewhere:
-        # Patients have other codes in every library: some may have been trained on where it came from.
+        # Patients have different codes in every library, so some may have been training cases elsewhere.
         scores["measured_on"] = HELD_OUT_CASES
     calibration = calibrate_rankings(
         searches.rankings, held_out, measured_on=scores["measured_on"], seed=seed
@@ -100,7 +100,7 @@ def held_out_scores(
 def _subgroups(
     library: Library, searches: HeldOutSearches, calibration: Calibration | None, seed: int
 ) -> tuple[SubgroupScore, ...]:
-    """The scores by finding, and by what else is known of the cases."""
+    """The scores by finding, and by other attributes of the cases."""
     data, rankings = searches.data, searches.rankings
     assert data.case_rows is not None
     rows = data.case_rows[rankings.queries].tolist()
@@ -124,20 +124,20 @@ def _subgroups(
 
 
 def _shortcuts(library: Library, searches: HeldOutSearches, seed: int) -> tuple[ShortcutProbe, ...]:
-    """The probes of what should not matter, as far as it is known of the cases."""
+    """The probes of attributes that should not matter, as far as the cases have them."""
     data, rankings = searches.data, searches.rankings
     assert data.case_rows is not None
     rows = data.case_rows.tolist()
     of_cases = library.catalogue.attributes((*SHORTCUTS, _IN_DICOM))
     for values in of_cases.values():
         if _IN_DICOM in values:
-            # A DICOM file that states nothing of burnt-in text has none.
+            # A DICOM file without a statement on burnt-in text counts as without.
             values.setdefault(BURNT_IN, "no")
     attributes = {
         name: np.array([of_cases.get(row, {}).get(name, "").strip() for row in rows], dtype=np.str_)
         for name in SHORTCUTS
     }
-    # A case that was removed while the others were scored has none.
+    # A case that was removed during the scoring has none.
     of_rows = library.catalogue.extents()
     extents = [of_rows.get(row) for row in rows]
     attributes["source"] = np.array([str(one.source) if one else "" for one in extents], dtype=np.str_)

@@ -21,7 +21,7 @@ from semblance.core.workflows.metrics.train_metric import fit_and_score
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_data import split_cases
 
-#: Cases a step is trained on at most by default: its pairs are given one by one, which takes long for many cases.
+#: Cases a step is trained on at most by default, because training on its explicit pairs takes long for many cases.
 MOST_TRAINING = 2000
 
 
@@ -37,7 +37,7 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
     Raises:
         BadArguments: unknown setting, step or feature set.
         BadInput: too few cases or findings, or data that cannot be used.
-        Cancelled: the reporter asked for it; nothing is stored.
+        Cancelled: the reporter was cancelled; nothing is stored.
     """
     request = replace(request, name=checked_name(request.name, tr_lazy("A slider")))
     settings: dict[str, Any] = {
@@ -72,14 +72,14 @@ def prepare_slider(library: Path, request: TrainRequest, *, reporter: Reporter =
 
 
 class _StepProgress(PartReporter):
-    """One step of several: its rounds move the whole on by a part."""
+    """The progress of one step, as a part of the whole progress."""
 
     def __init__(self, whole: Reporter, number: int) -> None:
         super().__init__(whole)
         self._number, self._share = number, 0.0
 
     def progress(self, done: int, total: int | None, what: str) -> None:
-        # Neighbours, rounds and scores each count from nothing: what was reached stays.
+        # Neighbours, rounds and scores each count from 0; the progress never goes back.
         self._share = max(self._share, min(1.0, done / total) if total else 0.0)
         place = tr_lazy("{places} % diagnostic", places=PLACES[self._number])
         reached = round(100 * (self._number + self._share))

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: Places of the slider, in per cent diagnostic: of the pairs a step learns from, so many are findings' word,
-#: the others those of looks.
+#: Places of the slider, in per cent diagnostic: the share of a step's training pairs that come from findings. The
+#: others come from visual neighbours.
 PLACES = (0, 30, 50, 70, 85, 100)
-#: Where the slider begins: findings count most, and visual likeness still counts.
+#: The default place: findings count most, and visual likeness still counts.
 DEFAULT_PLACE = 70
 #: Key of a card that says which slider a metric is a step of.
 CARD_KEY = "slider"

@@ -29,7 +29,7 @@ def store_metric(
     A metric of the same name is replaced.
 
     Raises:
-        Cancelled: the reporter asked for it; nothing is stored.
+        Cancelled: the reporter was cancelled; nothing is stored.
     """
     reporter.check_cancelled()
     file = library.new_metric_file()

@@ -12,7 +12,7 @@ def stored_metric(record: MetricRecord) -> Metric:
     """The metric of ``record``.
 
     Raises:
-        BadInput: its file is lost, damaged, or holds another metric than the catalogue says.
+        BadInput: its file is missing or damaged, or contains another metric than the catalogue says.
     """
     metric = load_metric(record.file)
     if record.card.get("content_hash", metric.card.content_hash) != metric.card.content_hash:

@@ -1,4 +1,4 @@
-"""What a training learns from: findings, the judgements of a ledger, or both together."""
+"""The supervision of a training: findings, the judgements of a ledger, or both."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ JUDGED = "judged"
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """Findings ``y``, ``pairs`` and ``triplets`` for a learner; ``judged`` constraints among them came from
-    judgements, and ``note`` says so on the card."""
+    """Findings ``y``, ``pairs`` and ``triplets`` for a learner; ``judged``: number of constraints from judgements;
+    ``note``: the sentence about them on the card."""
 
     y: npt.ArrayLike | None
     pairs: Rows | None = None
@@ -50,7 +50,7 @@ class Supervision:
 def training_supervision(
     library: Library, learner: Learner, train: EvaluationData, *, from_findings: bool, ledger: str, seed: int
 ) -> Supervision:
-    """What ``learner`` learns from of the training cases: their findings, the judgements of ``ledger`` ("" for
+    """The supervision of ``learner`` by the training cases: their findings, the judgements of ``ledger`` ("" for
     none), or both.
 
     Raises:
@@ -118,7 +118,8 @@ def _judgements_in_force(library: Library, ledger: str) -> list[Judgement]:
 def _judged_constraints(
     library: Library, judgements: Sequence[Judgement], train: EvaluationData
 ) -> JudgedConstraints:
-    """Pairs and triplets of rows of ``train``; a part of a case, or an image from outside, is no row."""
+    """Pairs and triplets of rows of ``train``. Judgements on a region of a case or on an image from outside are left
+    out."""
     assert train.case_rows is not None
     place = {int(row): at for at, row in enumerate(train.case_rows)}
     row_of = {r.case_id: place[int(r.id)] for r in library.catalogue.all_cases() if int(r.id) in place}

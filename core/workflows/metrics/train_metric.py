@@ -47,7 +47,7 @@ class TrainResult:
     card: dict[str, Any]
     scores: dict[str, Any] | None
     seconds: float
-    #: What makes the scores doubtful, if anything; on the card too.
+    #: A warning on the scores, if there is one; also on the card.
     warning: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -58,8 +58,8 @@ class TrainResult:
 def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> TrainResult:
     """Fit a metric on the training part of ``library``, score it on the held-out part, and store it.
 
-    Where the library has no findings, or too few to hold some out, a learner that needs none is fitted on all
-    cases and not scored.
+    If the library has no findings, or too few to hold some out, a learner that needs none is fitted on all cases and
+    not scored.
 
     The reporter's partial results are :class:`~semblance.core.workflows.metrics.training_curve.CurvePoint`. A
     metric of the same name is replaced. Stopping stores the best so far; cancelling stores nothing.
@@ -67,7 +67,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
     Raises:
         BadArguments: unknown learner, setting, step or feature set.
         BadInput: too few cases or findings, or data the learner cannot use.
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     start = time.monotonic()
     request = replace(request, name=checked_name(request.name, tr_lazy("A metric")))
@@ -100,7 +100,7 @@ def fit_and_score(
     Raises:
         BadArguments: unknown step.
         BadInput: data the learner cannot use.
-        Cancelled: the reporter asked for it.
+        Cancelled: the reporter was cancelled.
     """
     unfitted = deepcopy(learner)
     metric, curve = fit_training_part(library, request, learner, data, reporter)
@@ -170,7 +170,7 @@ def fit_training_part(
 
 
 def _warning(library: Library, data: TrainingData) -> str:
-    """What makes the scores doubtful: findings whose cases have regions to a different share."""
+    """A warning if findings differ in the share of cases with regions."""
     if data.split is None:
         return ""
     assert data.cases.case_rows is not None

@@ -1,4 +1,4 @@
-"""The settings of a training, and those of them on the card of the metric."""
+"""The settings of a training, and their record on the card of the metric."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEED, _JUDGEMENTS_ALONE = "seed", "judgements alone"
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """What to train. ``steps`` as on the command line, "" for the extractor's default.
+    """A training to run. ``steps`` as on the command line, "" for the extractor's default.
 
     ``judgements``: the ledger to learn from beside the findings, "" for none; without ``from_findings`` the
     metric learns from the ledger alone, and findings only score. ``held_out``: share of the cases, 0 to 1.
@@ -44,7 +44,7 @@ class TrainRequest:
     control: bool = True
 
     def card_entries(self) -> dict[str, Any]:
-        """What the card of the stored metric says of the request."""
+        """The entries of the request on the card of the stored metric."""
         options = {
             "steps": self.steps,
             "max-cases": self.max_cases,
@@ -58,11 +58,11 @@ class TrainRequest:
 
 
 def stored_request(record: MetricRecord) -> TrainRequest:
-    """What a stored metric was trained by, but for the number of cases and the share held out, which its training
-    cases tell.
+    """The request a stored metric was trained by, without the number of cases and the held-out share, which follow
+    from its training cases.
 
     Raises:
-        BadInput: its card does not tell: it was not trained in this library.
+        BadInput: its card has no request, because it was not trained in this library.
     """
     requested = record.card.get(REQUESTED)
     if not isinstance(requested, Mapping):

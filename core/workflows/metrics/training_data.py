@@ -118,7 +118,7 @@ def split_cases(
 
 
 def _check_findingless(data: EvaluationData, learner: Learner, request: TrainRequest) -> None:
-    """Refuse a training without findings that has nothing else to learn from."""
+    """Raise an error for a training without findings that has no other supervision."""
     if learner.accepts and not request.judgements:
         raise BadInput(
             tr_lazy(

@@ -1,6 +1,6 @@
-"""The sealed test vault: seal patients, say what is sealed, and open it to test a finished metric.
+"""The sealed test vault: seal patients, report its content, and open it to test a finished metric.
 
-Whatever reads features for a choice leaves out the cases of
+Everything that reads features to choose a metric leaves out the cases of
 :func:`semblance.core.evaluation.data_sources.sealed_rows`. Each further test on the same patients is worth less,
 because what is chosen next may follow from it (Dwork et al., "The reusable holdout", Science 349, 2015).
 """
@@ -44,7 +44,7 @@ _K = 10
 
 @dataclass(frozen=True)
 class VaultStatus:
-    """What is sealed: ``cases`` with ``findings`` of ``patients`` (``None``: unknown), since when and how.
+    """The sealed ``cases`` with ``findings`` of ``patients`` (``None``: unknown), and when and how they were sealed.
 
     ``metrics_before``: metrics that existed when cases were sealed, and may have been trained or chosen on them.
     """
@@ -69,7 +69,7 @@ class VaultStatus:
 
 
 def vault_status(library: Path, *, reporter: Reporter = SILENT) -> VaultStatus:
-    """What is sealed in ``library``; no cases where nothing is.
+    """The sealed cases of ``library``; zero cases if nothing is sealed.
 
     Raises:
         BadInput: not a library, or the record of the vault is damaged.
@@ -121,7 +121,7 @@ def seal_listed(library: Path, listed: Collection[str], *, reporter: Reporter = 
 
 
 def unseal_vault(library: Path, *, reporter: Reporter = SILENT) -> VaultStatus:
-    """Undo the sealing; what was sealed.
+    """Undo the sealing; returns what was sealed.
 
     Raises:
         BadInput: the vault was opened: that cannot be undone.
@@ -133,16 +133,16 @@ def unseal_vault(library: Path, *, reporter: Reporter = SILENT) -> VaultStatus:
 
 
 def open_vault(library: Path, metric: str, *, reporter: Reporter = SILENT) -> VaultOpening:
-    """Test the metric called ``metric`` on the sealed patients, and count and date that.
+    """Test the metric called ``metric`` on the sealed patients, and record the number and date of the test.
 
-    Every sealed case with a finding is searched in what a person may search: the library without the vault. The
-    result is stored with the scores of the metric, under the hash of its card.
+    Every sealed case with a finding is a query in the library without the vault. The result is stored with the scores
+    of the metric, under the hash of its card.
 
     Raises:
         BadArguments: no such metric.
-        BadInput: nothing is sealed, the metric is older than the vault or saw cases of it, or no sealed case has the
-            metric's features and findings.
-        Cancelled: the reporter asked for it; then nothing was opened.
+        BadInput: nothing is sealed, the metric is older than the vault or was trained on sealed cases, or no sealed
+            case has the metric's features and findings.
+        Cancelled: the reporter was cancelled; then nothing was opened.
     """
     with open_library(library, writable=True) as opened:
         record = opened.metric(metric)
@@ -222,7 +222,7 @@ def _measure(library: Library, record: MetricRecord, reporter: Reporter) -> dict
     everything = library_data(library, feature_set, with_sealed=True)
     assert everything.case_rows is not None
     sealed = np.isin(everything.case_rows, sealed_rows(library))
-    # As of one patient, sealed cases do not answer each other: a person cannot find them either.
+    # Sealed cases get the same patient, so that they do not answer each other: a user cannot find them either.
     known = np.full(everything.n_cases, "") if everything.groups is None else everything.groups
     ids = everything.case_rows
     everything = replace(everything, groups=np.where(sealed, "(sealed)", known))

@@ -51,7 +51,7 @@ def retrieve_into_library(
     Raises:
         BadArguments: not a UID; ``identified``, and the study is in the library without ids.
         SemblanceError: the PACS cannot be reached or sent nothing.
-        Cancelled: asked for by the reporter; what was retrieved is kept.
+        Cancelled: the reporter was cancelled; what was retrieved stays.
     """
     for uid in (study, *series):
         check_uid(uid)
@@ -120,7 +120,7 @@ def retrieve_into_folder(
     Raises:
         BadArguments: not a UID.
         SemblanceError: the PACS cannot be reached or sent nothing.
-        Cancelled: asked for by the reporter; what was retrieved is kept.
+        Cancelled: the reporter was cancelled; what was retrieved stays.
     """
     for uid in (study, *series):
         check_uid(uid)

@@ -31,7 +31,7 @@ def send(
     Raises:
         BadInput: there is no file.
         SemblanceError: there is no connection, or it is lost.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     if source.is_dir():
         paths = sorted(path for path in source.rglob("*") if path.is_file())

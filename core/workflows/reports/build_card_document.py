@@ -1,4 +1,4 @@
-"""Puts what is known of a metric into the neutral document of its card."""
+"""Builds the neutral document of the card of a metric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from semblance.core.reports.card_facts import (
 from semblance.core.reports.document import Fact
 from semblance.core.reports.formatting import spread_text, time_text
 
-#: What a subgroup is called after.
+#: Names of the attributes that subgroups are made by.
 _ATTRIBUTE_TITLES = {
     FINDING: tr_lazy("finding"),
     "sex": tr_lazy("sex"),
@@ -34,7 +34,7 @@ _ATTRIBUTE_TITLES = {
     "manufacturer": tr_lazy("manufacturer"),
     "view": tr_lazy("view"),
 }
-#: What a shortcut is called.
+#: Names of the shortcuts.
 _SHORTCUT_TITLES = {
     "manufacturer": tr_lazy("scanner manufacturer"),
     "station": tr_lazy("station"),
@@ -46,7 +46,7 @@ _SHORTCUT_TITLES = {
     "image_size": tr_lazy("image size"),
     "crop_scale": tr_lazy("region size relative to the image"),
 }
-#: What a second opening of the test vault says.
+#: The note on a second opening of the test vault.
 LATER_OPENING = tr_lazy("not the first opening: earlier results were known, so this one may be too high")
 #: Findings shown as the weakest.
 WEAKEST = 3
@@ -60,8 +60,8 @@ def card_document(
     learner_title: str = "",
     paper: str = "",
 ) -> CardDocument:
-    """The document of the metric called ``name``; ``scores`` as the library keeps them. Without authors of
-    judgements: they stay in the library.
+    """The document of the metric called ``name``; ``scores`` as stored in the library. It has no authors of
+    judgements, because these stay in the library.
 
     Raises:
         BadInput: scores of another form.
@@ -162,7 +162,7 @@ def _scores(card: MetricCard, scores: MetricScores | None, control: ShuffledCont
 
 
 def control_text(control: ShuffledControl) -> str:
-    """The control beside the score, and whether it is at chance as it should be."""
+    """The score of the control, and whether it is at chance level as expected."""
     low, high = control.interval
     measured = tr_lazy(
         "{accuracy:.2f} @10, by chance {chance:.2f} ({low:.2f}–{high:.2f} in 99 of 100)",
@@ -209,7 +209,7 @@ def opening_text(opening: VaultOpening) -> str:
 
 
 def _queries(scores: MetricScores) -> str:
-    """How many held-out cases were queries."""
+    """The number of held-out cases that were queries."""
     if scores.sampled_queries is None:
         return tr_lazy("{n_test:,} cases", n_test=scores.n_test)
     return tr_lazy(
@@ -221,7 +221,7 @@ def _queries(scores: MetricScores) -> str:
 
 
 def _failures(scores: MetricScores | None) -> list[Section]:
-    """The findings it does worst on, and which it takes for which."""
+    """The findings with the lowest scores, and which of them are confused."""
     if scores is None or not scores.by_finding:
         return []
     known = [(name, one) for name, one in scores.by_finding.items() if one.mean is not None]
@@ -244,7 +244,7 @@ def _failures(scores: MetricScores | None) -> list[Section]:
 
 
 def _confused(scores: MetricScores) -> list[tuple[str, str]]:
-    """What is most often taken for something else."""
+    """The findings that are most often confused with another."""
     names = sorted(scores.by_finding)
     if len(names) != len(scores.confusion):
         return []
@@ -281,7 +281,7 @@ def _confusion(scores: MetricScores) -> Table | None:
 def _subgroups(
     scores: MetricScores | None, subgroups: Sequence[SubgroupScore], calibration: Calibration | None
 ) -> list[Section]:
-    """Retrieval accuracy and estimates by subgroup, with the gaps that chance does not explain marked."""
+    """Retrieval accuracy and estimates by subgroup; significant gaps are marked."""
     if scores is None or not subgroups:
         return []
     beyond = [_group_name(one) for one in subgroups if one.is_beyond_chance]
@@ -324,7 +324,7 @@ def _group_name(one: SubgroupScore) -> str:
 
 
 def _shortcuts(scores: MetricScores | None, probes: Sequence[ShortcutProbe]) -> list[Section]:
-    """How well the metric retrieves what should not matter, and what that says about the findings."""
+    """How well the metric retrieves attributes that should not matter, and what that means for the scores."""
     if scores is None or not probes:
         return []
     beyond = [_shortcut_name(one) for one in probes if one.is_beyond_chance]
@@ -442,7 +442,7 @@ def _origin(card: MetricCard) -> list[tuple[str, str]]:
 
 
 def _public_scores(scores: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The stored scores without what names single cases."""
+    """The stored scores without the parts that name single cases."""
     if not scores:
         return None
     details = {key: value for key, value in scores.items() if key not in ("calibration", "training_curve")}

@@ -1,4 +1,4 @@
-"""Puts a search into the neutral document of a report: ranking, reasons, judgements, the metric, plots."""
+"""Builds the neutral document of the report of a search: ranking, reasons, judgements, the metric, plots."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def report_document(
     *,
     case_names: CaseNames | None = None,
 ) -> ReportDocument:
-    """The document of ``ranked_search``, de-identified unless ``options`` say otherwise; ``case_names``: what cases are
-    called then, shared with other reports.
+    """The document of ``ranked_search``, de-identified unless ``options`` say otherwise; ``case_names``: the
+    pseudonyms of cases, shared with other reports.
 
     Raises:
         BadInput: an image that cannot be read.
@@ -118,7 +118,7 @@ def report_document(
     return ReportDocument(
         title=tr_lazy("Retrieval report"),
         created=now(),
-        # The folder of a library is often called after what was imported.
+        # The folder of a library often has the name of the imported source.
         library=loaded.library.name
         if options.identified
         else tr_lazy("Library of {n:,} cases", n=len(snapshot.columns.ids)),
@@ -174,7 +174,7 @@ def _judgement_row(one: Judgement) -> JudgementRow:
 
 
 def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
-    """Why ``case`` is where it is: its features, then the marked case nearest to it, by rank."""
+    """Why ``case`` has its rank: its features, then the marked case nearest to it, named by rank."""
     ranks = {one.case_id: one.rank for one in result.ranked}
 
     def name(marked: str) -> str:
@@ -184,7 +184,7 @@ def _reason(sentence: str, case: RankedCase, result: SearchResult) -> str:
 
 
 def _order(result: SearchResult, names: CaseNames | None) -> str:
-    """What the order is by, where it is not by the metric as it was trained, or not by it alone; else empty."""
+    """What determines the order besides the metric as it was trained; empty for nothing."""
     again = tr_lazy(
         "Ranked by {metric}, trained again without the query and its patient's cases. The scores and plots "
         "are those of the metric trained with them.",
@@ -195,7 +195,7 @@ def _order(result: SearchResult, names: CaseNames | None) -> str:
 
 
 def _order_by_marks(marks: QueryMarks, names: CaseNames | None) -> str:
-    """How marks changed the order, and which cases they are on; empty where there are none."""
+    """How marks changed the order, and which cases are marked; empty without marks."""
     if not marks:
         return ""
     changed = tr_lazy_n(
@@ -228,7 +228,7 @@ def _named(examples: Sequence[Query], names: CaseNames | None) -> str:
 
 
 def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
-    """What else decided the ranking; examples are called by ``names``, or by their ids and file names."""
+    """Other influences on the ranking; examples are called by ``names``, or by their ids and file names."""
     notes = list(ranked_search.result.warnings)
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
     refines = search.strength > 0.0 and not all(is_mark(one, search.query) for one in in_force)
@@ -307,33 +307,33 @@ def _overview(image: Image, region: Region | None) -> bytes | None:
 
 
 def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
-    """The stored thumbnail, or a new one; none for a row of a table or an image that is gone."""
+    """The stored thumbnail, or a new one; none for a row of a table or a missing image."""
     if case.content in stored or case.address is None:
         return stored.get(case.content)
     try:
         return thumbnail(open_image(case.address, case.region))
     except SemblanceError:
-        # The report says which case it is; its missing image is reported in the library's own list.
+        # The report names the case; the list of unreadable files has its missing image.
         return None
 
 
 def _shown_parts(
     parts: tuple[tuple[str, float], ...], distance: float, *, moved: bool
 ) -> tuple[tuple[str, float], ...]:
-    """The parts of the shown distance: what concepts made of it stands by itself."""
+    """The parts of the shown distance; that of the concepts is a part of its own."""
     rest = distance - sum(amount for _, amount in parts)
     return (*parts, (MOVED, rest)) if moved and rest else parts
 
 
 def _large_image(case: CaseDetails, *, identified: bool) -> bytes | None:
-    """The image of a compared case; ``None`` where it cannot be read, or where text may be burnt into it, which only
-    the small image leaves unreadable."""
+    """The image of a compared case; ``None`` if it cannot be read, or if it may contain burnt-in text, which is
+    readable in the large image."""
     if case.address is None or (not identified and case.attributes.get("burnt_in_text")):
         return None
     try:
         return thumbnail(open_image(case.address, case.region), IMAGE_SIDE)
     except SemblanceError:
-        # Its small image is shown; a missing file is told in the library's own list.
+        # Its small image is shown; the list of unreadable files has the missing file.
         return None
 
 
@@ -351,7 +351,7 @@ class _Scored:
 
 
 def _scored(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> _Scored | None:
-    """The scores of ``metric``; ``finding``: of which the ROC is wanted, another one where there is none."""
+    """The scores of ``metric``; ``finding``: the one to show the ROC of, or another one if it has none."""
     metrics = tuple(scored for scored in scored_metrics(snapshot) if scored.scores is not None)
     current = next((scored for scored in metrics if scored.name == metric), None)
     if current is None or current.scores is None:
@@ -361,7 +361,7 @@ def _scored(snapshot: LibrarySnapshot, metric: str, finding: str | None) -> _Sco
 
 
 def _tested(scored: _Scored | None) -> str:
-    """On what the metric was tested and how well it did, as one sentence."""
+    """What the metric was tested on and its score, as one sentence."""
     if scored is None:
         return tr_lazy("The metric was not tested on held-out cases.")
     results = [
@@ -402,7 +402,7 @@ def _value(score: str, value: float, low: float | None, high: float | None) -> s
 
 
 def _plots(scored: _Scored) -> tuple[Plot, ...]:
-    """The ROC of the finding of ``scored``, and retrieval accuracy, of the metric beside the others it has to beat."""
+    """The ROC of the finding of ``scored`` and retrieval accuracy, of the metric and of those it is compared with."""
     figures: list[tuple[str, str, Sequence[Curve]]] = []
     if scored.finding is not None:
         caption = tr_lazy("ROC, {chosen} against the rest", chosen=scored.finding)

@@ -1,7 +1,7 @@
-"""Seal a search into its report, and open it again in the library it came from.
+"""Embed a search in its report, and open it again in the library it came from.
 
-A report names cases by digests made with the library's own key: nobody else learns an id from them, while the
-library finds its cases again.
+A report names cases by digests made with the library's own key. They reveal no id, and the library finds its cases by
+them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
 VERSION = 1
-#: Larger files are no reports, and folders with more files are no place to look for an image.
+#: Larger files are not read as reports, and folders with more files are not searched for an image.
 MAX_BYTES, MAX_FILES = 64 << 20, 5000
 _LIBRARY = "the library itself"
 _FORGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
@@ -39,8 +39,8 @@ _FORGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, Recur
 def embedded_search(
     library: Library, search: Search, judgements: Sequence[Judgement], *, identified: bool
 ) -> dict[str, Any]:
-    """``search`` and its judgements in force as JSON; empty for a library that can only be read and has no key for
-    pseudonyms yet. Paths of images from outside are named only if ``identified``."""
+    """``search`` and its judgements in force as JSON; empty for a read-only library without a key for pseudonyms.
+    Paths of images from outside are named only if ``identified``."""
     pseudonyms = library.available_pseudonyms()
     if pseudonyms is None:
         return {}
@@ -82,10 +82,10 @@ def embedded_search(
 
 
 def reopen_report(library: Path, report: Path, *, reporter: Reporter = SILENT) -> Search:
-    """The search that the JSON report at ``report`` was made of; its judgements are in a ledger of their own.
+    """The search in the JSON report at ``report``; its judgements are in a new ledger.
 
     Raises:
-        BadInput: no JSON report, one of another library, or its metric, case or image is gone.
+        BadInput: no JSON report, one of another library, or its metric, case or image no longer exists.
         SemblanceError: the library cannot be written to.
     """
     values = _read(report)
@@ -168,7 +168,7 @@ def _concepts(library: Library, digest: Callable[[str], str]) -> dict[str, str]:
 
 
 def _judgement(data: Mapping[str, Any], cases: Mapping[str, str]) -> Judgement | None:
-    """A judgement of the report; ``None`` where a case of it is gone or its query was from outside."""
+    """A judgement of the report; ``None`` if one of its cases no longer exists or its query was from outside."""
     names = [data["query"], data["case"], *([data["other"]] if data["other"] is not None else [])]
     if any(name not in cases for name in names):
         return None
@@ -216,7 +216,7 @@ def _read(report: Path) -> Mapping[str, Any]:
 
 
 def _search_of_object(report: Path) -> dict[str, Any] | None:
-    """The search in a structured report of ours; ``None`` where ``report`` is no DICOM file."""
+    """The search in a structured report of this program; ``None`` if ``report`` is no DICOM file."""
     with open_regular_file(report, str(report)) as file:
         if sniff(file.read(HEAD_BYTES)) != DICOM:
             return None
@@ -237,7 +237,7 @@ def _damaged(report: Path) -> BadInput:
 
 
 def _found(report: Path, data: Mapping[str, Any]) -> Path:
-    """An image from outside: where it was, or the file with its content beside the report."""
+    """The image from outside at its old path, or a file with the same content beside the report."""
     expected = str(data["content"])
     location = [Path(str(data["path"]))] if "path" in data else []
     beside = sorted(file for file in report.parent.iterdir() if file.is_file())[:MAX_FILES]

@@ -15,7 +15,7 @@ from semblance.core.reports.map_figure import MapDrawing, map_csv, map_figure
 from semblance.core.reports.plot_canvas import Format, PlotLayout, ThemeName
 from semblance.core.tasks import SILENT, Reporter
 
-#: What plots can be saved as.
+#: The formats that plots can be saved in.
 FORMATS: dict[str, Format | None] = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".csv": None}
 #: Size in logical pixels of a saved plot, and pixels of a saved PNG for each.
 SAVED_SIZE, SAVED_RATIO = (720, 400), 3.0
@@ -34,8 +34,8 @@ def draw(
     """The plot ``kind`` (one of ``core.reports.curves.KINDS``) as a file; see :mod:`semblance.core.reports.figures`.
 
     Raises:
-        BadArguments: an unknown kind, format or theme, or a size beyond reason.
-        Cancelled: asked for by the reporter before the drawing began.
+        BadArguments: an unknown kind, format or theme, or a size that is too large.
+        Cancelled: the reporter was cancelled before the drawing began.
     """
     reporter.check_cancelled()
     if kind not in FIGURES:
@@ -61,15 +61,14 @@ def export_plots(
 ) -> list[Path]:
     """Write plots as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; returns the files written.
 
-    ``plots`` are curves by kind, ``titles`` stand above by kind, ``note`` says on what they were measured.
-    The log of ``library`` notes that they were exported.
-    One plot is written to ``path``, replacing what is there. Of several each gets a name of its own
-    beside it (``NAME-roc.png``) and replaces nothing. A file is there whole or not at all.
+    ``plots``: curves by kind; ``titles``: their titles by kind; ``note``: what they were measured on. The export is
+    logged in ``library``. One plot is written to ``path``, replacing what is there. Several plots are written beside
+    it under names of their own (``NAME-roc.png``) and replace nothing. Files are written atomically.
 
     Raises:
         BadArguments: another suffix, or nothing to write.
         SemblanceError: a file cannot be written.
-        Cancelled: asked for by the reporter; files written before stay.
+        Cancelled: the reporter was cancelled; files written before stay.
     """
     path = Path(path)
     format = _format(path)
@@ -100,8 +99,8 @@ def export_map(
     library: Path | None = None,
     reporter: Reporter = SILENT,
 ) -> list[Path]:
-    """Write a map as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; no case is named in it. The log of
-    ``library`` notes it.
+    """Write a map as PNG, SVG, PDF or CSV, as the suffix of ``path`` says; no case is named in it. The export is
+    logged in ``library``.
 
     Raises:
         BadArguments: another suffix.
@@ -129,8 +128,8 @@ def export_scores(
     identified: bool = False,
     reporter: Reporter = SILENT,
 ) -> list[Path]:
-    """Write a table of scores, or another list named ``what``, as CSV text to ``path``; the log of
-    ``library`` notes it.
+    """Write a table of scores, or another list named ``what``, as CSV text to ``path``; the export is logged in
+    ``library``.
 
     Raises:
         SemblanceError: the file cannot be written.
@@ -141,7 +140,7 @@ def export_scores(
 
 
 def _format(path: Path) -> Format | None:
-    """What a plot is saved as under that name; ``None`` for its numbers as CSV."""
+    """The format of a plot by the suffix of its file; ``None`` for its numbers as CSV."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise BadArguments(
@@ -152,7 +151,7 @@ def _format(path: Path) -> Format | None:
 
 
 def _free(path: Path, name: str) -> Path:
-    """A name beside ``path`` that nothing has yet."""
+    """An unused path beside ``path``."""
     target = path.with_name(f"{path.stem}-{name}{path.suffix}")
     number = 2
     while target.exists():

@@ -1,4 +1,4 @@
-"""Cards of metrics: shown, written, compared."""
+"""Show, write and compare the cards of metrics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from semblance.core.workflows.reports.build_card_document import card_document
 
 
 def document_of(name: str, card: Mapping[str, Any], scores: Mapping[str, Any] | None) -> CardDocument:
-    """The document of a metric from its kept ``card`` and ``scores``.
+    """The document of a metric from its stored ``card`` and ``scores``.
 
     Raises:
         BadInput: a card or scores that cannot be read, or that were changed after they were written.

@@ -1,7 +1,7 @@
 """A search as DICOM objects for an image archive.
 
-Objects that go into a patient's record refer to instances of this patient only: other cases are "Case 2" there. Those
-that are de-identified may refer to all cases, by the UIDs that de-identifying the library gives their files too.
+Objects for a patient's record refer to instances of this patient only, and call other cases "Case 2". De-identified
+objects may refer to all cases, by the UIDs that the de-identified files of the library have.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def report_objects(
     captures of images that are in no DICOM file, or key objects of further studies.
 
     Raises:
-        BadInput: an image that cannot be read, or that has no region or no pixels where they are asked for.
+        BadInput: an image that cannot be read, or that lacks the region or the pixels that the object needs.
         SemblanceError: highdicom is not installed.
     """
-    # Only the header tells the patient: the content names other patients' cases too.
+    # Only the header identifies the patient, because the content also names cases of other patients.
     plain = replace(options, identified=False)
     document = report_document(loaded, library, ranked_search, plain, reporter, case_names=case_names)
     return _Objects(loaded, ranked_search, options, document).files()
@@ -65,7 +65,7 @@ class _Objects:
         self._loaded, self._options, self._document = loaded, options, document
         self._query, self._result = ranked_search.search.query, ranked_search.result
         library = loaded.library
-        # A library that can only be read may have no key yet: then its codes are for this export alone.
+        # A read-only library may have no key yet; then its codes are valid for this export only.
         self._pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
         self._captured: list[bytes] = []
         rows = [case.row for case in self._result.ranked]
@@ -157,14 +157,14 @@ class _Objects:
         return None if address is None else self._read(address, place, all_slices=all_slices)
 
     def _source_of(self, case: CaseDetails, *, all_slices: bool) -> SourceObject | None:
-        """The DICOM headers of a similar case, ``None`` where it has none or its files are gone."""
+        """The DICOM headers of a similar case, ``None`` if it has none or its files are missing."""
         if case.address is None:
             return None
         try:
             place = case.region.middle_slice if case.region is not None else None
             return self._read(case.address, place, all_slices=all_slices)
         except SemblanceError:
-            # The report names the case all the same; missing files are reported in the library's own list.
+            # The report still names the case; the list of unreadable files has the missing ones.
             return None
 
     def _read(self, address: ImageAddress, place: int | None, *, all_slices: bool) -> SourceObject | None:
@@ -181,7 +181,7 @@ class _Objects:
         return SourceObject(found, shown if all_slices else 0)
 
     def _header(self, reader: ImageReader, address: ImageAddress) -> Dataset | None:
-        """The header, de-identified unless the object is for the patient's record; ``None`` of another file."""
+        """The header, de-identified unless the object is for the patient's record; ``None`` for other files."""
         from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
 
         with reader.dicom_file(address) as file:
@@ -198,7 +198,7 @@ class _Objects:
         return header
 
     def _captured_query(self) -> SourceObject | None:
-        """The query's image as a Secondary Capture, which goes with the object; ``None`` without an image."""
+        """The query's image as a Secondary Capture, written beside the object; ``None`` without an image."""
         from pydicom.uid import generate_uid
 
         from semblance.core.reports.dicom.common import SourceObject, encoded

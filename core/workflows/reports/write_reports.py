@@ -27,7 +27,7 @@ from semblance.core.workflows.searches.search_metric import open_search_metric
 LISTED = 20
 #: Ranks down to which a case can be chosen for a report.
 MOST_RANKED = 200
-#: What the list of a batch is called.
+#: The file name of the list of a batch.
 INDEX = "reports.csv"
 #: Ending of DICOM files.
 DICOM = ".dcm"
@@ -53,7 +53,7 @@ def write_report_files(
     *,
     reporter: Reporter = SILENT,
 ) -> list[Path]:
-    """Ask ``search`` and write its report to ``out`` (.pdf, .html, .csv, .json or .dcm); returns what was written:
+    """Run ``search`` and write its report to ``out`` (.pdf, .html, .csv, .json or .dcm); returns the files written:
     ``out``, and further DICOM objects beside it.
 
     Raises:
@@ -82,7 +82,7 @@ def write_report_files(
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What a batch wrote: ``files`` in ``folder``, and ``failed`` (case, reason)."""
+    """The result of a batch: ``files`` in ``folder``, and ``failed`` (case, reason)."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -109,13 +109,13 @@ def write_reports(
 ) -> BatchResult:
     """A report of ``search`` for each of ``cases`` as its query, into ``folder``, with the list reports.csv.
 
-    Files are numbered, not named: ids of cases often tell the patient. A case that cannot be asked is listed
-    with its reason, and the others are written.
+    File names are numbers, because case ids often identify the patient. A case that cannot be a query is listed with
+    the reason, and the others are written.
 
     Raises:
         BadArguments: a kind no report has, no cases, or no such metric.
         SemblanceError: ``folder`` cannot be written to.
-        Cancelled: asked for by the reporter; finished reports stay.
+        Cancelled: the reporter was cancelled; finished reports stay.
     """
     suffix = f".{kind.lstrip('.').lower()}"
     if suffix not in WRITERS:
@@ -143,7 +143,7 @@ def write_reports(
     lines: list[tuple[Any, ...]] = []
     names = CaseNames()
     for case in cases:
-        # Case 7 is the query of the seventh report, and is called so wherever else it stands.
+        # Case 7 is the query of the seventh report and has this name in all reports.
         names(case)
     for number, case in enumerate(cases, start=1):
         reporter.check_cancelled()

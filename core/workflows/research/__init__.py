@@ -1,1 +1,1 @@
-"""Run, resume, show and export experiments."""
+"""Run, resume, show and export experiments and reader studies."""

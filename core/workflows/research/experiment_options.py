@@ -17,7 +17,7 @@ from semblance.core.research.selection import CRITERION
 from semblance.core.research.spec import NESTED, ExperimentSpec
 from semblance.core.workflows.evaluation.evaluate_learners import PROTOCOL, settings_by_name
 
-#: Between values of a parameter that are chosen among.
+#: Separates the alternative values of a parameter.
 OR = "|"
 
 
@@ -52,7 +52,7 @@ class ExperimentOptions:
 
 
 def experiment_spec(options: ExperimentOptions) -> ExperimentSpec:
-    """The experiment that the options ask for; files by their whole paths.
+    """The experiment that the options describe; files by absolute paths.
 
     Raises:
         BadArguments: nothing to measure, or unknown names, settings or values.
@@ -100,7 +100,7 @@ def experiment_spec(options: ExperimentOptions) -> ExperimentSpec:
 def _values(
     name: str, known: tuple[Parameter, ...], texts: Sequence[str]
 ) -> tuple[dict[str, Value], dict[str, list[Value]]]:
-    """Set parameters, and those with several values to choose among."""
+    """Parameters with one value, and those with several alternatives."""
     params: dict[str, Value] = {}
     grid: dict[str, list[Value]] = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""Run an experiment, go on with one, and say what its cells tell."""
+"""Run, resume and show experiments."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from semblance.core.research.store import ExperimentStore
 from semblance.core.research.titles import rank_plot_data
 from semblance.core.tasks import SILENT, Reporter
 
-#: A description larger than this is none.
+#: A larger file is not read as a description.
 _LARGEST_SPEC = 10_000_000
 
 
 def read_spec(path: Path, data: Path | None = None) -> tuple[ExperimentSpec, list[str]]:
     """The experiment described in a JSON file, and the fingerprints its cases must have (often none).
 
-    Relative files are looked for in ``data``, or beside the description.
+    Relative paths are relative to ``data``, or to the folder of the description.
 
     Raises:
         BadArguments: an unknown key, name or value.
@@ -59,16 +59,16 @@ def run_experiment(
     again: bool = False,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
-    """Measure what is not finished in ``folder``, and say what all of it tells.
+    """Measure the unfinished cells in ``folder``, and return the results of all.
 
-    ``reporter.partial`` hears the table so far. ``scheduler``: the address of a Dask scheduler, in place of
-    ``workers`` processes of this machine. ``again``: cells that failed are tried once more.
+    The reporter's partial results are the table so far. ``scheduler``: the address of a Dask scheduler, in place of
+    ``workers`` processes of this machine. ``again``: failed cells are tried again.
 
     Raises:
         BadArguments: unknown names or settings.
-        BadInput: no cases can be used, or they are not those ``expected``.
+        BadInput: no cases can be used, or they differ from those ``expected``.
         SemblanceError: the folder cannot be written, or the scheduler cannot be reached.
-        Cancelled: asked for by the reporter; finished cells stay.
+        Cancelled: the reporter was cancelled; finished cells stay.
     """
     store = ExperimentStore.create(folder, spec)
     try:
@@ -82,7 +82,7 @@ def run_experiment(
                 reporter=reporter,
             )
     except SemblanceError:
-        # A wrong name is corrected and tried again; it leaves no folder behind that only looks like one.
+        # Checked first, so that a wrong name leaves no empty folder.
         store.remove_if_new()
         raise
     return experiment_document(state)
@@ -96,13 +96,13 @@ def resume_experiment(
     again: bool = False,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
-    """Go on with the experiment in ``folder``; arguments and errors as in :func:`run_experiment`."""
+    """Resume the experiment in ``folder``; arguments and errors as in :func:`run_experiment`."""
     spec = ExperimentStore.open(folder).spec
     return run_experiment(spec, folder, workers=workers, scheduler=scheduler, again=again, reporter=reporter)
 
 
 def show_experiment(folder: Path, *, reporter: Reporter = SILENT) -> dict[str, Any]:
-    """What the finished cells in ``folder`` say, also while others are being measured.
+    """The results of the finished cells in ``folder``, also while others are being measured.
 
     Raises:
         BadInput: no experiment, or one that cannot be read.
@@ -111,7 +111,7 @@ def show_experiment(folder: Path, *, reporter: Reporter = SILENT) -> dict[str, A
 
 
 def experiment_document(state: ExperimentState) -> dict[str, Any]:
-    """The document of the finished cells, with how many were measured now and how many were there."""
+    """The document of the finished cells, with the numbers of new and of earlier cells."""
     made = document(state)
     made["cells"] |= {"measured_now": state.ran, "found_finished": state.found}
     return made
@@ -125,7 +125,7 @@ def export_experiment(
     Raises:
         BadInput: no experiment, or one that cannot be read.
         SemblanceError: nothing is measured yet, or ``to`` cannot be written.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     state = read_state(ExperimentStore.open(folder))
     files = export_results(state, to, identified=identified, plots=plots, reporter=reporter)
@@ -150,7 +150,7 @@ def draw_ranks(
     """A PNG of the average ranks of one of a document's ``over_tables``, with the critical difference.
 
     Raises:
-        Cancelled: asked for by the reporter before the drawing began.
+        Cancelled: the reporter was cancelled before the drawing began.
     """
     reporter.check_cancelled()
     return critical_difference_figure(

@@ -1,4 +1,4 @@
-"""Measure what the papers measured on the tables we have, and write a page for each paper."""
+"""Repeat the measurements of the papers on the available tables, and write a page for each paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from semblance.core.research.spec import ExperimentSpec
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.research.experiments import run_experiment
 
-#: Below the folder that is written to: an experiment for each paper.
+#: Name of the subfolder with an experiment for each paper.
 EXPERIMENTS = "experiments"
 #: Repeats of large tables.
 _LARGE_REPEATS = 2
@@ -47,15 +47,15 @@ class PapersRequest:
 def run_papers(
     request: PapersRequest, *, workers: int | None = None, reporter: Reporter = SILENT
 ) -> dict[str, Any]:
-    """Measure what is not measured in ``out``, and write its pages, images and ``papers.csv``.
+    """Measure the unfinished experiments in ``out``, and write its pages, images and ``papers.csv``.
 
-    Everything is measured on public tables, so no library takes part.
+    All measurements are on public tables; no library is used.
 
     Raises:
         BadArguments: an unknown paper or table.
         BadInput: no table of a paper is in ``data``.
         SemblanceError: the folder cannot be written.
-        Cancelled: asked for by the reporter; what is finished stays.
+        Cancelled: the reporter was cancelled; finished parts stay.
     """
     chosen = _chosen(request)
     values: dict[str, list[ComparedValue]] = {}
@@ -115,7 +115,7 @@ def _chosen(request: PapersRequest) -> list[Paper]:
 
 
 def _tables(paper: Paper, request: PapersRequest) -> tuple[list[tuple[PaperTable, str]], list[str]]:
-    """The tables with their paths, and a sentence for each that is not there."""
+    """The tables with their paths, and a sentence for each missing one."""
     found, missing = [], []
     for table in paper.cases:
         if request.tables and table.name not in request.tables:

@@ -48,11 +48,11 @@ _DEFAULT_CASES = 40
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """What a new study shall be.
+    """The design of a new study.
 
     ``metrics``: one aided arm each. ``cases``: the ids to read; empty for ``n_cases`` drawn at random, as many of
-    each finding as possible, from the cases that no metric of the study was trained on. ``random``: whether a
-    control arm shows cases drawn at random.
+    each finding as possible, from the cases that no metric of the study was trained on. ``random``: add a control arm
+    with cases drawn at random.
     """
 
     name: str
@@ -69,7 +69,7 @@ class StudyRequest:
 
 @dataclass(frozen=True)
 class ReaderProgress:
-    """How far a reader is: ``answered`` of ``total``; ``opens``: when the next session may begin, if not yet."""
+    """The progress of a reader: ``answered`` of ``total``; ``opens``: when the next session may begin, if not yet."""
 
     reader: str
     answered: int
@@ -79,7 +79,7 @@ class ReaderProgress:
 
 @dataclass(frozen=True)
 class StudyStatus:
-    """A study and how far its readers are."""
+    """A study and the progress of its readers."""
 
     name: str
     created: str
@@ -89,7 +89,7 @@ class StudyStatus:
 
 @dataclass(frozen=True)
 class NextCase:
-    """The next case of a reader, blinded: neither the arm nor the finding is told.
+    """The next case of a reader, blinded: it has neither the arm nor the finding.
 
     ``row``, and ``similar_rows`` nearest first, are rows of the catalogue; no similar cases in the unaided arm.
     ``findings``: the answers to choose from. ``reading`` is ``None`` when ``finished`` or before ``opens``.
@@ -115,7 +115,7 @@ class NextCase:
 def create_study(library: Path, request: StudyRequest, *, reporter: Reporter = SILENT) -> StudyStatus:
     """Choose the cases, find the similar cases of every aided arm, and store the design.
 
-    The similar cases are stored with the study, so that all readers see the same ones, whatever is trained later.
+    The similar cases are stored with the study, so that all readers see the same ones even if metrics change.
 
     Raises:
         BadArguments: a name, finding, metric or case that does not exist, or too few cases.
@@ -190,7 +190,7 @@ def _trained_cases(opened: Library, metrics: Sequence[str], units: IdentityIndex
 def _chosen_cases(
     request: StudyRequest, records: Sequence[Any], trained: set[int], units: IdentityIndex
 ) -> list[Any]:
-    """The records of the cases to read: those named, else one of each patient, drawn alike from all findings."""
+    """The records of the cases to read: those named, else one of each patient, the same number from each finding."""
     by_id = {record.case_id: record for record in records}
     if request.cases:
         unknown = [case for case in request.cases if case not in by_id]
@@ -248,7 +248,7 @@ def _random_cases(allowed: Sequence[str], seed: int, place: int) -> tuple[str, .
 
 
 def studies(library: Path, *, reporter: Reporter = SILENT) -> tuple[StudyStatus, ...]:
-    """All studies of ``library`` and how far their readers are."""
+    """All studies of ``library`` and the progress of their readers."""
     with open_library(library) as opened:
         table = ReaderStudyTable(opened.catalogue)
         return tuple(
@@ -258,7 +258,7 @@ def studies(library: Path, *, reporter: Reporter = SILENT) -> tuple[StudyStatus,
 
 
 def study_status(library: Path, name: str) -> StudyStatus:
-    """The study ``name`` and how far its readers are.
+    """The study ``name`` and the progress of its readers.
 
     Raises:
         BadArguments: no such study.
@@ -312,7 +312,7 @@ def _opening_time(design: StudyDesign, reader: str, own: Sequence[Answer]) -> st
 
 
 def next_case(library: Path, name: str, reader: str, *, reporter: Reporter = SILENT) -> NextCase:
-    """What ``reader`` reads next, without the arm, the patient and the finding.
+    """The next case of ``reader``, without the arm, the patient and the finding.
 
     Raises:
         BadArguments: no such study or reader.

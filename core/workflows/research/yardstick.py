@@ -28,7 +28,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.research.experiments import export_experiment, run_experiment
 
-#: Below the folder of the yardstick.
+#: Subfolders of the yardstick.
 LIBRARIES, EXPERIMENT, EXPORT = "libraries", "experiment", "export"
 GABOR, CLASSICAL, ENCODER = "gabor", "classical", "encoder"
 #: Without outlines and with them.
@@ -61,17 +61,17 @@ def run_yardstick(
     workers: int | None = None,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
-    """Prepare a library for each image set in ``out``, measure what is not measured there, and write the results.
+    """Prepare a library for each image set in ``out``, measure the unfinished cells, and write the results.
 
     ``add``: files ``yardstick.json`` of other runs on the same images, whose rows join the table. A call with an
-    ``out`` that is there continues it. Whole patients and same-lesion groups are on one side of a split where they
-    are known.
+    existing ``out`` continues it. Whole patients and same-lesion groups are on one side of a split where they are
+    known.
 
     Raises:
         BadArguments: an unknown learner.
-        BadInput: no image set can be used, or a file to add was measured otherwise.
+        BadInput: no image set can be used, or a file to add was measured with other settings.
         SemblanceError: a folder cannot be written.
-        Cancelled: asked for by the reporter; what is finished stays.
+        Cancelled: the reporter was cancelled; finished parts stay.
     """
     names = request.learners or tuple(one.name for one in learners() if not one.needs)
     for name in names:
@@ -172,7 +172,7 @@ def _sources(folder: Path) -> list[Path]:
 
 
 def _facts(library: Path, source: Path) -> dict[str, Any]:
-    """What identifies an image set and what its cases are.
+    """The identity of an image set and the facts of its cases.
 
     Raises:
         BadInput: fewer than two findings.

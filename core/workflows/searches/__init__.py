@@ -1,1 +1,1 @@
-"""Ask a library, refine what it answers, understand it and keep it."""
+"""Search a library, refine, explain and save searches."""

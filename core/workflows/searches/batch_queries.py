@@ -1,4 +1,4 @@
-"""Which cases a batch of reports asks."""
+"""The queries of a batch of reports."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.workflows.metrics.leakage import IdentityIndex, contents_elsewhere
 
-#: A list of ids that is longer or larger is none.
+#: A longer or larger file is not read as a list of ids.
 MAX_BYTES = 64 << 20
 
 
 def all_cases(library: Path) -> list[str]:
-    """Every case of ``library`` but for the sealed ones.
+    """All cases of ``library`` except the sealed ones.
 
     Raises:
         BadInput: not a library.
@@ -28,7 +28,7 @@ def all_cases(library: Path) -> list[str]:
 
 
 def held_out_cases(library: Path, metric: str) -> list[str]:
-    """The cases ``metric`` never saw: none it was trained on, no other of their patients, no copy.
+    """The held-out cases of ``metric``: no training case, no other case of their patients, no copy.
 
     Raises:
         BadInput: not a library.
@@ -48,7 +48,7 @@ def held_out_cases(library: Path, metric: str) -> list[str]:
 
 
 def listed_cases(file: Path) -> list[str]:
-    """The ids in a text file, one a line; empty lines are passed over.
+    """The ids in a text file, one per line; empty lines are skipped.
 
     Raises:
         BadInput: the file cannot be read, is no text, or names nothing.

@@ -1,4 +1,4 @@
-"""Which cases a library has, with what a search hides and counts them by: read once, kept in memory."""
+"""The cases of a library with the labels by which searches hide and count them, in memory."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class CaseTable:
         return self._catalogue.row_of(case_id) if row is None else row
 
     def finding_of(self, row: int) -> str | None:
-        """Its finding; ``None`` where it has none."""
+        """The finding of a case; ``None`` if it has none."""
         return self._facts[row][0]
 
     def patient_of(self, row: int) -> str | None:
-        """Its patient as the library names it; ``None`` where unknown."""
+        """The patient of a case; ``None`` if unknown."""
         return self._facts[row][1]
 
     def lesion_of(self, row: int) -> int:
-        """The number of its lesion: equal for the cases of one same-lesion group, and for equal content."""
+        """The number of the lesion of a case, equal within a same-lesion group and for equal content."""
         return self._lesions[row]
 
     def rows_of_patients(self, patients: Collection[str]) -> set[int]:
-        """Row ids of all cases of ``patients``; "" is no patient."""
+        """Row ids of all cases of ``patients``; "" is not a patient."""
         known = {patient for patient in patients if patient}
         return {row for row, facts in self._facts.items() if facts[1] in known} if known else set()
 

@@ -1,4 +1,4 @@
-"""The images of a query and of a ranked case, and the places on them that agree."""
+"""The images of a query and of a ranked case, and the regions in which they agree."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from semblance.core.workflows.searches.explain_distance import ExplanationContex
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_features import case_features
 
-#: Longest side of the images, pixels, and what is shown around a region, as a share of its longer side.
+#: Longest side of the images, pixels, and the margin shown around a region, as a share of its longer side.
 SIDE, AROUND = 320, 0.35
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedImage:
-    """One of the two: (h, w) grey or (h, w, 3) RGB uint8 around what was compared, or why there is none.
+    """One of the two images, (h, w) grey or (h, w, 3) RGB uint8 around the compared region, or why there is none.
 
-    ``rings``: (x, y, radius), in shares of the width (y of the height); the first of both sides belong
-    together, and so on. ``outline``: (x, y) points of what was measured.
+    ``rings``: (x, y, radius), in shares of the width (y of the height); those at the same position in both images
+    correspond. ``outline``: (x, y) points of the measured region.
     """
 
     pixels: npt.NDArray[np.uint8] | None = None
@@ -44,7 +44,7 @@ class ComparedImage:
 
 @dataclass(frozen=True, eq=False)
 class ImageComparison:
-    """Both images, and in words what the rings and outlines on them mean."""
+    """Both images, and a text that explains the rings and outlines on them."""
 
     query: ComparedImage
     case: ComparedImage
@@ -53,7 +53,7 @@ class ImageComparison:
 
 @dataclass(frozen=True, eq=False)
 class _OpenedImage:
-    """An image, the part of it that was compared, and the larger part of it that is shown."""
+    """An image, its compared region, and the larger region that is shown."""
 
     image: Image
     region: Region | None
@@ -78,7 +78,7 @@ class _OpenedImage:
             return np.asarray(opened)
 
     def placed(self, x: float, y: float) -> tuple[float, float]:
-        """A place in pixels of the image as shares of what is shown."""
+        """A position in pixels of the image as shares of the shown region."""
         return (x - self.shown.x) / self.shown.width, (y - self.shown.y) / self.shown.height
 
     def side(self, places: ImagePlaces) -> ComparedImage:
@@ -95,7 +95,7 @@ class _OpenedImage:
 
 
 def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
-    """What the features of ``query`` were measured on, or why it cannot be shown."""
+    """The image region that the features of ``query`` were measured on, or why it cannot be shown."""
     region = query.region
     if query.image is not None:
         address = ImageAddress(query.image)
@@ -114,10 +114,10 @@ def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
 def compare_images(
     library: Path, search: Search, case: str, *, reporter: Reporter = SILENT
 ) -> ImageComparison:
-    """The images of ``search``'s query and of ``case``, with what the features say of places on them.
+    """The images of ``search``'s query and of ``case``, with the regions in which their features agree.
 
-    An image that cannot be shown is a :attr:`ComparedImage.problem`. Clicks and concepts are passed over:
-    what they change has no place on an image.
+    An image that cannot be shown is a :attr:`ComparedImage.problem`. Judgements and concepts are ignored, because
+    their effect has no position in an image.
 
     Raises:
         BadArguments: no such metric or group of features.
@@ -137,7 +137,7 @@ def compare_images(
     try:
         extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     except SemblanceError as error:
-        # An encoder whose file is gone: the images are there all the same.
+        # The file of the encoder is missing; the images are shown without regions.
         query, found = (one.side(ImagePlaces()) for one in opened if isinstance(one, _OpenedImage))
         return ImageComparison(
             query, found, tr_lazy("No matching places can be shown. {message}", message=error.message)

@@ -1,6 +1,6 @@
-"""What a window does with concepts: make, mark, rename, delete, and how well each can be separated.
+"""The concepts of a library: add, mark, rename and delete them, and measure how well each can be separated.
 
-Every call answers with all concepts of the library as they are after it, measured under one metric.
+Every call returns all concepts of the library after the change, measured under one metric.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ConceptFacts:
-    """A concept as shown.
+    """A concept with its marks and its strength.
 
-    ``with_`` and ``without`` are case ids in the order they were marked; ``gone`` counts those that cannot be
-    used: no longer in the library, or without the metric's features. ``moves``: both sides have a case, so
-    its slider can be used. ``strength`` under the metric, on marked cases left out; where ``None``, ``why``
-    says so in words.
+    ``with_`` and ``without`` are case ids in the order they were marked; ``gone``: the number of marked cases that
+    were removed from the library or lack the metric's features. ``moves``: both sides have a case, so the slider can
+    be used. ``strength``: measured under the metric by cross-validation on the marked cases; if it is ``None``,
+    ``why`` gives the reason.
     """
 
     id: int
@@ -44,7 +44,7 @@ class ConceptFacts:
 
 
 def concepts(library: Path, metric: str | None, *, reporter: Reporter = SILENT) -> tuple[ConceptFacts, ...]:
-    """All concepts in use, in the order of their making; ``metric`` measures them, ``None`` does not.
+    """All concepts, oldest first; measured under ``metric``, or not measured if it is ``None``.
 
     Raises:
         BadInput: not a library.
@@ -60,10 +60,10 @@ def concepts(library: Path, metric: str | None, *, reporter: Reporter = SILENT) 
 def add_concept(
     library: Path, metric: str, name: str, *, author: str = "", reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
-    """A new concept without marks.
+    """Add a concept without marks.
 
     Raises:
-        BadInput: no name, too long a one, or one that is taken.
+        BadInput: the name is empty, too long or in use.
     """
     return _after(library, metric, lambda table: table.add(name, author), reporter)
 
@@ -71,21 +71,21 @@ def add_concept(
 def rename_concept(
     library: Path, metric: str, key: int, name: str, *, reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
-    """Another name; errors as :func:`add_concept`, and BadArguments where it is gone."""
+    """Rename a concept; errors as :func:`add_concept`, and BadArguments if it does not exist."""
     return _after(library, metric, lambda table: table.rename(key, name), reporter)
 
 
 def delete_concept(
     library: Path, metric: str, key: int, *, reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
-    """Put a concept away with its marks; BadArguments where it is gone."""
+    """Delete a concept with its marks; BadArguments if it does not exist."""
     return _after(library, metric, lambda table: table.delete(key), reporter)
 
 
 def restore_concept(
     library: Path, metric: str, key: int, *, reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
-    """Bring a concept back; BadInput where another has its name now."""
+    """Restore a deleted concept; BadInput if another has its name now."""
     return _after(library, metric, lambda table: table.restore(key), reporter)
 
 
@@ -98,10 +98,10 @@ def mark_cases(
     author: str = "",
     reporter: Reporter = SILENT,
 ) -> tuple[ConceptFacts, ...]:
-    """Each case has the concept, has it not, or (``None``) its mark is removed.
+    """Mark cases as with (``True``) or without (``False``) the concept, or remove their marks (``None``).
 
     Raises:
-        BadArguments: the concept is gone.
+        BadArguments: the concept does not exist.
     """
     return _after(library, metric, lambda table: table.mark(key, marks, author), reporter)
 

@@ -1,4 +1,5 @@
-"""The cases of a library in a metric's coordinates: embedded block by block, kept in the folder of derived data."""
+"""The cases of a library in a metric's coordinates: embedded block by block and stored in the folder of derived
+data."""
 
 from __future__ import annotations
 
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
 
-#: Cases that tell what is usual in each group of features; more numbers than these bytes are read anew.
+#: Number of sampled cases that describe the distribution of each group of features; samples of more bytes are not
+#: stored.
 DRAWN, DRAWN_BYTES = 48, 8 << 20
 
 
 class CachedEmbedding(NamedTuple):
-    """Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed);
-    ``drawn`` are the numbers (s, d) as extracted of some of them, none where they are too many to keep."""
+    """Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed); ``drawn``:
+    the extracted features (s, d) of a sample, empty if they are too large to store."""
 
     rows: npt.NDArray[np.int64]
     embedding: npt.NDArray[np.float64]
@@ -38,16 +40,17 @@ class CachedEmbedding(NamedTuple):
 
 
 def sample_places(n: int) -> npt.NDArray[np.int64]:
-    """(s,) places among ``n`` cases, drawn once and for all."""
+    """(s,) positions among ``n`` cases, the same at every call."""
     return np.random.default_rng(0).choice(n, min(DRAWN, n), replace=False).astype(np.int64)
 
 
 def load_embedding(file: Path) -> CachedEmbedding | None:
-    """What :func:`save_embedding` kept; ``None`` where nothing usable is: derived data is made again."""
+    """The data that :func:`save_embedding` wrote; ``None`` if there is nothing usable, because derived data is made
+    again."""
     try:
         if not file.is_file() or not _plainly_packed(file):
             return None
-        # numpy leaves a damaged file open when it opens it itself.
+        # If numpy opens a damaged file itself, it leaves the file open.
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
             rows, embedding, ties, drawn = (arrays[name] for name in CachedEmbedding._fields)
     except (
@@ -71,18 +74,18 @@ def load_embedding(file: Path) -> CachedEmbedding | None:
 
 
 def _plainly_packed(file: Path) -> bool:
-    """Whether nothing in it is larger than the file, as :func:`save_embedding` writes it."""
+    """Whether no array in it is larger than the file, as :func:`save_embedding` writes them."""
     with zipfile.ZipFile(file) as archive:
         return all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
 
 
 def is_readable(file: Path) -> bool:
-    """Whether what was kept of a prepared metric can be used."""
+    """Whether the stored data of a prepared metric can be used."""
     return load_embedding(file) is not None
 
 
 def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
-    """Write ``prepared`` and take away what was kept of the same metric before."""
+    """Write ``prepared`` and remove the earlier data of the same metric."""
     older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*.npz") if found != file]
     try:
         file.parent.mkdir(exist_ok=True)
@@ -91,7 +94,7 @@ def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
         for found in older:
             found.unlink(missing_ok=True)
     except OSError:
-        # A full disk costs the next start some seconds, never an answer now.
+        # If the disk is full, the next start takes some seconds longer; this search must not fail.
         return
 
 
@@ -102,7 +105,7 @@ def embed_cases(
     feature_set: FeatureSet,
     reporter: Reporter = SILENT,
 ) -> CachedEmbedding:
-    """The cases that have ``feature_set``, as an earlier run left them or embedded now and kept.
+    """The cases that have ``feature_set``, stored by an earlier run, or embedded and stored now.
 
     Raises:
         BadInput: no case has the features.
@@ -116,7 +119,7 @@ def embed_cases(
     if embedding is None:
         known = np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()])
         embedding = _embedded(library, record.name, metric, feature_set, known, reporter)
-        # That of a provisional metric is out of date in a moment.
+        # That of a provisional metric is soon out of date.
         if library.writable and PROVISIONAL not in record.card:
             save_embedding(file, embedding)
     return embedding
@@ -155,7 +158,7 @@ def _embedded(
         )
     rows = np.concatenate(ids)
     order = np.argsort(rows)
-    # Only what was drawn from these very cases; another program may have added some meanwhile.
+    # Only a sample of exactly these cases; another program may have added some meanwhile.
     whole = np.array_equal(rows[order], known) and all(int(row) in sample for row in sampled)
     return CachedEmbedding(
         rows[order],

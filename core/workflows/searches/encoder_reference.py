@@ -1,7 +1,8 @@
-"""Cases of a library in all numbers of the encoder: what a query is compared with to say if it has a close match.
+"""Cases of a library with all features of the encoder, with which a query is compared to decide if it has a close
+match.
 
-After PCA images of another kind lie among the cases, so the encoder's numbers are used as they are, only divided by
-their length. A large library is represented by some cases drawn at random: the threshold is measured on the same.
+After PCA, images of another kind lie among the cases, so the encoder's features are only scaled to length 1. A large
+library is represented by cases drawn at random, on which the threshold is measured too.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
     from semblance.core.library.records import FeatureSet
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
-#: Cases that a query is compared with. More would take memory (5 kB each) and tell no more.
+#: Cases that a query is compared with. More would take memory (5 kB each) without a better result.
 CASES = 10_000
-#: Of these, cases that tell which distance is usual; fewer in a large library, where each takes longer.
+#: Number of these for which the usual distance is measured; fewer in a large library, where each takes longer.
 SAMPLE, SAMPLE_LARGE, LARGE = 1000, 500, 5000
-#: The encoder is used where it has measured at least this share of the cases.
+#: The encoder is used if it has measured at least this share of the cases.
 _COVERED = 0.9
 
-#: The name a loaded metric keeps its reference under.
+#: Key of the reference in the cache of a loaded metric.
 _KEPT = "encoder reference"
-#: The reference made last, with what it was made of: every metric of a library shares it.
+#: The last reference and what it was made of; all metrics of a library share it.
 _latest: dict[Any, EncoderReference] = {}
 
 
@@ -64,9 +65,9 @@ class EncoderReference:
 
 
 def encoder_reference(loaded: LoadedMetric) -> EncoderReference | None:
-    """The cases of ``loaded`` in the numbers of the encoder; ``None`` where it has not measured (nearly) all.
+    """The cases of ``loaded`` with the features of the encoder; ``None`` if it has not measured (nearly) all.
 
-    While a library is being measured its cases change all the time: then there is none.
+    While a library is being measured there is none, because its cases keep changing.
 
     Raises:
         BadInput: the features are damaged.
@@ -79,7 +80,7 @@ def encoder_reference(loaded: LoadedMetric) -> EncoderReference | None:
 
 
 def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Rows) -> EncoderReference:
-    """The one made last, if it is of the same cases; else a new one."""
+    """The last reference if it has the same cases, else a new one."""
     if len(places) > CASES:
         places = np.sort(np.random.default_rng(0).choice(places, CASES, replace=False))
     stamp = hashlib.blake2b(digest_size=16)
@@ -104,14 +105,14 @@ def _shared_reference(loaded: LoadedMetric, feature_set: FeatureSet, places: Row
 
 
 def forget_reference(library: Path | None = None) -> None:
-    """Drop what is kept of ``library``, or of any."""
+    """Drop the reference of ``library``, or of any library."""
     here = None if library is None else library.absolute()
     if any(here in (None, reference.library) for reference in _latest.values()):
         _latest.clear()
 
 
 def _measured_by_encoder(loaded: LoadedMetric) -> tuple[FeatureSet, Rows] | None:
-    """A feature set of the encoder and the places of the cases that have it; the metric's own if it is one."""
+    """A feature set of the encoder and the positions of the cases that have it; preferably the metric's own."""
     sets = sorted(loaded.library.features.all(), key=lambda one: one.id != loaded.feature_set.id)
     for feature_set in sets:
         if not _is_of_encoder(feature_set):
@@ -128,6 +129,6 @@ def _is_of_encoder(feature_set: FeatureSet) -> bool:
 
 
 def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """``rows`` (n, d) divided by their lengths; one of zeros stays."""
+    """``rows`` (n, d) divided by their lengths; rows of zeros stay."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return (rows / np.where(lengths > 0.0, lengths, 1.0)[:, np.newaxis]).astype(np.float32, copy=False)

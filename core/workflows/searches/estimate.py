@@ -1,4 +1,4 @@
-"""What the similar cases turned out to be: the calibrated estimate, or why there is none."""
+"""The calibrated estimate from the findings of the similar cases, or why there is none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from semblance.core.workflows.metrics.leakage import Ids
     from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
-#: Why there is no estimate, in the user's words.
+#: Reasons why there is no estimate, as texts for the user.
 TRAINED = tr_lazy("Used for training: the order is partly remembered.")
 NOT_CALIBRATED = tr_lazy(
     "The estimate of this metric was not calibrated: too few cases with a finding were held out."
@@ -54,21 +54,21 @@ REGION_QUERY = tr_lazy("The metric was scored with whole images as queries; this
 WHOLE_IMAGE_QUERY = tr_lazy("The metric was scored with regions as queries; this query is a whole image.")
 NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored on.")
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
-#: The key of the number of cases by finding, which a loaded metric keeps.
+#: Key of the number of cases by finding in the cache of a loaded metric.
 _BY_FINDING = "cases by finding"
 
 
 @dataclass(frozen=True)
 class Vote:
-    """What the nearest cases say together.
+    """The findings of the nearest cases, and the estimate from them.
 
-    ``voters``: the finding of each of the nearest, nearest first, ``None`` where not given; ``counts`` the
-    most frequent first. ``finding`` has most votes. ``probability`` of it and the 95 % ``interval`` are
-    calibrated on ``measured_on``; both are ``None`` where ``why_not`` says why. ``findings`` are all that the
-    calibration tells apart. ``trained``: the metric learnt from the finding of the query or of a case of its
-    patient, so its order is partly remembered and there is no estimate. ``caution`` is empty unless the
-    estimates err by more than chance allows on the ``measured`` cases: then by how much. ``prevalence``: the share of
-    the finding that was set for the library, and its share in the library; ``None`` where none was set.
+    ``voters``: the finding of each of the nearest, nearest first, ``None`` if it has none; ``counts``: the most
+    frequent first. ``finding`` has most votes. Its ``probability`` and the 95 % ``interval`` are calibrated on
+    ``measured_on``; if both are ``None``, ``why_not`` gives the reason. ``findings``: all findings of the
+    calibration. ``trained``: the metric was trained on the finding of the query or of a case of its patient, so its
+    order is partly remembered and there is no estimate. ``caution``: if the error of the estimates on the
+    ``measured`` cases is significant, its size, otherwise empty. ``prevalence``: the share of the finding that was
+    set for the library, and its share in the library; ``None`` where none was set.
     """
 
     voters: tuple[str | None, ...] = ()
@@ -86,11 +86,11 @@ class Vote:
 
     @property
     def calibrated(self) -> bool:
-        """Whether there is an estimate, not counts alone."""
+        """Whether there is an estimate besides the counts."""
         return self.probability is not None
 
     def without_estimate(self, why_not: str) -> Vote:
-        """The counts alone, and why there is no estimate."""
+        """The counts without an estimate, with the reason."""
         return Vote(
             self.voters, self.counts, next(iter(self.counts), None), trained=self.trained, why_not=why_not
         )
@@ -120,9 +120,9 @@ def estimate_from_neighbours(
     *,
     changed: str = "",
 ) -> Vote:
-    """What the cases at the places ``voters``, nearest first, say of ``query``.
+    """The estimate for ``query`` from the cases at the positions ``voters``, nearest first.
 
-    ``changed``: why the ranking is not by the metric as it was scored, empty where it is.
+    ``changed``: why the ranking differs from that of the metric as it was scored, else empty.
     """
     findings = tuple(loaded.findings[place] for place in voters[:VOTERS])
     given = [finding for finding in findings if finding is not None]
@@ -157,7 +157,7 @@ def estimate_from_neighbours(
 
 
 def _not_calibrated(loaded: LoadedMetric) -> str:
-    """Why the metric has no calibration; empty where it has one."""
+    """Why the metric has no calibration; empty if it has one."""
     scores = loaded.record.scores
     if loaded.calibration is not None:
         return ""
@@ -171,7 +171,7 @@ def _not_calibrated(loaded: LoadedMetric) -> str:
 
 
 def _why_not(loaded: LoadedMetric, search: Search, query: EmbeddedQuery, voters: Sequence[int]) -> str:
-    """Why the calibration does not speak about this search; empty where it does."""
+    """Why the calibration does not apply to this search; empty if it does."""
     nearest = list(voters)
     other_kind = other_kind_of_query(loaded, search.query)
     if other_kind:
@@ -205,20 +205,20 @@ def _caution(calibration: Calibration) -> str:
 
 
 def _mapped(loaded: LoadedMetric, given: Sequence[str]) -> dict[str, int]:
-    """Votes for the findings as the metric was scored on, in order of nearness where equal."""
+    """Votes for the findings that the metric was scored on, equal ones in the order of distance."""
     renamed = _renamed(loaded)
     named = [name for one in given if (name := renamed.get(one, one)) != DROPPED]
     return dict(Counter(named))
 
 
 def own_cases(loaded: LoadedMetric, embedded: EmbeddedQuery) -> Ids:
-    """(p,) ids of the query itself and of its copies and its patient's cases, as far as it names them."""
+    """(p,) ids of the query itself, its copies and its patient's cases, as far as they are known."""
     places = [places for places in (embedded.same_patient, embedded.copies) if places is not None]
     if embedded.row is not None:
         places.append(np.array([embedded.row]))
     rows = [loaded.rows[one] for one in places]
     if embedded.row is None and embedded.patient is not None:
-        # The case itself has no features yet; others of its patient may have been trained on.
+        # The case itself has no features yet, but other cases of its patient may be training cases.
         rows.append(loaded.rows[embedded.same_patient_cases(loaded.patient_codes)])
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
@@ -229,6 +229,7 @@ def _renamed(loaded: LoadedMetric) -> dict[str, str]:
 
 
 def trained_on(loaded: LoadedMetric, embedded: EmbeddedQuery) -> bool:
-    """Whether the metric learnt from the finding or judgements of the query, a copy of it or a case of its patient."""
+    """Whether the metric was trained on the finding or judgements of the query, a copy of it or a case of its
+    patient."""
     trained = loaded.trained_cases
     return bool(len(trained)) and bool(np.isin(own_cases(loaded, embedded), trained).any())

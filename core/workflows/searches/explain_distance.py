@@ -1,4 +1,4 @@
-"""Why a case is where it is in a ranking: parts that sum to its distance, and a sentence."""
+"""Explain the distance of a ranked case: parts that sum to it, and a sentence."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
-#: The part of a distance that concepts made by moving what is asked.
+#: The part of a distance that comes from concepts moving the query.
 MOVED = tr_lazy("concepts")
-#: Rows tried for each case that tells what is usual, where subsets of groups are.
+#: Sampled cases used for each subset of groups.
 SAMPLE_ROWS = 128
-#: Refined metrics kept ready for one loaded metric.
+#: Refined metrics cached for one loaded metric.
 _MAX_CONTEXTS = 3
 #: Keys of the cached explanations of a loaded metric.
 _CONTEXTS, _SAMPLE = "grounds", "sample"
-#: Columns of a group that are named one by one.
+#: Columns of a group that are named individually.
 _FEW_COLUMNS, _MAX_NAMED = 40, 2
 
 
 @dataclass(frozen=True)
 class GroupPart:
-    """What a group of features made of the distance.
+    """The contribution of a group of features to the distance.
 
-    ``rank``: the share of the library's cases that are nearer to the query in it. ``left_out``: the ranking
-    is without it. ``group``: False for what no group made (:data:`MOVED`).
+    ``rank``: the share of the library's cases that are nearer to the query in it. ``left_out``: the ranking excludes
+    it. ``group``: False for a part that comes from no group (:data:`MOVED`).
     """
 
     name: str
@@ -71,7 +71,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class ShortExplanation:
-    """The same in short: ``parts`` by group, which sum to the distance, and one sentence."""
+    """A short explanation: ``parts`` by group, which sum to the distance, and one sentence."""
 
     parts: tuple[tuple[str, float], ...]
     sentence: str
@@ -80,7 +80,7 @@ class ShortExplanation:
 def explain_distance(
     library: Path, search: Search, case: str, *, shown: float | None = None, reporter: Reporter = SILENT
 ) -> Explanation:
-    """Why ``case`` is where it is in the ranking of ``search``; ``shown`` is its distance there.
+    """Explain the distance of ``case`` in the ranking of ``search``; ``shown``: its distance there.
 
     Raises:
         BadArguments: no such metric or group of features.
@@ -108,8 +108,8 @@ def explain_distance(
 
 
 def nearest_mark(case: RankedCase, marks: QueryMarks, name: Callable[[str], str]) -> str:
-    """Which marked case moved ``case``, in a sentence; empty without ``marks`` and for a marked case itself.
-    ``name``: what a case id is called, empty for a case that must not be named."""
+    """A sentence on the marked case that moved ``case``; empty without ``marks`` and for a marked case itself.
+    ``name`` gives the name of a case id, empty for a case that must not be named."""
     if case.case_id in (*marks.liked, *marks.disliked):
         return ""
     marked = case.near_liked if case.nearer_to_liked else case.near_disliked
@@ -124,10 +124,10 @@ def nearest_mark(case: RankedCase, marks: QueryMarks, name: Callable[[str], str]
 def short_explanations(
     library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
 ) -> list[ShortExplanation]:
-    """A reason for each of ``cases``, as :func:`why` tells it but for what moved the query.
+    """A short explanation of each of ``cases``, without the part of the concepts.
 
     Raises:
-        BadArguments, BadInput: as :func:`why`.
+        BadArguments, BadInput: as :func:`explain_distance`.
     """
     if not cases:
         return []
@@ -147,7 +147,7 @@ def short_explanations(
 def most_different_groups(
     library: Path, search: Search, cases: Sequence[str], *, reporter: Reporter = SILENT
 ) -> list[str]:
-    """For each of ``cases`` the group of features that makes most of its distance; empty where none does, or where
+    """For each of ``cases`` the group of features that contributes most to its distance; empty if none does, or if
     all features are one group.
 
     Raises:
@@ -167,7 +167,7 @@ def result_with_reasons(
     """The JSON of ``result`` with a ``reason`` and the ``parts`` of the distance for each case.
 
     Raises:
-        BadArguments, BadInput: as :func:`why`.
+        BadArguments, BadInput: as :func:`explain_distance`.
     """
     document = result.to_json()
     search = Search(result.metric, result.query, without=without, without_patient=result.without_patient)
@@ -179,12 +179,12 @@ def result_with_reasons(
 
 
 def preload_feature_groups(library: Path, search: Search, *, reporter: Reporter = SILENT) -> None:
-    """Read what ranking without any group of features will need; cancelled, it goes on where it was.
+    """Read the data for ranking without any one group of features. After cancelling, the next call continues.
 
     Raises:
         BadArguments: no such metric.
         BadInput: not a library, or no case has the metric's features.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     open_search_metric(library, dataclasses.replace(search, without=()), reporter).transformed.prepare(
         reporter
@@ -192,7 +192,7 @@ def preload_feature_groups(library: Path, search: Search, *, reporter: Reporter 
 
 
 class ExplanationContext:
-    """What all explanations of one search share."""
+    """The data that all explanations of one search share."""
 
     def __init__(self, loaded: LoadedMetric, metric: Metric, search: Search) -> None:
         self.loaded, self.search = loaded, search
@@ -205,7 +205,7 @@ class ExplanationContext:
 
     @classmethod
     def of(cls, library: Path, search: Search, reporter: Reporter) -> ExplanationContext:
-        """The context of ``search``, kept while the loaded is and the clicks stay the same."""
+        """The context of ``search``, cached as long as the loaded metric and the judgements stay the same."""
         loaded = open_search_metric(library, search, reporter)
         metric = _refined(library, loaded, search, reporter)
         contexts: OrderedDict[tuple[str, str], ExplanationContext] = loaded.cache.setdefault(
@@ -221,7 +221,7 @@ class ExplanationContext:
         return context
 
     def query_row(self) -> Matrix:
-        """(d',) the query where the groups are explained."""
+        """(d',) the query in the columns of the groups."""
         if self._query is None:
             self._query = self.grouping.head_rows(self.numbers()[np.newaxis])[0]
         return self._query
@@ -233,7 +233,7 @@ class ExplanationContext:
         return self._numbers
 
     def sample_rows(self) -> Matrix:
-        """(n, d') cases drawn from the whole library, where the groups are explained."""
+        """(n, d') cases drawn from the whole library, in the columns of the groups."""
         return self.grouping.head_rows(_sample(self.loaded))
 
     def case_row(self, case: str) -> Matrix:
@@ -244,13 +244,13 @@ class ExplanationContext:
         return row
 
     def usual(self) -> Matrix:
-        """(n, G) what the groups make of the query's distances to cases drawn from the whole library."""
+        """(n, G) the contributions of the groups to the query's distances to cases drawn from the whole library."""
         if self._usual is None:
             self._usual = self.grouping.shares(self.query_row(), self.sample_rows(), rows=SAMPLE_ROWS)
         return self._usual
 
     def detail(self, group: int, q: Matrix, x: Matrix) -> str:
-        """The features of a group that are farthest apart, in deviations of the training cases."""
+        """The features of a group that differ most, in standard deviations of the training cases."""
         columns = self.grouping.columns_of(group)
         if len(columns) > _FEW_COLUMNS or len(self.feature_names) != len(q) or len(columns) < 2:
             return ""
@@ -266,7 +266,7 @@ class ExplanationContext:
         return tr_lazy("Most apart, in deviations: {columns}", columns=join_texts(texts)) if texts else ""
 
     def _names(self) -> tuple[str, ...]:
-        """Of the columns where the groups are explained; those of local descriptors are counted away."""
+        """The names of the columns of the groups, without those of local descriptors."""
         groups = self.grouping.metric.names_before_tail()
         own = tuple(name for name, _ in self.loaded.feature_set.columns)
         return own if len(own) == len(groups) == self.grouping.metric.n_features else groups
@@ -294,7 +294,7 @@ def _refined(library: Path, loaded: LoadedMetric, search: Search, reporter: Repo
     try:
         session = open_search_refinement(library, search, reporter)
     except BadInput:
-        # It cannot follow clicks, and was asked without them.
+        # The metric cannot be refined, so the search ignored the judgements.
         return loaded.metric
     form = session.form(entries, search.strength).opened(shift_query(session, search).open)
     distance = session.space.distance(form)

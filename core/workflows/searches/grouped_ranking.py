@@ -17,21 +17,21 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
-#: Cases with another finding that stand beside the ranking, and near-duplicates of one case that are listed by id.
+#: Number of cases with another finding listed below the ranking, and of near-duplicates of one case listed by id.
 OTHERS, MAX_LISTED = 6, 100
-#: How many near-duplicates are grouped under a case, the ids of the first of them, their distances, and the other
+#: For one case: the number of grouped near-duplicates, the ids of the first of them, their distances, and the other
 #: findings that they have.
 GroupedCases = tuple[int, tuple[int, ...], tuple[float, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
 class QueryComparison:
-    """A search's query beside the cases of the library: by which index, and which cases may answer.
+    """The query of a search, the index it is compared by, and the cases that may be ranked.
 
-    ``ordered``: the order that marks give, where there are any; ``index`` is then what they started from.
-    ``nearest`` (s, c): squared distances from some cases to some that are near by the same index. ``vector_of``:
-    what ``query.embedded`` is, of another query. ``changed``: why the ranking is not by the metric as it was
-    scored, empty where it is.
+    ``ordered``: the order by marks, if there are any; ``index`` is then the order before them. ``nearest`` (s, c):
+    squared distances from some cases to some that are near by the same index. ``vector_of``: gives the vector of
+    another query, as ``query.embedded``. ``changed``: why the ranking differs from that of the metric as it was
+    scored, else empty.
     """
 
     loaded: LoadedMetric
@@ -55,18 +55,19 @@ class QueryComparison:
         )
 
     def coordinates(self, places: Rows) -> Matrix:
-        """(r, m) where Euclidean distances are those of the index, or near them where it has no coordinates."""
+        """(r, m) coordinates whose Euclidean distances are those of the index, or approximate them if it has no
+        coordinates."""
         if isinstance(self.index, ClickIndex):
             return self.index.embedded(places)
         return np.asarray(self.loaded.embedding[places], dtype=np.float64)
 
     @property
     def query_coordinates(self) -> Matrix:
-        """(m,) the query beside :meth:`coordinates`."""
+        """(m,) the query in the space of :meth:`coordinates`."""
         return self._embedded(self.query.embedded)
 
     def coordinates_of(self, query: Query) -> Matrix:
-        """(m,) another query beside :meth:`coordinates`.
+        """(m,) another query in the space of :meth:`coordinates`.
 
         Raises:
             BadInput: no such case, no features for it, or an image that cannot be read.
@@ -82,16 +83,17 @@ class QueryComparison:
 
 
 def group_ranking(compared: QueryComparison, count: int) -> Ranking:
-    """The ``count`` nearest; more to choose from for a diverse search."""
+    """The ``count`` nearest; more candidates for a diverse search."""
     return compared.rank(count * AMONG if compared.search.diverse > 0.0 else count)
 
 
 def shown_order(compared: QueryComparison, found: Ranking, k: int) -> Rows:
-    """The numbers, among the ranked cases, of the ``k`` to show; a diverse search picks unlike ones."""
+    """Positions among the ranked cases of the ``k`` to show; a diverse search chooses cases that differ from each
+    other."""
     if compared.search.diverse <= 0.0:
         return np.arange(min(k, len(found.rows)))
     coordinates = compared.coordinates(found.rows)
-    # Where marks order the cases, what stands earlier counts as nearer.
+    # In an order by marks, an earlier case counts as nearer.
     return diverse_order(np.sort(found.distances), coordinates, k, compared.search.diverse)
 
 
@@ -104,14 +106,14 @@ def nearest_others(compared: QueryComparison, found: Ranking, finding: str | Non
     near = np.flatnonzero(other[found.rows])[:OTHERS]
     rows, distances = found.rows[near], found.distances[near]
     if len(near) < OTHERS and compared.ordered is None and not isinstance(compared.index, ClickIndex):
-        # A click may not cost a second comparison with all cases; the window ranks two hundred.
+        # A mark must not need a second comparison with all cases; the window ranks two hundred.
         again = compared.rank(OTHERS, among=other)
         rows, distances = again.rows, again.distances
     return rows, distances
 
 
 def grouped_cases(compared: QueryComparison, found: Ranking) -> dict[int, GroupedCases]:
-    """The near-duplicates that each ranked place stands for."""
+    """The near-duplicates grouped at each rank."""
     loaded, query = compared.loaded, compared.query
     out: dict[int, GroupedCases] = {}
     for at in np.flatnonzero(found.duplicate_counts).tolist():

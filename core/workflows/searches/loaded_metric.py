@@ -1,4 +1,4 @@
-"""What one loaded metric needs to answer queries: its library's cases, kept in memory between searches."""
+"""A loaded metric with the cases of its library, in memory between searches."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.workflows.metrics.refit_metric import RefittedMetric
 
-#: Bytes that metrics kept beyond a few may take together.
+#: Bytes that loaded metrics beyond the first few may take together.
 SMALL_BYTES = 512 << 20
-#: Sets of feature groups left out that one metric keeps ready; more than one only while they are small.
+#: Sets of excluded feature groups that one metric caches; more than one only if they are small.
 MAX_REDUCED = 4
-#: Ledgers that one metric keeps in memory.
+#: Ledgers that one metric caches.
 MAX_LEDGERS = 64
-#: Cases whose details one metric keeps in memory.
+#: Cases whose details one metric caches.
 MAX_DETAILS = 20_000
-#: Cases, spread over the library, that are asked whether they have regions.
+#: Number of cases, spread over the library, that are checked for regions.
 REGION_SAMPLE = 100
 
 
@@ -59,10 +59,10 @@ class LoadedMetric:
         self.library, self.record = library, record
         self.metric: Metric = stored_metric(record)
         self.feature_set = library.features.of_metric(record)
-        # Cases last: another program may add some, with numbers, in between.
+        # The cases are read last, because another program may add some with features in between.
         embedded = embed_cases(library, record, self.metric, self.feature_set, reporter)
         self.cases = CaseTable(library.catalogue)
-        #: Row ids of the cases in the sealed test vault: they answer no search and ask none.
+        #: Row ids of the cases in the sealed test vault, which are neither ranked nor queries.
         self.sealed = frozenset(sealed_rows(library).tolist())
         self._set_up(embedded)
         self.calibration = stored_calibration(record.scores)
@@ -71,14 +71,14 @@ class LoadedMetric:
         self._near: Neighbourhoods | None = None
         self._ledgers: OrderedDict[str, Ledger] = OrderedDict()
         self._details: dict[int, CaseDetails] = {}
-        #: Its cases after the metric's steps, read when they are first needed.
+        #: Its cases after the metric's steps, read on first use.
         self.transformed = TransformedCases(library, self.feature_set, self.metric, self.rows)
         self._reduced: OrderedDict[frozenset[str], LoadedMetric] = OrderedDict()
-        #: The same, fitted without the patient of the last query that was ranked so, with its training cases.
+        #: The metric trained without the patient of the last such query, with its training cases.
         self._refitted: tuple[bytes, LoadedMetric] | None = None
-        #: Whether this is not the stored metric, but the same trained again without a query's patient.
+        #: Whether this is the stored metric trained again without a query's patient.
         self.without_patient = False
-        #: What other modules computed for these cases, by names of their own; dropped with this metric.
+        #: Data that other modules computed for these cases, by keys of their own; dropped with this metric.
         self.cache: dict[str, Any] = {}
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class LoadedMetric:
         self.library.close()
 
     def drop_caches(self) -> None:
-        """Drop what can be made again from the rest."""
+        """Drop everything that can be computed again."""
         for reduced in self._reduced.values():
             reduced.cache.clear()
         self._reduced.clear()
@@ -99,7 +99,7 @@ class LoadedMetric:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what grows with the library."""
+        """Bytes of the parts that grow with the library."""
         arrays = (self.embedding, self.ties, self.drawn)
         own = sum(array.nbytes for array in arrays if array is not None) + self.transformed.nbytes
         own += sum(getattr(one, "nbytes", 0) for one in self.cache.values())
@@ -135,15 +135,15 @@ class LoadedMetric:
             dtype=np.int32,
         )
         self._code_of_patient = codes
-        #: (n,) a number for each lesion: of its cases the nearest stands for all.
+        #: (n,) a number for each lesion; its nearest case represents all.
         self.keys = np.array([self.cases.lesion_of(row) for row in self.rows.tolist()], dtype=np.int64)
 
     def place_of(self, row: int) -> int | None:
-        """Where the case stands in :attr:`embedding`; ``None`` without features."""
+        """The position of the case in :attr:`embedding`; ``None`` without features."""
         return self._place.get(row)
 
     def patient_of_case(self, case: str) -> str | None:
-        """The patient of a case by its id; ``None`` where unknown, or for a case without features."""
+        """The patient of a case by its id; ``None`` if unknown, or for a case without features."""
         try:
             place = self.place_of(self.cases.row_of(case))
         except BadInput:
@@ -152,7 +152,7 @@ class LoadedMetric:
         return str(patient) if patient else None
 
     def case_query(self, place: int) -> EmbeddedQuery:
-        """The query that a case with features is."""
+        """A case with features as a query."""
         tie = None if self.ties is None else self.ties[place]
         row = int(self.rows[place])
         return EmbeddedQuery(
@@ -160,7 +160,7 @@ class LoadedMetric:
         )
 
     def places_of(self, rows: Collection[int]) -> set[int]:
-        """Where those of the cases ``rows`` stand that have features."""
+        """The positions of those of the cases ``rows`` that have features."""
         return {place for row in rows if (place := self._place.get(row)) is not None}
 
     def code_of(self, finding: str) -> int:
@@ -168,11 +168,11 @@ class LoadedMetric:
         return self._finding_numbers[finding]
 
     def query_patient(self, row: int) -> int | None:
-        """The number in :attr:`patient_codes` of the case's patient; ``None`` where no case there is of one."""
+        """The number in :attr:`patient_codes` of the case's patient; ``None`` if no case with features has it."""
         return self._code_of_patient.get(self.cases.patient_of(row) or "")
 
     def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> LoadedMetric:
-        """The same cases compared without some groups of features; nothing of it is written to the disk.
+        """The same cases compared without some groups of features; nothing is written to disk.
 
         Raises:
             BadArguments: a group the metric does not have, or all it has.
@@ -196,10 +196,10 @@ class LoadedMetric:
 
     def refitted(self, refitted: RefittedMetric, reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases under the metric trained again without some of its training cases; only the last one is
-        kept, and nothing of it is written to the disk.
+        cached, and nothing is written to disk.
 
         Raises:
-            Cancelled: asked for by the reporter.
+            Cancelled: the reporter was cancelled.
         """
         key = refitted.training.tobytes()
         if self._refitted is None or self._refitted[0] != key:
@@ -215,14 +215,14 @@ class LoadedMetric:
         return self._refitted[1]
 
     def _compare_transformed(self, reporter: Reporter) -> None:
-        """Compare the cases by :attr:`metric` as they are after its steps."""
+        """Compare the cases after the steps of :attr:`metric`."""
         rows, distance = self.transformed.rows(reporter), self.metric.distance
         self.embedding = distance.embed(rows) if distance.embeds else rows
         self.ties = rows if distance.ties else None
         self.index = index_for(distance, self.embedding, self.ties)
 
     def details(self, rows: Collection[int]) -> dict[int, CaseDetails]:
-        """Row id -> the case in full; read once, as long as the library stays the same."""
+        """Row id -> the full record of the case; cached as long as the library stays the same."""
         new = [row for row in rows if row not in self._details]
         if new:
             if len(self._details) + len(new) > MAX_DETAILS:
@@ -232,7 +232,7 @@ class LoadedMetric:
         return {row: self._details[row] for row in rows if row in self._details}
 
     def ledger(self, name: str) -> Ledger:
-        """The judgements kept under ``name``, read when they are first asked for."""
+        """The judgements in the ledger ``name``, read on first use."""
         if name not in self._ledgers:
             self._ledgers[name] = Ledger(self.library.judgements(name))
             while len(self._ledgers) > MAX_LEDGERS:
@@ -242,8 +242,8 @@ class LoadedMetric:
 
     @cached_property
     def trained_cases(self) -> Ids:
-        """(t,) ascending ids of the cases whose findings or judgements the metric learnt from, and of all other
-        cases of their patients and images; none for a metric that learnt from numbers alone."""
+        """(t,) ascending ids of the cases whose findings or judgements the metric was trained on, and of all other
+        cases of their patients and images; empty for a metric trained on features alone."""
         if not is_supervised(self.metric):
             return np.empty(0, dtype=np.int64)
         identities = self.identity_index
@@ -252,16 +252,16 @@ class LoadedMetric:
 
     @cached_property
     def identity_index(self) -> IdentityIndex:
-        """Which cases are of one patient or one lesion, or show one image."""
+        """The index of cases that share a patient, a lesion or an image."""
         return IdentityIndex(self.library)
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:
-        """The nearest, of another patient and lesion, of a sample of the cases.
+        """The nearest cases of another patient and lesion for a sample of the cases.
 
-        Without some groups of features those near with all of them are measured anew, or every toggle would
-        search hundreds of times. Where another case is nearer then the distance comes out too large: fewer
-        queries have no close match, never more.
+        Without some groups of features only the distances of the same neighbours are measured again, because every
+        toggle would otherwise search hundreds of times. If another case is nearer then, the distance is too large, so
+        fewer queries have no close match, never more.
         """
         if self._near is None:
             self._near = (
@@ -273,7 +273,7 @@ class LoadedMetric:
 
     @cached_property
     def with_regions(self) -> bool:
-        """Whether the cases are regions of images, as far as some spread over the library tell."""
+        """Whether the cases are regions of images, judged by a sample over the library."""
         some = self.rows[:: max(1, len(self.rows) // REGION_SAMPLE)].tolist()
         details = self.library.catalogue.details(some)
         there = [case for case in details.values() if case.address is not None]

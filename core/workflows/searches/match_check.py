@@ -1,4 +1,4 @@
-"""Whether a query has a close match in the library, by the encoder where it measured the cases, else by the metric."""
+"""Whether a query has a close match in the library, by the encoder if it measured the cases, else by the metric."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_features import features_in, file_stamp
 from semblance.core.workflows.searches.search_result import ENCODER, METRIC, MatchCheck
 
-#: Fewer cases that were not trained on do not tell alone how far a new one usually is, at a rate of 1 %.
+#: With fewer held-out cases, a rate of 1 % cannot be estimated from them alone.
 _ENOUGH = 99
-#: The name a loaded metric keeps the distances of queries under, and how many.
+#: Key of the distances of queries in the cache of a loaded metric, and their number.
 _DISTANCES, _KEPT = "match distances", 64
 
 
 def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: Ranking) -> MatchCheck | None:
-    """How far the query of ``compared`` is from its nearest; ``None`` where that is not asked, or too few cases tell.
+    """The distance of the query of ``compared`` from its nearest cases; ``None`` if no check is requested, or too few
+    cases can be compared.
 
     ``plain_query``: the query under the metric alone. ``nearest``: its ranking by ``compared``, without marks.
     """
@@ -39,7 +40,7 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
         distance, usual = found
         return MatchCheck(ENCODER, distance, conformal_limit(usual, search.no_match_rate))
     if search.is_shifted:
-        # Pushed beyond the cases on purpose: how far cases usually lie from each other says nothing of it.
+        # Concepts can move a query beyond all cases, so the usual distances between cases do not apply.
         return None
     usual = mean_of_nearest(compared.nearest)
     if len(usual) < FEWEST:
@@ -56,9 +57,9 @@ def check_match(compared: QueryComparison, plain_query: EmbeddedQuery, nearest: 
 
 
 def limit_by_metric(usual: Matrix, fresh: npt.NDArray[np.bool_], rate: float) -> float:
-    """The limit from the distances ``usual`` (s,) of cases, of which ``fresh`` (s,) were not learnt from.
+    """The limit from the distances ``usual`` (s,) of cases, of which ``fresh`` (s,) were not trained on.
 
-    A metric brings the cases it learnt from nearer to each other: the others tell where they are enough.
+    A metric moves its training cases nearer to each other, so the other cases are used if there are enough.
     """
     others = usual[fresh]
     if len(others) >= _ENOUGH:
@@ -70,7 +71,7 @@ def limit_by_metric(usual: Matrix, fresh: npt.NDArray[np.bool_], rate: float) ->
 def _by_encoder(
     loaded: LoadedMetric, query: Query, plain_query: EmbeddedQuery
 ) -> tuple[float, Matrix] | None:
-    """The distance of ``query`` by the encoder and those of cases; ``None`` where the metric has to tell."""
+    """The distance of ``query`` by the encoder and those of cases; ``None`` if the metric must be used."""
     reference = encoder_reference(loaded)
     if reference is None or len(reference.distances) < FEWEST:
         return None
@@ -90,6 +91,6 @@ def _distance(
     try:
         features = features_in(loaded, query, reference.feature_set)
     except SemblanceError:
-        # A query the encoder could not read is still ranked, and checked, by the metric.
+        # A query that the encoder cannot measure is still ranked and checked by the metric.
         return None
     return reference.distance(features, plain_query, loaded)

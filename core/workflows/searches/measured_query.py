@@ -1,4 +1,4 @@
-"""One query measured against all cases of a loaded metric, kept while it stays the query."""
+"""The distances of one query to all cases of a loaded metric, cached until the query changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MeasuredQuery:
 
     @classmethod
     def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
-        """The one kept, or a new one where another query was asked last."""
+        """The cached one, or a new one for another query."""
         cached = loaded.cache.get(_CACHE_KEY)
         if isinstance(cached, cls) and _is_same(cached.query, query):
             return cached
@@ -39,8 +39,8 @@ class MeasuredQuery:
         return 2 * self.distances.nbytes
 
     def ranking(self, compared: QueryComparison, count: int) -> Ranking:
-        """The first ``count`` cases of ``compared``, which compares this query by the metric alone; the same for
-        every mark."""
+        """The first ``count`` cases of ``compared``, which compares this query by the metric alone; the same with and
+        without marks."""
         search = compared.search
         key = (search.hide_same_patient, search.group_duplicates, search.diverse > 0.0)
         if key not in self._rankings:
@@ -48,7 +48,7 @@ class MeasuredQuery:
         return self._rankings[key]
 
     def shifts(self, places: Sequence[int]) -> tuple[int, ...]:
-        """By how many ranks each case, in the order it stands now, moved forward from where the metric has it.
+        """By how many ranks each case of the present order moved forward from its rank under the metric.
 
         Ranks are counted among all cases but the query's own patient's.
         """
@@ -73,7 +73,7 @@ class MeasuredQuery:
 
 
 def _is_same(one: EmbeddedQuery, other: EmbeddedQuery) -> bool:
-    """Whether both ask the same, of one patient."""
+    """Whether both are the same query of the same patient."""
     arrays = ("embedded", "same_patient", "copies")
     same = all(np.array_equal(_rows(getattr(one, name)), _rows(getattr(other, name))) for name in arrays)
     return same and (one.row, one.patient, one.key) == (other.row, other.patient, other.key)

@@ -1,4 +1,4 @@
-"""Ask me next: the question whose answer would teach most, and what an answer does."""
+"""Ask me next: the most informative question, and saving its answer."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def next_question(
     about: str | None = None,
     reporter: Reporter = SILENT,
 ) -> CaseQuestion | None:
-    """The question about the query whose answer would teach most; ``None`` when all were judged.
+    """The most informative question about the query; ``None`` if all cases were judged.
 
-    Only cases the metric was trained on are asked about, and none of the query's own patient, so that what
-    was held out can still be scored. ``passed``: cases the person did not want to judge. ``about``: another
-    case to ask about than the query of the search.
+    Questions are about training cases only, and none of the query's patient, so that the held-out cases can still be
+    scored. ``passed``: cases that the user skipped. ``about``: a case to ask about instead of the query of the
+    search.
 
     Raises:
         BadInput: the query is an image from outside or a region: questions are about whole cases; or a
@@ -69,10 +69,11 @@ def next_question_anywhere(
     about: str | None = None,
     reporter: Reporter = SILENT,
 ) -> CaseQuestion | None:
-    """As :func:`ask_next`, but about another query where that teaches more; ``None`` when all were judged.
+    """As :func:`next_question`, but about another query if that is more informative; ``None`` if all cases were
+    judged.
 
-    Where half of the cases are like the query questions stay with it for long, where few are for two. They
-    also do from a query that nothing is left to ask about, or that is no whole case of the library.
+    If half of the cases are like the query, many questions are about it; if few are, two. Another query also follows
+    if nothing is left to ask about the query, or if it is not a whole case of the library.
 
     Raises:
         BadInput: a metric that clicks cannot refine.
@@ -114,7 +115,7 @@ def answer_question(
 
 
 def _place(session: RefinementSession, search: Search, about: str | None) -> int | None:
-    """Where the case to ask about stands; ``None`` for what is no whole case with features."""
+    """The position of the case to ask about; ``None`` if it is not a whole case with features."""
     if about is not None:
         return session.place_of(about)
     query = search.query
@@ -150,7 +151,7 @@ def _about(
 
 
 def _likeness(session: RefinementSession, in_force: Sequence[LedgerEntry]) -> LikenessModel:
-    """How likely a case is like a query, by the marks for the newest queries that are whole cases."""
+    """The model of how likely a case is like a query, from the marks of the newest queries that are whole cases."""
     of_query: dict[str, list[LedgerEntry]] = {}
     for entry in in_force:
         if entry.judgement.kind != JudgementKind.CLOSER:
@@ -172,7 +173,7 @@ def _likeness(session: RefinementSession, in_force: Sequence[LedgerEntry]) -> Li
 
 
 def _known_before(session: RefinementSession) -> LikenessModel:
-    """What the metric's held-out score tells of how far cases like a query reach."""
+    """Prior knowledge from the metric's held-out score on how far from a query similar cases are."""
     scores = session.loaded.record.scores or {}
     curve = scores.get("retrieval_accuracy") or {}
     return LikenessModel.from_accuracy(curve.get("mean") or (), int(scores.get("n_test", 0)))

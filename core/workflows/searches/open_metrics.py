@@ -1,4 +1,4 @@
-"""The metrics kept loaded in this process, read anew when their library changed."""
+"""The loaded metrics of this process, read again when their library changes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from semblance.core.workflows.searches.loaded_metric import SMALL_BYTES, LoadedM
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: Libraries and metrics kept ready in one process.
+#: Metrics that stay loaded in one process.
 MAX_OPEN = 8
-#: Beyond so many only while they are small together: a slider has six steps.
+#: More stay loaded only if they are small together: a slider has six steps.
 MAX_OPEN_LARGE = 4
-#: Where all together take more bytes, only the one in use keeps what can be made again. Two refined metrics
-#: of 100,000 cases with 200 components fit.
+#: If all together take more bytes, only the one in use keeps its caches. Two refined metrics of 100,000 cases with
+#: 200 components fit.
 MEMORY_BYTES = 1 << 30
 
 _open_metrics: OrderedDict[tuple[Path, str], tuple[Any, LoadedMetric]] = OrderedDict()
@@ -44,9 +44,9 @@ def _free_memory() -> None:
 def open_metric(
     library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
 ) -> LoadedMetric:
-    """The loaded ``metric``, read anew when the library changed since the last call.
+    """The loaded ``metric``, read again if the library changed since the last call.
 
-    ``without``: groups of features that count for nothing.
+    ``without``: groups of features to exclude.
 
     Raises:
         BadArguments: no such metric, a group it does not have, or all groups left out.
@@ -64,7 +64,7 @@ def _open_whole_metric(library: Path, metric: str, reporter: Reporter) -> Loaded
             # Its caches grow with every search.
             _free_memory()
             return known[1]
-        # Another library may lie there by now.
+        # There may be another library at its path by now.
         known[1].close()
     opened = open_library(library)
     try:
@@ -92,7 +92,7 @@ def _load(opened: Library, metric: str, reporter: Reporter) -> LoadedMetric:
 
 @contextlib.contextmanager
 def without_reload(library: Path) -> Iterator[None]:
-    """A write inside changes no case and no feature: metrics that were up to date are not read anew."""
+    """A context whose writes change no case and no feature, so that metrics that are up to date are not read again."""
     here = library.absolute()
     current = [
         key
@@ -106,7 +106,7 @@ def without_reload(library: Path) -> Iterator[None]:
 
 
 def close_loaded_metrics(library: Path | None = None) -> None:
-    """Close every library kept open here, or the one at ``library`` only."""
+    """Close every library that is open here, or only the one at ``library``."""
     here = None if library is None else library.absolute()
     for key in [key for key in _open_metrics if here in (None, key[0])]:
         _open_metrics.pop(key)[1].close()

@@ -1,4 +1,4 @@
-"""Re-order the ranking of one search by the cases marked in it."""
+"""Re-order the ranking of a search by its marked cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from semblance.core.workflows.searches.search_result import RankedCase
 
 @dataclass(frozen=True, eq=False)
 class MarkedComparison:
-    """A comparison whose order marks changed; ``marks`` are those it could follow."""
+    """A comparison re-ordered by marks; ``marks``: those on cases with features."""
 
     compared: QueryComparison
     feedback_index: FeedbackIndex
@@ -31,7 +31,7 @@ class MarkedComparison:
     feedback: Feedback
 
     def with_nearest(self, ranked: Sequence[RankedCase]) -> tuple[RankedCase, ...]:
-        """The same cases with the marked ones that each is nearest to."""
+        """The same cases, each with the marked cases that it is nearest to."""
         loaded = self.compared.loaded
         found = self.feedback.nearest(_places(loaded, [case.case_id for case in ranked]))
 
@@ -48,9 +48,9 @@ class MarkedComparison:
 def order_by_marks(
     compared: QueryComparison, marks: QueryMarks, strength: float = 1.0
 ) -> MarkedComparison | None:
-    """The comparison in the order that ``marks`` give; ``None`` where none of the marked cases has features.
+    """The comparison re-ordered by ``marks``; ``None`` if none of the marked cases has features.
 
-    ``strength`` below 1 takes the mean of a case's ranks with and without the marks, so weighted.
+    ``strength`` below 1: the order by the weighted mean of a case's ranks with and without the marks.
     """
     loaded = compared.loaded
     there = replace(

@@ -1,6 +1,6 @@
-"""Enter what a past query turned out to be, and compare the estimates given then with these diagnoses.
+"""Enter the later diagnoses of past queries, and compare them with the estimates given at the time.
 
-An estimate is kept with a search when it is saved under a name. Searching again later does not change it.
+An estimate is stored with a search when it is saved under a name. Searching again later does not change it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.open_metrics import without_reload
 
-#: Keys of a saved search: the estimate when it was saved, and what the query turned out to be.
+#: Keys of a saved search: the estimate when it was saved, and the later diagnosis.
 ESTIMATE, OUTCOME = "estimate", "outcome"
-#: The diagnosis of a query that turned out to be none of the library's findings.
+#: The diagnosis of a query that has none of the library's findings.
 OTHER_FINDING = "another finding"
 
 
@@ -86,8 +86,8 @@ def followed_searches(library: Path, *, reporter: Reporter = SILENT) -> list[Fol
 def enter_outcome(library: Path, name: str, finding: str, *, reporter: Reporter = SILENT) -> FollowedSearch:
     """Enter the later diagnosis of the query of the saved search ``name``; "" removes it again.
 
-    A diagnosis that the library does not have is :data:`OTHER_FINDING`: leaving such queries out would make the
-    estimates look better than they were.
+    A diagnosis that the library does not have is :data:`OTHER_FINDING`, because leaving such queries out would make
+    the estimates look better than they were.
 
     Raises:
         BadArguments: no such search, or a finding that the library does not have.
@@ -112,7 +112,7 @@ def enter_outcome(library: Path, name: str, finding: str, *, reporter: Reporter 
 
 
 def drift_report(library: Path, period: str = QUARTER, *, reporter: Reporter = SILENT) -> DriftReport:
-    """How true the kept estimates turned out to be, by ``period``: month, quarter or year.
+    """How well the stored estimates agree with the outcomes, by ``period``: month, quarter or year.
 
     Raises:
         BadArguments: another period.
@@ -142,7 +142,7 @@ def drift_report(library: Path, period: str = QUARTER, *, reporter: Reporter = S
 def kept_estimate(
     stored: Mapping[str, Any] | None, state: Mapping[str, Any], content_hash: str = ""
 ) -> dict[str, Any]:
-    """Estimate and outcome of a saved search: those ``stored`` before, else the estimate that ``state`` shows now."""
+    """Estimate and outcome of a saved search: those ``stored`` before, else the estimate in ``state``."""
     if stored is not None:
         return {key: stored[key] for key in (ESTIMATE, OUTCOME) if key in stored}
     estimate = state.get(ESTIMATE)
@@ -159,7 +159,7 @@ def _reference(library: Path, last: FollowedSearch | None) -> float | None:
         calibration = stored_calibration(records[0].scores) if records else None
     if calibration is None or not calibration.cases:
         return None
-    # That of the other of two findings has the same square.
+    # The score of the other of two findings has the same square.
     squares = [(p - had_finding) ** 2 for _, p, had_finding in calibration.cases]
     return sum(squares) / len(squares)
 

@@ -1,4 +1,4 @@
-"""How frequent findings are where a library is used: set per library, and what estimates become by it."""
+"""How frequent findings are in the user's practice: set per library, and applied to estimates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def prevalences(library: Path, *, reporter: Reporter = SILENT) -> dict[str, float]:
-    """The shares set for findings of ``library``; empty where its own mix is taken to be that of the practice."""
+    """The shares set for findings of ``library``; empty if its own shares are used."""
     from semblance.core.library.open_library import open_library
 
     with open_library(library) as opened:
@@ -48,7 +48,7 @@ def parse_shares(texts: Sequence[str]) -> dict[str, float]:
 
 
 def set_prevalences(library: Path, shares: Mapping[str, float], *, reporter: Reporter = SILENT) -> None:
-    """Record how frequent findings are in the practice, in place of what was set; none: as in the library.
+    """Record how frequent findings are in the practice, in place of earlier shares; none: as in the library.
 
     Findings that are not named share the rest as they do in the library.
 
@@ -84,9 +84,9 @@ def set_prevalences(library: Path, shares: Mapping[str, float], *, reporter: Rep
 
 
 def shift_to_prevalence(vote: Vote, shares: Mapping[str, float], counts: Mapping[str, int]) -> Vote:
-    """``vote`` as it is where findings have the ``shares``; ``counts`` are the library's cases by finding.
+    """``vote`` adjusted to findings with the ``shares``; ``counts``: the library's cases by finding.
 
-    Unchanged where nothing is set for these findings, or the library has no case of another one.
+    Unchanged if no share is set for these findings, or the library has no case of another finding.
     """
     total = sum(counts.values())
     known = {finding: share for finding, share in shares.items() if counts.get(finding)}

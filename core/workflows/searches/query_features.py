@@ -19,7 +19,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.query_identity import identify_image
 
-#: The names a loaded metric keeps images from outside and regions of cases under, and how many of each.
+#: Keys of images from outside and of regions of cases in the cache of a loaded metric, and their number.
 _OUTSIDE, _REGIONS, _MAX_CACHED = "outside images", "regions", 64
 
 
@@ -57,7 +57,7 @@ def query_features(loaded: LoadedMetric, query: Query) -> Matrix:
 
 
 def features_in(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> Matrix:
-    """(d,) features of the query in a ``feature_set`` of the library, which need not be the metric's.
+    """(d,) features of the query in any ``feature_set`` of the library.
 
     Raises:
         BadInput: as :func:`query_features`.
@@ -71,7 +71,7 @@ def features_in(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> 
 
 
 def check_not_sealed(loaded: LoadedMetric, query: Query) -> None:
-    """Refuse a query of the sealed test vault: what is seen of it decides what is chosen next.
+    """Refuse a query of the sealed test vault, because its results could influence the choice of a metric.
 
     Raises:
         BadInput: the case is sealed.
@@ -84,7 +84,7 @@ def check_not_sealed(loaded: LoadedMetric, query: Query) -> None:
 
 
 def unknown_columns(loaded: LoadedMetric, query: Query) -> list[str]:
-    """The clinical columns of which the query has no value.
+    """The clinical columns without a value for the query.
 
     Raises:
         BadInput: as :func:`query_features`.
@@ -99,7 +99,7 @@ def unknown_columns(loaded: LoadedMetric, query: Query) -> list[str]:
 
 
 def _region_features(loaded: LoadedMetric, query: Query) -> Matrix:
-    """(d,) features of a region of a case, measured once: every mark asks again."""
+    """(d,) features of a region of a case; cached, because every mark needs them again."""
     known: dict[Query, Matrix] = loaded.cache.setdefault(_REGIONS, {})
     if query not in known:
         features = _measure(loaded, query, loaded.feature_set)[0]
@@ -110,7 +110,7 @@ def _region_features(loaded: LoadedMetric, query: Query) -> Matrix:
 
 
 def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
-    """Whether the case has an image whose turn has not come while its library is being measured."""
+    """Whether the case has an image that is not measured yet while its library is being prepared."""
     row = loaded.cases.row_of(case)
     if loaded.place_of(row) is not None:
         return False
@@ -124,14 +124,14 @@ def _is_unmeasured(loaded: LoadedMetric, case: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _OutsideImage:
-    """What is known of an image from outside: its features (d,), and where and whose it is."""
+    """An image from outside: its features (d,), its file and its identity."""
 
     features: Matrix
     embedded: EmbeddedQuery
 
 
 def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
-    """Measured once for as long as the file stays the same: every click asks again."""
+    """Cached as long as the file stays the same, because every mark needs it again."""
     assert query.image is not None
     known: dict[object, _OutsideImage] = loaded.cache.setdefault(_OUTSIDE, {})
     key = (query, file_stamp(query.image))
@@ -150,13 +150,13 @@ def _outside_image(loaded: LoadedMetric, query: Query) -> _OutsideImage:
 
 
 def file_stamp(file: Path | None) -> tuple[int, int] | None:
-    """Size and time of the last change of ``file``; ``None`` for none, or one that is gone."""
+    """Size and time of the last change of ``file``; ``None`` for no file or a missing one."""
     if file is None:
         return None
     try:
         facts = file.stat()
     except OSError:
-        # Opening it says what is wrong.
+        # Opening it raises the error.
         return None
     return facts.st_size, facts.st_mtime_ns
 
@@ -168,7 +168,7 @@ def _embed(loaded: LoadedMetric, features: Matrix) -> tuple[Matrix, Matrix | Non
 
 
 def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tuple[Matrix, Image | None]:
-    """(d,) features measured on the query's image or region, and the image where it is from outside."""
+    """(d,) features measured on the query's image or region, and the image if it is from outside."""
     extractor = make_extractor(feature_set.extractor, **feature_set.settings)
     if extractor.version != feature_set.version:
         raise SemblanceError(
@@ -204,7 +204,7 @@ def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tup
     with ImageReader() as reader:
         if extractor.volumes and reader.is_stack(address):
             if region is not None and region.z is None and shown is not None:
-                # A region drawn without a slice lies on the one that is shown.
+                # A region without a slice is on the slice shown by default.
                 region = replace(region, z=shown.middle_slice)
             with reader.stack(address) as stack:
                 prepared = extractor.prepare_stack(stack, region)

@@ -1,4 +1,4 @@
-"""Whose image a query from outside is: its patient's cases in the library, and other copies of the image.
+"""Identify a query from outside: its patient's cases in the library, and copies of its image.
 
 Recognised by, in this order: the patient's id with its issuer, the study and its accession number, the bytes
 of the file, the pixels, and pixels that are nearly the same, as same-lesion groups are found. Nothing but the query is
@@ -34,25 +34,25 @@ from semblance.core.retrieval.index import Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
-#: Images of equal thumbnails that are decoded to compare their pixels.
+#: Number of images with equal thumbnails that are decoded to compare their pixels.
 _DECODED = 4
-#: Cases closest in outline that may be the same image, and cases nearest under the metric that may be a part of it.
+#: Numbers of cases closest in outline, compared as copies, and nearest under the metric, compared as crops.
 _BY_OUTLINE, _BY_METRIC = 8, 5
 _OUTLINES = "outlines"
 
 
 @dataclass(frozen=True, eq=False)
 class QueryIdentity:
-    """Places of the cases of the query's patient, and of other near-duplicates of its image."""
+    """Positions of the cases of the query's patient, and of other near-duplicates of its image."""
 
     same_patient: Rows
     near_duplicates: Rows
 
 
 def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: EmbeddedQuery) -> QueryIdentity:
-    """Whose image the file ``path`` is; ``image`` is what it shows, ``embedded`` its place under the metric.
+    """Identify the file ``path``; ``image``: its content; ``embedded``: its coordinates under the metric.
 
-    An id that two issuers gave out is taken for one patient's unless both issuers are known and differ.
+    Equal ids are of one patient unless both issuers are known and differ.
     """
     own, other_patients = _cases_by_header(loaded, path)
     with path.open("rb") as file:
@@ -61,7 +61,7 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     encoded = thumbnail(image)
     compared = ComparedImage(encoded)
     found = outline(compared)
-    # An even image has the pixels of many others, and no outline.
+    # A uniform image has the pixels of many others, and no outline.
     if found is not None:
         equal, copies = _cases_by_pixels(loaded, image, encoded)
         own |= equal
@@ -70,7 +70,7 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     own |= loaded.cases.rows_of_patients(patients) - other_patients
     same_patient = loaded.places_of(own)
     near = loaded.places_of(copies)
-    # A copy of a case is of the case's lesion.
+    # A copy of a case belongs to the lesion of the case.
     near |= set(np.flatnonzero(np.isin(loaded.keys, loaded.keys[sorted(near)])).tolist())
     near_duplicates = near - same_patient
     return QueryIdentity(_sorted(same_patient), _sorted(near_duplicates))
@@ -81,7 +81,7 @@ def _sorted(places: set[int]) -> Rows:
 
 
 def _keys_of_file(path: Path) -> PatientKeys:
-    """What a DICOM header says; nothing of another file."""
+    """The identifiers in a DICOM header; none for other files."""
     with path.open("rb") as file:
         if sniff(file.read(HEAD_BYTES)) != DICOM:
             return PatientKeys()
@@ -93,8 +93,8 @@ def _keys_of_file(path: Path) -> PatientKeys:
 
 
 def _cases_by_header(loaded: LoadedMetric, path: Path) -> tuple[set[int], set[int]]:
-    """Row ids of the cases of the file's patient or study, and of those whose equal patient id is of another
-    issuer; in sources imported with and without ids."""
+    """Row ids of the cases of the file's patient or study, and of cases with an equal patient id of another issuer,
+    in sources imported with and without ids."""
     catalogue, keys = loaded.library.catalogue, _keys_of_file(path)
     pseudonyms = known_pseudonyms(catalogue)
     own: set[int] = set()
@@ -121,7 +121,7 @@ def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tupl
         try:
             shown = open_image(case.address, case.region)
         except SemblanceError:
-            # It may be gone; its thumbnail says that it is a copy.
+            # The file may be missing; the equal thumbnail is enough.
             continue
         if np.array_equal(shown.pixels, image.pixels):
             equal |= there
@@ -131,7 +131,7 @@ def _cases_by_pixels(loaded: LoadedMetric, image: Image, encoded: bytes) -> tupl
 def _cases_by_detail(
     loaded: LoadedMetric, query: ComparedImage, found: Pixels, embedded: EmbeddedQuery
 ) -> set[int]:
-    """Row ids of the cases whose image is that of the query saved anew, windowed, mirrored, annotated or cropped."""
+    """Row ids of the cases whose image is that of the query saved again, windowed, mirrored, annotated or cropped."""
     near = loaded.index.search(embedded.embedded, _BY_METRIC, tie_query=embedded.tie_break)
     by_metric = {int(row) for row in loaded.rows[near.rows]}
     rows = by_metric | loaded.cases.rows_of_contents(_close_in_outline(loaded, found))
@@ -145,7 +145,7 @@ def _cases_by_detail(
         try:
             other = ComparedImage(encoded)
         except (OSError, ValueError):
-            # A damaged thumbnail is made again when it is seen; until then its case is like no other.
+            # A damaged thumbnail is made again when it is shown; until then its case is compared with no other.
             continue
         if is_same_image(query, other, parts=row in by_metric and case.region is None):
             copies.add(row)
@@ -156,7 +156,7 @@ def _close_in_outline(loaded: LoadedMetric, found: Pixels) -> list[str]:
     """The contents of the images that are closest in outline, in any mirrored form."""
     if _OUTLINES not in loaded.cache:
         known = {key: value for key, value in loaded.library.thumbnails.outlines().items() if value}
-        # A library of an earlier version has none until something is added to it.
+        # A library of an earlier version has no outlines until an import.
         values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(max(1, len(known)), -1)
         loaded.cache[_OUTLINES] = _Outlines(list(known), values)
     outlines: _Outlines = loaded.cache[_OUTLINES]

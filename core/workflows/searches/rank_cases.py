@@ -1,9 +1,9 @@
-"""Rank the cases of a library for a search: by its metric, and by what its feedback and concepts change.
+"""Rank the cases of a library for a search by its metric, feedback and concepts.
 
-In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and whose it is
-(:mod:`.query_features`, :mod:`.query_identity`), the order that marks give (:mod:`.order_by_marks`), the
-ranking without its patient and with near-duplicates grouped (:mod:`.grouped_ranking`), the estimate
-(:mod:`.estimate`), the match (:mod:`.match_check`), the result (:mod:`.search_result`).
+In this order: the request, the loaded metric (:mod:`.loaded_metric`), the query and its identity
+(:mod:`.query_features`, :mod:`.query_identity`), the order by marks (:mod:`.order_by_marks`), the ranking without its
+patient and with near-duplicates grouped (:mod:`.grouped_ranking`), the estimate (:mod:`.estimate`), the match
+(:mod:`.match_check`), the result (:mod:`.search_result`).
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ from semblance.core.workflows.searches.shift_query import shift_query
 
 @dataclass(frozen=True)
 class RankedSearch:
-    """The ranking of a search, its ledger, and what in it disagrees.
+    """The ranking of a search, its ledger, and contradictions in the ledger.
 
-    ``shifts``: by how many ranks each ranked case stands before where it stood under the metric as it was,
-    in the order of ``result.ranked``; empty where nothing refines the metric. ``trust``: how far the clicks
-    are followed, 0 to 1, strength apart. ``refused``: why this metric cannot follow clicks and
-    concepts, and was asked without them. ``left_out``: sentences on examples and concepts that are gone.
+    ``shifts``: by how many ranks each ranked case moved forward against the original metric, in the order of
+    ``result.ranked``; empty if nothing changes the order. ``trust``: the weight of the judgements, 0 to 1, before the
+    strength. ``refused``: why this metric cannot be refined, so that judgements and concepts were ignored.
+    ``left_out``: sentences on examples and concepts that could not be used.
     """
 
     search: Search
@@ -85,16 +85,14 @@ class RankedSearch:
 def rank_cases(
     library: Path, search: Search, *, k: int = 20, marks: QueryMarks = NO_MARKS, reporter: Reporter = SILENT
 ) -> RankedSearch:
-    """The ``k`` cases nearest to what ``search`` asks.
+    """The ``k`` cases nearest to the query of ``search``.
 
-    The query itself is never among them; nor, by default, are other cases of its patient and near-duplicates
-    (counted with the one that stays). The library's rows under the metric are kept between calls of one
-    process.
+    The query itself is never ranked; by default, neither are other cases of its patient, and near-duplicates are
+    grouped. The metric stays loaded between calls of one process.
 
-    The examples of the search, ``marks``, and those of its ledger for its query re-order the ranking from the first
-    one on (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
-    order without them: ``replace(search, strength=0.0)`` is the view before. Judgements on other queries and
-    comparisons refine the metric instead.
+    The examples of the search, ``marks``, and those of its ledger for its query re-order the ranking
+    (:func:`semblance.core.retrieval.feedback_scores`); disliked cases come last. ``search.strength`` 0 gives the
+    order without them. Judgements on other queries and comparisons refine the metric.
 
     Raises:
         BadArguments: no such metric or group of features, not exactly one of case and image given, or a mark on
@@ -137,8 +135,8 @@ def nearest_cases(
     reporter: Reporter = SILENT,
     **options: Any,
 ) -> SearchResult:
-    """The ``k`` cases nearest to ``query`` under ``metric``, in the order that ``marks`` give; ``options`` are those
-    of :class:`semblance.core.searches.search.Search`.
+    """The ``k`` cases nearest to ``query`` under ``metric``, re-ordered by ``marks``; ``options`` are those of
+    :class:`semblance.core.searches.search.Search`.
 
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
@@ -148,10 +146,10 @@ def nearest_cases(
 
 @dataclass(frozen=True, eq=False)
 class UnmarkedComparison:
-    """What is compared before marks count.
+    """The comparison before the marks.
 
-    ``plain_query``: the query under the metric alone, measured in ``seconds``. ``refined``: whether something else
-    than the metric alone decides. ``left_out`` and ``refused`` as in :class:`RankedSearch`.
+    ``plain_query``: the query under the metric alone, measured in ``seconds``. ``refined``: whether the metric is
+    refined or the query moved. ``left_out`` and ``refused`` as in :class:`RankedSearch`.
     """
 
     compared: QueryComparison
@@ -165,7 +163,7 @@ class UnmarkedComparison:
 def compare_query(
     library: Path, search: Search, teaching: Sequence[LedgerEntry], reporter: Reporter = SILENT
 ) -> UnmarkedComparison:
-    """The query of ``search`` beside all cases, with its concepts and what ``teaching`` refines.
+    """Compare the query of ``search`` with all cases, with its concepts and the metric refined by ``teaching``.
 
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
@@ -204,7 +202,7 @@ def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
 def _ask_refined(
     session: RefinementSession, search: Search, teaching: Sequence[LedgerEntry]
 ) -> UnmarkedComparison:
-    """With concepts, under the metric that other searches' judgements and comparisons refine."""
+    """Compare with concepts, under the metric refined by comparisons and by judgements on other queries."""
     loaded = session.loaded
     shifted = shift_query(session, search)
     index = session.index_for(shifted.vector)
@@ -220,7 +218,7 @@ def _ask_refined(
 
 def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult) -> tuple[int, ...]:
     if search.diverse:
-        # Ranks made various cannot be compared with those by distance alone.
+        # Ranks of a diverse search cannot be compared with those by distance.
         return ()
     loaded = comparison.compared.loaded
     places = [loaded.place_of(line.row) for line in result.ranked]
@@ -230,12 +228,12 @@ def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult
 def _result(
     comparison: UnmarkedComparison, marked: MarkedComparison | None, k: int, begin: float
 ) -> SearchResult:
-    """Rank, hide and group, estimate, and put the result together."""
+    """Rank, hide, group and estimate, and build the result."""
     plain = comparison.compared
     compared = plain if marked is None else marked.compared
     loaded, search = compared.loaded, compared.search
     found = group_ranking(compared, max(k, VOTERS))
-    # Marks may follow the findings on screen: they have no part in what the findings say.
+    # Marks may follow the findings on screen, so counts and estimate ignore them.
     voting = found if marked is None else _ranking_without_marks(plain)
     voters = voting.rows[:VOTERS].tolist()
     vote = estimate_from_neighbours(loaded, search, compared.query, voters, changed=compared.changed)
@@ -274,7 +272,7 @@ def _result(
 
 
 def _ranking_without_marks(plain: QueryComparison) -> Ranking:
-    """The cases that vote; measured once where the metric alone compares."""
+    """The cases that vote; cached if the metric alone compares."""
     if plain.index is not plain.loaded.index:
         return group_ranking(plain, VOTERS)
     return MeasuredQuery.of(plain.loaded, plain.query).ranking(plain, VOTERS)
@@ -301,7 +299,7 @@ def _lines(
 
 
 def _warnings(loaded: LoadedMetric, query: Query) -> tuple[str, ...]:
-    """What about ``query`` makes its ranking doubtful."""
+    """Warnings on ``query`` that make its ranking doubtful."""
     warnings = []
     if other_kind_of_query(loaded, query) == WHOLE_IMAGE_QUERY:
         warnings.append(

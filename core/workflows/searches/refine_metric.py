@@ -1,7 +1,7 @@
-"""Refine a metric by clicks: every call takes the whole search, and what is heavy stays in the process.
+"""Refine a metric by judgements. Every call takes the whole search; large data stays in the process.
 
-The ledger lies in the library, so a process that was ended, or another one, goes on where it was. What is
-written is one small row a click; nothing of the library is laid out anew for it.
+The ledger is in the library, so any process can continue the search. Each judgement is written as one row, and the
+library is not read again for it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from semblance.core.workflows.searches.refinement_session import HeldOutScore, o
 from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.shift_query import shift_query
 
-#: Cases among which influence is looked for.
+#: Number of first ranks among which influence is measured.
 NEAREST = 500
-#: Held-out cases the live score is measured on at most.
+#: Held-out cases on which the live score is measured at most.
 SCORED = 400
 
 
@@ -55,16 +55,16 @@ def judge(
     instead: Sequence[int] = (),
     reporter: Reporter = SILENT,
 ) -> RankedSearch:
-    """Keep these clicks, made together, and rank anew; see :func:`likeness_judgement` and
+    """Save judgements that were made together, and rank again; see :func:`likeness_judgement` and
     :func:`comparison_judgement`.
 
-    A likeness judgement on the query of ``search`` is a mark: it re-orders this search at once
+    A likeness judgement on the query of ``search`` is a mark, which re-orders this search at once
     (:func:`semblance.core.workflows.searches.rank_cases.rank_cases`) under any metric. All judgements refine the
-    metric for other queries. ``instead``: ids of earlier judgements they take the place of, which are undone.
+    metric for other queries. ``instead``: ids of earlier judgements that these replace, which are undone.
 
     Raises:
         BadArguments: no such earlier judgement.
-        BadInput: a case that the library does not have, or, for comparisons, a metric that they cannot refine.
+        BadInput: a case that the library does not have, or, for comparisons, a metric that cannot be refined.
         SemblanceError: the library cannot be written to.
     """
     if all(is_mark(judgement, search.query) for judgement in judgements):
@@ -75,7 +75,7 @@ def judge(
         for case in (judgement.case, judgement.other):
             if case is not None:
                 loaded.cases.row_of(case)
-    # One moment for all of them tells that they were made together.
+    # The same time stamp records that they were made together.
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
     with _written(library, search, reporter) as ledger:
@@ -87,7 +87,7 @@ def judge(
 def undo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
 ) -> RankedSearch:
-    """Undo these judgements, or without ids the newest in force and those made together with it.
+    """Undo these judgements; without ids, the newest in force and those made together with it.
 
     Raises:
         BadArguments: no such judgement.
@@ -100,7 +100,7 @@ def undo(
 def redo(
     library: Path, search: Search, ids: Sequence[int] = (), *, k: int = 20, reporter: Reporter = SILENT
 ) -> RankedSearch:
-    """Put these judgements in force again, or without ids those undone last.
+    """Redo these judgements; without ids, those undone last.
 
     Raises:
         BadArguments: no such judgement.
@@ -118,7 +118,7 @@ def reset(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SI
 
 
 def clear_marks(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> RankedSearch:
-    """Undo all marks of this search's query and rank as before the first; each can be redone.
+    """Undo all marks of this search's query; each can be redone.
 
     Judgements on other queries and comparisons stay.
     """
@@ -129,14 +129,14 @@ def clear_marks(library: Path, search: Search, *, k: int = 20, reporter: Reporte
 
 @contextlib.contextmanager
 def _written(library: Path, search: Search, reporter: Reporter) -> Iterator[Ledger]:
-    """The ledger of the search; what is written to it inside lays nothing of the library out anew."""
+    """A context with the ledger of the search; writes to it do not make loaded metrics be read again."""
     ledger = open_metric(library, search.metric, reporter).ledger(search.ledger)
     with without_reload(library):
         yield ledger
 
 
 def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadInput | None:
-    """Why clicks cannot refine ``metric``; ``None`` where they can.
+    """Why judgements cannot refine ``metric``; ``None`` if they can.
 
     Raises:
         BadArguments: no such metric.
@@ -147,12 +147,12 @@ def refusal(library: Path, metric: str, *, reporter: Reporter = SILENT) -> BadIn
 
 
 def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter = SILENT) -> list[Influence]:
-    """What each judgement in force does to the ranks on screen; learns once for each of them.
+    """The effect of each judgement in force on the ranks on screen; the metric is refined once for each of them.
 
     ``most_moved`` is the catalogue row of the case.
 
     Raises:
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     entries = open_metric(library, search.metric, reporter).ledger(search.ledger).in_force
     marking = [entry for entry in entries if is_mark(entry.judgement, search.query)]
@@ -172,7 +172,7 @@ def _influence_of_marks(
     k: int,
     reporter: Reporter,
 ) -> list[Influence]:
-    """On the order that the marks give, each left out in turn."""
+    """The influence of each mark, by leaving it out of the order by marks."""
     compared = compare_query(library, search, teaching, reporter).compared
     ordered = [_ordered(compared, search, marking)]
     for place in range(len(marking)):
@@ -201,7 +201,7 @@ def _ordered(compared: QueryComparison, search: Search, marking: Sequence[Ledger
 def _influence_of_teaching(
     library: Path, search: Search, teaching: Sequence[LedgerEntry], k: int, reporter: Reporter
 ) -> list[Influence]:
-    """On the order by the metric that comparisons and other searches' judgements refine."""
+    """The influence of each comparison and judgement on another query, by leaving it out of the refined metric."""
     session = open_search_refinement(library, search, reporter)
     from_ = shift_query(session, search)
     index = session.index_for(from_.vector)
@@ -223,9 +223,9 @@ def _influence_of_teaching(
 
 
 def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SILENT) -> float | None:
-    """Retrieval accuracy@10 on cases the metric was not trained on and nobody judged: the curve of clicks.
+    """Retrieval accuracy@10 on cases that are neither training cases nor judged, for the learning curve.
 
-    ``None`` where nothing was held out. Cases of trained or judged patients are no part of it.
+    ``None`` if nothing was held out. Cases of trained or judged patients are left out.
     """
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
@@ -233,7 +233,7 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
 
 
 def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
-    """As :func:`held_out_accuracy`, with its interval and what it was before any click."""
+    """As :func:`held_out_accuracy`, with its interval and the score of the original metric."""
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
     return session.held_out_score(entries, search.strength, SCORED)
@@ -247,15 +247,15 @@ def save_refined(
     authors: Sequence[str] | None = None,
     reporter: Reporter = SILENT,
 ) -> dict[str, Any]:
-    """Keep the refined metric as ``name``; its card as JSON. It has no scores until it is measured.
+    """Save the refined metric as ``name``; returns its card as JSON. It has no scores until it is scored.
 
-    ``authors`` stand on its card; left out, they are those of the judgements.
+    ``authors``: the authors on its card, by default those of the judgements.
 
     Judged cases count as training cases, so
     :func:`semblance.core.workflows.metrics.score_metric.score_metric` leaves them out.
 
     Raises:
-        BadInput: no judgement is in force, or the name is that of the metric it came from.
+        BadInput: no judgement is in force, or the name is that of the original metric.
         SemblanceError: the library cannot be written to.
     """
     session = open_search_refinement(library, search, reporter)
@@ -292,7 +292,7 @@ def save_refined(
 
 
 def likeness_judgement(search: Search, case: str, positive: bool, shown: Sequence[str] = ()) -> Judgement:
-    """``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
+    """The judgement that ``case`` is, or is not, like the query of the search; ``shown``: the cases on screen.
 
     Raises:
         BadInput: the case is the query.
@@ -302,10 +302,10 @@ def likeness_judgement(search: Search, case: str, positive: bool, shown: Sequenc
 
 
 def comparison_judgement(search: Search, case: str, other: str) -> Judgement:
-    """``case`` is closer to the query of the search than ``other`` is.
+    """The judgement that ``case`` is closer to the query of the search than ``other``.
 
     Raises:
-        BadInput: two of the three are the same.
+        BadInput: two of the three cases are the same.
     """
     return Judgement(JudgementKind.CLOSER, *_named(search.query, case), other, _json(search.query.region))
 

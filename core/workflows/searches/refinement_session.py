@@ -1,4 +1,4 @@
-"""A library laid out for refining: the click coordinates of its cases, beside the loaded they come from."""
+"""The cases of a loaded metric in the coordinates in which feedback is learned."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ from semblance.core.workflows.searches.open_metrics import open_metric
 from semblance.core.workflows.searches.query_features import embed_query, query_features
 from semblance.core.workflows.searches.search_metric import open_search_metric
 
-#: The name a loaded keeps its session under.
+#: Key of the session in the cache of a loaded metric.
 _SESSION = "session"
 
 
 class RefinementSession:
-    """The cases of a loaded in the coordinates clicks are learnt in."""
+    """The cases of a loaded metric in the coordinates in which feedback is learned."""
 
     def __init__(self, loaded: LoadedMetric, reporter: Reporter = SILENT) -> None:
-        """Raises BadInput for a metric that clicks cannot refine."""
+        """Raises BadInput for a metric that cannot be refined."""
         self.loaded = loaded
         rows = loaded.transformed.rows(reporter)
-        #: (n,) cases the metric was trained on; all where it does not tell.
+        #: (n,) whether each case is a training case; all are if the metric does not say.
         self.trained = np.isin(loaded.rows, loaded.record.training)
         if np.count_nonzero(self.trained) < 2:
             self.trained[:] = True
-        # The held-out cases may not shape this either: what is learnt is scored on them.
+        # The held-out cases are not used here either, because the refined metric is scored on them.
         self.space = FeedbackSpace.of(loaded.metric.distance, rows[self.trained])
         self.coordinates = self.space.coordinates(rows)
-        #: Directions of concepts by their marks, once they were asked for.
+        #: Cached directions of concepts, by their marks.
         self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
@@ -59,27 +59,27 @@ class RefinementSession:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what grows with the library."""
-        # The index of clicks holds half as much again, in single precision.
+        """Bytes of the parts that grow with the library."""
+        # The feedback index needs half as much again, in single precision.
         return self.coordinates.nbytes * 3 // 2
 
     # Cases by id
 
     def place_of(self, case: str) -> int | None:
-        """Where a case stands; ``None`` for one that is gone or has no features."""
+        """The position of a case; ``None`` if it was removed or has no features."""
         try:
             return self.loaded.place_of(self.loaded.cases.row_of(case))
         except BadInput:
             return None
 
     def case_at(self, place: int) -> str:
-        """The id of the case at a place."""
+        """The id of the case at a position."""
         return str(self.loaded.cases.ids[int(self.loaded.rows[place])])
 
     # Vectors
 
     def query_vector(self, query: Query) -> Matrix:
-        """(m,) click coordinates of a query.
+        """(m,) coordinates of a query.
 
         Raises:
             BadInput: no such case, no features for it, or an image that cannot be read.
@@ -97,7 +97,8 @@ class RefinementSession:
         return row
 
     def vector_of(self, entries: Sequence[LedgerEntry]) -> Coordinates:
-        """Coordinates of cases by id and of queries by :attr:`Judgement.query_key`; ``None`` for what is gone."""
+        """Coordinates of cases by id and of queries by :attr:`Judgement.query_key`; ``None`` for those that no longer
+        exist."""
         queries = {entry.judgement.query_key: entry.judgement for entry in entries}
 
         def vector(key: str) -> Matrix | None:
@@ -111,7 +112,7 @@ class RefinementSession:
         return vector
 
     def _read(self, judgement: Judgement) -> Matrix | None:
-        """The query of an earlier click that is no whole case; it may be gone by now."""
+        """The query of an earlier judgement that is not a whole case; its image may be missing."""
         region = None if judgement.region is None else Region.from_json(dict(judgement.region))
         try:
             self.loaded.cases.row_of(judgement.query)
@@ -126,7 +127,7 @@ class RefinementSession:
     # Learning
 
     def form(self, entries: Sequence[LedgerEntry], strength: float) -> FeedbackForm:
-        """What these judgements teach; learnt once for as long as they stay the same."""
+        """The form learned from these judgements; cached as long as they stay the same."""
         key = tuple(entry.id for entry in entries)
         known = self._learnt
         if known is None or known[0] != key:
@@ -137,12 +138,12 @@ class RefinementSession:
         return known[2].blended(strength)
 
     def n_triplets(self, entries: Sequence[LedgerEntry]) -> int:
-        """How many triplets the judgements make."""
+        """The number of triplets from the judgements."""
         judged = feedback_triplets((entry.judgement for entry in entries), self.vector_of(entries))
         return 0 if judged is None else len(judged.triplets)
 
     def judged_rows(self, entries: Sequence[LedgerEntry]) -> Rows:
-        """Ids of the cases that were judged, and of the queries, their copies and their patients' cases."""
+        """Ids of the judged cases and of the queries, their copies and their patients' cases."""
         judgements = [entry.judgement for entry in entries]
         cases = {case for one in judgements for case in (one.query, one.case, one.other) if case is not None}
         places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
@@ -152,7 +153,7 @@ class RefinementSession:
         return rows
 
     def _places_of_image(self, image: Path) -> list[int]:
-        """The cases of its patient and its copies; none of an image that is gone."""
+        """The cases of the patient of an image and its copies; none for a missing image."""
         try:
             embedded = embed_query(self.loaded, Query(image=image))
         except SemblanceError:
@@ -163,7 +164,7 @@ class RefinementSession:
     # Ranking
 
     def index_for(self, vector: Matrix) -> ClickIndex:
-        """The index of the query, made when it changes."""
+        """The index for the query, cached until it changes."""
         if self._index is None:
             self._index = ClickIndex(self.coordinates, vector, self.space.initial_weights)
         elif not np.array_equal(self._index.query, vector):
@@ -173,8 +174,8 @@ class RefinementSession:
     def nearest_under(self, form: FeedbackForm) -> Matrix:
         """(s, c) squared distances from some cases to some that are near under ``form``.
 
-        Their nearest under the metric as it was are measured anew; where ``form`` brings another case nearer
-        the distance comes out too large, so fewer queries have no close match, never more.
+        The distances of their neighbours under the original metric are measured again. If ``form`` brings another
+        case nearer, the distance is too large, so fewer queries have no close match, never more.
         """
         near = self.loaded.neighbourhoods
         rows = self.coordinates[near.nearest] - self.coordinates[near.places][:, None, :]
@@ -208,14 +209,14 @@ class RefinementSession:
         return HeldOutScore(mean, (low, high), float(np.nanmean(before)), len(part.places), measured_on)
 
     def embedded(self, places: Rows, entries: Sequence[LedgerEntry], strength: float) -> Matrix:
-        """(p, m) some cases where they are compared: as the metric has them while nothing is judged."""
+        """(p, m) cases in the coordinates of the refined metric; those of the original metric without judgements."""
         if not entries or not strength > 0.0:
             plain: Matrix = self.loaded.embedding[places]
             return plain
         return self.form(entries, strength).embed(self.coordinates[places])
 
     def _held_out(self, entries: Sequence[LedgerEntry], most: int) -> _HeldOut | None:
-        """At most so many cases with a finding that nobody trained on or judged, nor their patients."""
+        """At most so many cases with a finding whose patients have no training case and no judged case."""
         loaded = self.loaded
         used_rows = np.concatenate([loaded.record.training, self.judged_rows(entries)])
         fresh = np.isin(
@@ -238,8 +239,8 @@ class RefinementSession:
 
 @dataclass(frozen=True)
 class HeldOutScore:
-    """Retrieval accuracy@10 of the refined metric with its 95 % interval, and ``before`` that of the metric
-    as it was, on ``cases`` that nobody trained on or judged; ``measured_on`` says of what kind they are."""
+    """Retrieval accuracy@10 of the refined metric with its 95 % interval, and ``before`` that of the original metric,
+    on ``cases`` that are neither training cases nor judged; ``measured_on``: the kind of these cases."""
 
     accuracy: float
     interval: tuple[float, float]
@@ -250,9 +251,9 @@ class HeldOutScore:
 
 @dataclass(frozen=True, eq=False)
 class _HeldOut:
-    """Places (q,) of cases to measure on, with their findings, their patients or images, and lesions, as numbers.
+    """Positions (q,) of the cases to score on, with their findings, their patients or images, and lesions, as numbers.
 
-    ``patients_known``: of all of them, and of all that was seen.
+    ``patients_known``: whether the patients of all of them, and of all training and judged cases, are known.
     """
 
     places: Rows
@@ -262,7 +263,7 @@ class _HeldOut:
     patients_known: bool
 
     def accuracies(self, embedded: Matrix) -> Matrix:
-        """(q,) retrieval accuracy@10 of each where they lie ``embedded`` (q, m), NaN where it has none."""
+        """(q,) retrieval accuracy@10 of each in the coordinates ``embedded`` (q, m), NaN if undefined."""
         distances = distances_after_steps(LinearDistance(embedded.shape[1]), embedded, embedded, self.lesions)
         per_query: Matrix = retrieval_accuracy(distances, self.findings, self.patients, 10)[:, -1]
         return per_query
@@ -271,13 +272,13 @@ class _HeldOut:
 def open_refinement(
     library: Path, metric: str, reporter: Reporter = SILENT, *, without: Collection[str] = ()
 ) -> RefinementSession:
-    """The session of ``metric``, laid out anew when the library changed otherwise than by clicks.
+    """The session of ``metric``, made again if the library changed other than by judgements.
 
-    ``without``: groups of features that count for nothing.
+    ``without``: groups of features to exclude.
 
     Raises:
         BadArguments: no such metric, a group it does not have, or all groups left out.
-        BadInput: not a library, no case has the metric's features, or clicks cannot refine it.
+        BadInput: not a library, no case has the metric's features, or the metric cannot be refined.
     """
     return _session_of(open_metric(library, metric, reporter, without=without), reporter)
 

@@ -1,4 +1,4 @@
-"""Save searches and reopen them as they were shown, with notes on what is missing or different."""
+"""Save searches and reopen them as they were shown, with notes on missing or different parts."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
-#: Ranks of which "the ranking would differ" speaks, and those that are kept.
+#: Ranks that are compared to say that the ranking would differ, and ranks that are stored.
 COMPARED_RANKS, STORED_RANKS = 20, 200
 _THUMBNAIL = 96
 
 
 @dataclass(frozen=True)
 class SavedSearch:
-    """A line of the list: ``case_row`` of the query (-1: gone or from outside), ``thumbnail`` (PNG or JPEG)
-    of one from outside; ``query`` is its id or file name, ``judged`` the judgements in force."""
+    """A line of the list: ``case_row`` of the query (-1: removed or from outside), ``thumbnail`` (PNG or JPEG) of one
+    from outside; ``query``: its id or file name; ``judged``: the number of judgements in force."""
 
     name: str
     query: str
@@ -42,15 +42,15 @@ class SavedSearch:
     thumbnail: bytes
     judged: int
     saved: str
-    #: What the query turned out to be; "" where that was not entered.
+    #: The later diagnosis of the query; "" if none was entered.
     outcome: str = ""
 
 
 @dataclass(frozen=True)
 class ReopenedSearch:
-    """A kept search as far as it can be shown. ``ranked_search`` has the ranking that was seen then, where one was
-    kept; ``notes``: what is gone, and by what the ranking would differ now, in words; ``is_current`` whether asking
-    now gives the same; ``is_complete`` whether its metric and query are there."""
+    """A saved search as far as it can be shown. ``ranked_search``: the ranking when it was saved, if it was stored;
+    ``notes``: texts on what is missing, and on how the ranking would differ now; ``is_current``: whether the ranking
+    is the same now; ``is_complete``: whether its metric and query still exist."""
 
     name: str
     search: Search
@@ -64,7 +64,7 @@ class ReopenedSearch:
 def search_record(
     search: Search, ranked_search: RankedSearch | None, view: Mapping[str, Any], name: str = ""
 ) -> dict[str, Any]:
-    """What is kept of a search: all that decides its ranking, what was seen, and how."""
+    """The record of a search to store: everything that determines its ranking, the shown cases, and the view."""
     out: dict[str, Any] = {**search.to_json(), "name": name, "view": dict(view)}
     if (
         ranked_search is not None
@@ -95,9 +95,9 @@ def search_record(
 
 
 def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
-    """Keep what the window shows, for the next start; and in the search it has open, if that has a name.
+    """Save the current search for the next start, and under its name if it has one.
 
-    A library opened for looking only keeps nothing.
+    In a read-only library nothing is saved.
     """
     from semblance.core.library.stored_searches import update_search
 
@@ -117,7 +117,7 @@ def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter 
 
 
 def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> str:
-    """Keep ``state`` (of :func:`record`) as the new search ``name``.
+    """Save ``state`` (from :func:`search_record`) as the new search ``name``.
 
     Raises:
         BadArguments: a name it cannot have.
@@ -140,7 +140,7 @@ def save_result(
     *,
     reporter: Reporter = SILENT,
 ) -> str:
-    """Keep an answered search as the new search ``name``, with its estimate; ``without``: groups left out.
+    """Save a ranked search as the new search ``name``, with its estimate; ``without``: excluded groups.
 
     Raises:
         BadArguments: a name it cannot have.
@@ -150,7 +150,7 @@ def save_result(
 
 
 def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> Search:
-    """Keep ``state`` as the new search ``name`` with a copy of its judgements; the search as it goes on.
+    """Save ``state`` as the new search ``name`` with a copy of its judgements; returns the new search.
 
     Raises:
         BadArguments: a name it cannot have.
@@ -165,8 +165,8 @@ def branch(library: Path, name: str, state: Mapping[str, Any], *, reporter: Repo
 
 
 def split_ledger(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) -> None:
-    """Give the ledger ``new`` a copy of what ``old`` holds: who goes on with another query leaves a named
-    search as it was."""
+    """Copy the judgements of the ledger ``old`` into ``new``, so that continuing with another query does not change a
+    named search."""
     from semblance.core.library.stored_searches import copy_judgements
 
     with open_library(library) as opened:
@@ -176,7 +176,7 @@ def split_ledger(library: Path, old: str, new: str, *, reporter: Reporter = SILE
 
 
 def saved_searches(library: Path, *, reporter: Reporter = SILENT) -> list[SavedSearch]:
-    """Those with a name, the newest first; one that cannot be read is listed by its name alone."""
+    """The named searches, the newest first; an unreadable one is listed by its name alone."""
     from semblance.core.library.stored_searches import stored_searches
 
     with open_library(library) as opened:
@@ -217,7 +217,7 @@ def rename(library: Path, old: str, new: str, *, reporter: Reporter = SILENT) ->
 
 
 def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
-    """Delete a search; returned is what :func:`restore` takes.
+    """Delete a search; returns the token for :func:`restore`.
 
     Raises:
         BadArguments: no such search.
@@ -229,8 +229,7 @@ def delete(library: Path, name: str, *, reporter: Reporter = SILENT) -> str:
 
 
 def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tuple[str, str, str]]:
-    """Name, time (ISO 8601, UTC) and what :func:`restore` takes, of those that can come back; the last
-    deleted first."""
+    """Name, time (ISO 8601, UTC) and token for :func:`restore` of the deleted searches, the last deleted first."""
     from semblance.core.library.stored_searches import deleted_searches
 
     with open_library(library) as opened:
@@ -238,10 +237,10 @@ def deleted_searches(library: Path, *, reporter: Reporter = SILENT) -> list[tupl
 
 
 def restore(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
-    """Bring a deleted search back; returned is its name.
+    """Restore a deleted search; returns its name.
 
     Raises:
-        BadArguments: it is gone for good.
+        BadArguments: it was deleted permanently.
     """
     from semblance.core.library.stored_searches import restore_search
 
@@ -250,7 +249,7 @@ def restore(library: Path, token: str, *, reporter: Reporter = SILENT) -> str:
 
 
 def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> ReopenedSearch:
-    """The search ``name`` as far as its image, cases and metric are there.
+    """Reopen the search ``name`` as far as its image, cases and metric still exist.
 
     Raises:
         BadArguments: no such search.
@@ -302,9 +301,9 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
 
 
 def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch | None:
-    """What the window showed last, as far as it is there; nothing where that cannot be read.
+    """The search that the window showed last, as far as it still exists; ``None`` if it cannot be read.
 
-    It is not asked again: ``ranked_search`` is what was seen, where it cannot be asked for lack of its image.
+    It is not ranked again. ``ranked_search`` is the stored ranking if the image of the query is missing.
     """
     state = load_state(library)
     if state is None:
@@ -317,7 +316,7 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
             [(str(c), float(d), int(n)) for c, d, n in _saved_lines(state)],
         )
     except (KeyError, TypeError, ValueError, AttributeError):
-        # What an older version kept in another form: the library opens as if it were new.
+        # An older version stored another format; the library opens as if it were new.
         return None
     with open_library(library) as opened:
         there = _present(opened, search, notes)
@@ -336,14 +335,14 @@ def last_search(library: Path, *, reporter: Reporter = SILENT) -> ReopenedSearch
 
 
 def _has_image(query: Query) -> bool:
-    """Whether a query from outside is there still; one of the library is always."""
+    """Whether the image of a query from outside exists; always true for a case of the library."""
     return query.image is None or query.image.exists()
 
 
 def _saved_ranking(
     search: Search, lines: tuple[RankedCase, ...], state: Mapping[str, Any], notes: list[str]
 ) -> RankedSearch:
-    """The ranking of then, of a search that cannot be asked now."""
+    """The stored ranking of a search that cannot be ranked now."""
     notes.append(tr_lazy("The ranking is the saved one."))
     nothing = SearchResult(search.query, search.metric, (), 0, 0, 0, {}, False, None)
     return RankedSearch(search, _then(nothing, lines, state))
@@ -355,7 +354,7 @@ def _saved_lines(state: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _present(library: Library, search: Search, notes: list[str]) -> Search:
-    """``search`` by a metric there is, with a query there is; what is not goes into ``notes``."""
+    """``search`` with an existing metric and query; what is missing is added to ``notes``."""
     metrics = [metric.name for metric in library.metrics()]
     if search.metric not in metrics:
         other = metrics[-1] if metrics else ""
@@ -394,7 +393,7 @@ def _note_lost_judgements(library: Library, search: Search, notes: list[str]) ->
 
 
 def _lines(library: Library, stored: Sequence[tuple[str, float, int]]) -> tuple[tuple[RankedCase, ...], int]:
-    """What was seen, of the cases there still are, and how many are gone; ranks stay those of then."""
+    """The stored ranking of the cases that still exist, and how many were removed; the ranks are the stored ones."""
     rows = {case.case_id: int(case.id) for case in library.catalogue.all_cases()}
     there = [
         (rank, rows[case], away, near_duplicates)
@@ -413,7 +412,7 @@ def _lines(library: Library, stored: Sequence[tuple[str, float, int]]) -> tuple[
 
 
 def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, Any]) -> SearchResult:
-    """``now`` with the ranking of then; what was worked out from the ranking is left out but the counts."""
+    """``now`` with the stored ranking; of the values derived from the ranking only the counts are included."""
     stored = state["seen"]
     findings = Counter(line.finding for line in lines[:VOTERS] if line.finding)
     return replace(
@@ -431,7 +430,7 @@ def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, 
 
 
 def _difference(then: Sequence[RankedCase], now: Sequence[RankedCase]) -> str:
-    """By what the first ranks would differ, asked now; empty where they would not."""
+    """A text on how the first ranks would differ now; empty if they would not."""
     before, after = (
         [case.case_id for case in then[:COMPARED_RANKS]],
         [case.case_id for case in now[:COMPARED_RANKS]],
@@ -454,7 +453,7 @@ def _named(query: Query) -> str:
 
 
 def _thumbnail(state: Mapping[str, Any]) -> str:
-    """A small image of a query from outside; one of the library is looked up when it is listed."""
+    """A thumbnail of a query from outside; that of a case is read from the library when it is listed."""
     from semblance.core.imaging import open_image
     from semblance.core.imaging.thumbnail import thumbnail
 

@@ -20,7 +20,7 @@ def open_search_metric(library: Path, search: Search, reporter: Reporter = SILEN
     Raises:
         BadArguments: no such metric or group, or all groups left out.
         BadInput: not a library, no case has the metric's features, or the metric cannot be trained again.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     loaded = open_metric(library, search.metric, reporter)
     refitted = _without_patient(loaded, search.query, reporter) if search.without_patient else None
@@ -30,7 +30,7 @@ def open_search_metric(library: Path, search: Search, reporter: Reporter = SILEN
 
 
 def train_without_patient(library: Path, search: Search, *, reporter: Reporter = SILENT) -> None:
-    """Train now what ranking by ``search`` will ask for. It is kept in the library.
+    """Train the metric that ``search`` needs, and store it in the library.
 
     Raises:
         BadArguments, BadInput, Cancelled: as :func:`open_search_metric`.
@@ -38,13 +38,13 @@ def train_without_patient(library: Path, search: Search, *, reporter: Reporter =
     try:
         _without_patient(open_metric(library, search.metric, reporter), search.query, reporter)
     finally:
-        # Another process searches.
+        # Another process does the searches.
         close_loaded_metrics(library)
 
 
 def _without_patient(loaded: LoadedMetric, query: Query, reporter: Reporter) -> RefittedMetric | None:
-    """The metric trained again without the query's patient, its copies and near-duplicates; ``None`` where it was
-    not trained on any of them."""
+    """The metric trained again without the query's patient, its copies and near-duplicates; ``None`` if it was not
+    trained on any of them."""
     embedded = embed_query(loaded, query)
     if not trained_on(loaded, embedded):
         return None

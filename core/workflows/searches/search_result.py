@@ -1,4 +1,4 @@
-"""What a search answers: ranked cases, what was hidden and why, and what the similar cases turned out to be."""
+"""The result of a search: ranked cases, hidden cases with the reason, and the findings of the similar cases."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from semblance.core.searches.marks import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.estimate import Vote
 
-#: What the distance of a :class:`MatchCheck` is measured by.
+#: The features by which the distance of a :class:`MatchCheck` is measured.
 ENCODER, METRIC = "encoder", "metric"
-#: Findings contradict each other where the most frequent one has less than this share of the nearest, of which at
-#: least so many have a finding.
+#: Findings contradict each other if the most frequent one has less than this share of the nearest cases, of which at
+#: least so many must have a finding.
 _CLEAR, _FEWEST_FINDINGS = 2 / 3, 5
 
 
@@ -46,14 +46,13 @@ def findings_contradict(counts: Mapping[str, int]) -> bool:
 
 @dataclass(frozen=True)
 class RankedCase:
-    """One line of a ranking; ``row`` is the case's row id in the catalogue.
+    """A ranked case; ``row``: its row id in the catalogue.
 
-    ``near_duplicates`` counts its grouped near-duplicates, ``near_duplicate_rows`` are the ids of the first
-    of them, with their ``near_duplicate_distances``; ``near_duplicate_findings`` are the findings they have and it
-    has not. ``rank`` is 0 for a case that stands beyond the ranking.
-    ``near_liked`` and ``near_disliked``: the ids of the liked and of the disliked case it is nearest to where
-    marks order the ranking, ``None`` where no other case is marked so; ``nearer_to_liked`` says to which of the
-    two it is nearer.
+    ``near_duplicates`` counts its grouped near-duplicates, ``near_duplicate_rows`` are the ids of the first of them,
+    with their ``near_duplicate_distances``; ``near_duplicate_findings`` are the findings they have and it has not.
+    ``rank`` is 0 for a case outside the ranking. ``near_liked`` and ``near_disliked``: the ids of the liked and of
+    the disliked case it is nearest to if marks order the ranking, ``None`` if no other case has such a mark;
+    ``nearer_to_liked``: to which of the two it is nearer.
     """
 
     rank: int
@@ -76,14 +75,14 @@ class RankedCase:
 class SearchResult:
     """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
 
-    ``compared`` are the cases with the metric's features but for the query, ``cases`` all of the library but for the
-    sealed ones: while it is being measured these are more. ``others``: the nearest cases with another finding than
-    most of the nearest have. ``warnings`` say what about the query makes the ranking doubtful. ``marks`` re-ordered
-    the ranking: distances stay those of the metric, and ``counts`` and ``vote`` are those of the ranking without
-    them. What a person marks may follow the findings they see, and would then only give their own opinion back.
-    ``match``: how far the query is from its nearest, ``None`` where that was not asked or too few cases tell.
-    ``without_patient``: ranked by the metric trained again without the query's patient. ``sealed``: cases in the
-    sealed test vault, which answer no search.
+    ``compared``: the number of cases with the metric's features, without the query; ``cases``: of all cases of the
+    library except the sealed ones, which are more while the library is being measured. ``others``: the nearest cases
+    with another finding than most of the nearest have. ``warnings``: texts on the query that make the ranking
+    doubtful. ``marks`` re-ordered the ranking: distances stay those of the metric, and ``counts`` and ``vote`` are
+    those of the ranking without marks, because marks may follow the findings that the user sees and would then only
+    confirm the user's opinion. ``match``: the distance of the query from its nearest cases, ``None`` if it was not
+    requested or there are too few cases. ``without_patient``: ranked by the metric trained again without the query's
+    patient. ``sealed``: the number of cases in the sealed test vault, which are never ranked.
     """
 
     query: Query
@@ -106,7 +105,7 @@ class SearchResult:
 
     @property
     def is_unclear(self) -> bool:
-        """Whether there are similar cases, but their findings contradict each other."""
+        """Whether there are similar cases whose findings contradict each other."""
         return not self.no_good_match and findings_contradict(self.counts)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where a search asks from once its concepts have moved the query."""
+"""Move the query of a search by its concepts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Mask = npt.NDArray[np.bool_]
 class ShiftedQuery:
     """``vector`` (m,): the query in the session's coordinates after concepts.
 
-    ``open``: how far plain features count
-    (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.FeedbackForm`): a concept may
-    lie along what a learnt metric leaves out. ``left_out``: sentences on what could not be followed.
+    ``open``: the weight of plain features
+    (:class:`semblance.core.metrics.relevance_feedback.quadratic_form.FeedbackForm`): a concept may be a direction
+    that a learned metric ignores. ``left_out``: sentences on concepts that could not be used.
     """
 
     vector: Matrix
@@ -32,7 +32,7 @@ class ShiftedQuery:
 
 
 def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
-    """The query of ``search``, moved.
+    """The query of ``search`` after moving it by its concepts.
 
     Concepts that were deleted are left out and reported.
 
@@ -62,9 +62,9 @@ def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
 
 
 def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, float] | None:
-    """Unit vector (m,) of a concept and how far its whole amount moves; ``None`` until both sides are marked.
+    """Unit vector (m,) of a concept and the distance of its full amount; ``None`` until both sides have marks.
 
-    Learnt for the coordinates of this session, and anew when a mark is made: it is never an older metric's.
+    Learned in the coordinates of this session, and again after each change of a mark.
     """
     key = tuple((mark.case, mark.has) for mark in concept.marks)
     if key not in session.directions:
@@ -77,7 +77,7 @@ def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tupl
 
 
 def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, Mask, list[int]]:
-    """Coordinates (p, m), marks (p,) and places of the marked cases that are there and have features."""
+    """Coordinates (p, m), marks (p,) and positions of the marked cases that exist and have features."""
     there = [
         (place, mark.has) for mark in concept.marks if (place := session.place_of(mark.case)) is not None
     ]

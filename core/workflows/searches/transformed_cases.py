@@ -1,4 +1,4 @@
-"""The cases of a library after a metric's steps, also without some of its groups of features."""
+"""The cases of a library after a metric's steps, with or without some of its groups of features."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.library.records import FeatureSet
 
-#: Chunks of features taken through the steps at once: a wish to stop waits for no more.
+#: Chunks of features transformed between two checks for cancellation.
 CHUNKS = 2
-#: Bytes kept of what single groups contribute; 10,000 cases of 200 components are 16 MB a group.
+#: Bytes of the contributions of single groups in memory; 10,000 cases of 200 components are 16 MB per group.
 MOST_BYTES = 1 << 29
 
 
 class TransformedCases:
-    """Rows (n, m) in the order of the case ids ``order`` (n,), read when first asked for and then kept."""
+    """Rows (n, m) in the order of the case ids ``order`` (n,), read on first use and then cached."""
 
     def __init__(
         self, library: Library, feature_set: FeatureSet, metric: Metric, order: npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ class TransformedCases:
         self._whole: TransformedCases | None = None
         self._groups: frozenset[str] = frozenset()
         self._contributions: dict[str, Matrix] = {}
-        #: What :meth:`prepare` is in the middle of.
+        #: The unfinished work of :meth:`prepare`.
         self._making: Iterator[int] | None = None
 
     @property
@@ -45,12 +45,12 @@ class TransformedCases:
         return sum(one.nbytes for one in arrays)
 
     def forget(self) -> None:
-        """Give the memory back; what is asked for is read again."""
+        """Free the memory; data is read again on demand."""
         self._rows = self._making = None
         self._contributions = {}
 
     def without(self, metric: Metric, groups: Collection[str]) -> TransformedCases:
-        """The same under ``metric``, which is the own one without ``groups``."""
+        """The same cases under ``metric``, which is the same metric without ``groups``."""
         blind = TransformedCases(self._library, self._feature_set, metric, self._order)
         blind._whole, blind._groups = self, frozenset(groups)
         return blind
@@ -67,13 +67,13 @@ class TransformedCases:
         return self._rows
 
     def prepare(self, reporter: Reporter = SILENT) -> None:
-        """Read what leaving out any group will need, as far as there is room for it.
+        """Read the data for leaving out any one group, as far as there is memory for it.
 
-        Cancelled, it goes on the next time where it was.
+        After cancelling, the next call continues.
 
         Raises:
             BadInput: no case has the metric's features.
-            Cancelled: asked for by the reporter.
+            Cancelled: the reporter was cancelled.
         """
         groups = self._explained_groups
         each = 8 * len(self._order) * self._metric.distance.n_features
@@ -83,9 +83,9 @@ class TransformedCases:
             self._finish(groups, reporter)
 
     def less(self, blind: Metric, groups: Collection[str], reporter: Reporter) -> Matrix | None:
-        """(n, m) under ``blind``, from the rows of the whole metric: the steps after imputation are linear.
+        """(n, m) under ``blind``, from the rows of the whole metric, because the steps after imputation are linear.
 
-        ``None`` where what the groups contribute is too much to keep.
+        ``None`` if the contributions of the groups take too much memory.
         """
         rows = self.rows(reporter)
         alone = self._columns_alone
@@ -105,7 +105,7 @@ class TransformedCases:
 
     @functools.cached_property
     def _columns_alone(self) -> npt.NDArray[np.object_] | None:
-        """(m,) the group of each number, where each comes of one column; ``None`` behind a projection."""
+        """(m,) the group of each coordinate if each comes from one column; ``None`` after a projection."""
         from semblance.core.metrics.steps.pca import PCA
 
         tail = self._metric.linear_tail()
@@ -121,15 +121,15 @@ class TransformedCases:
         return tuple(dict.fromkeys(self._metric.names_before_tail()))
 
     def _contribute(self, groups: Collection[str], reporter: Reporter) -> None:
-        """Know what ``groups`` contribute: all groups at once where there is room, or the next one would read
-        everything again."""
+        """Compute the contributions of ``groups``; of all groups at once if there is memory, because the next one
+        would read everything again."""
         if all(group in self._contributions for group in groups):
             return
         each, known = self.rows(reporter).nbytes, self._explained_groups
         self._finish(known if each * len(known) <= MOST_BYTES else tuple(groups), reporter)
 
     def _finish(self, groups: tuple[str, ...], reporter: Reporter) -> None:
-        """Begin to find what ``groups`` contribute, or go on with what was begun for all of them."""
+        """Start computing the contributions of ``groups``, or continue an unfinished computation for all of them."""
         making = self._making
         if making is None or groups != self._explained_groups:
             making = self._contributing(groups)
@@ -147,8 +147,8 @@ class TransformedCases:
             self._making = None
 
     def _contributing(self, groups: tuple[str, ...]) -> Iterator[int]:
-        """Find what ``groups`` contribute, and the rows where they are not known, part by part; how many
-        cases are done."""
+        """Compute the contributions of ``groups``, and the rows if they are missing, part by part; yields the number
+        of finished cases."""
         from semblance.core.metrics.exclude_feature_groups import replacement_values
         from semblance.core.retrieval.explanation import Grouping
 
@@ -182,7 +182,7 @@ class TransformedCases:
         return out
 
     def _blocks(self, reporter: Reporter) -> Iterator[tuple[npt.NDArray[np.int64], Matrix]]:
-        """Places in the order and numbers (k, d) of the cases that have both, block by block."""
+        """Positions in the order and features (k, d) of the cases that have both, block by block."""
         done, place_of = 0, {int(row): place for place, row in enumerate(self._order)}
         for ids, numbers in self._library.features.blocks(self._feature_set, CHUNKS):
             reporter.check_cancelled()
