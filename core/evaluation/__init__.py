@@ -1,1 +1,1 @@
-"""Proof on cases never trained on: splits by patient, scores, intervals, and the protocols of the papers."""
+"""Evaluation on held-out cases: splits by patient, scores, intervals, and the protocols of the papers."""

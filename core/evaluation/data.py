@@ -20,16 +20,15 @@ from semblance.core.metrics.training_data.training_sample import stratified_samp
 class EvaluationData:
     """``X`` (n, d), NaN where a value is missing; ``y`` (n,) findings, "" where a case has none.
 
-    ``X`` is float64, or float32 as feature sets are stored: half the memory, and exact.
-    ``groups`` (n,) are patients, "" where unknown; ``None``: none is known. ``units`` (n,) are the groups that
-    stay on one side of a split and are never retrieved for themselves: patients, and cases of the same lesion or
-    image. The default is the patients. ``lesions`` (n,) are equal numbers for cases of one lesion, which count
-    once where they are retrieved; ``None``: every case is a lesion of its own. ``feature_names`` (d,) and
-    ``feature_groups`` (d,) name the columns. ``source`` is the path or name shown with the scores.
-    ``masses``: a library of masses, for which the paper uses 300 + 300 training cases.
-    ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids`` (n,) names
-    of the cases, ``None`` if they have none. ``attributes`` by name, (n,) each, "" where
-    unknown. ``made_by``: version and settings of the extractor of a feature set.
+    ``X`` is float64, or float32 as feature sets are stored: half the memory, and exact. ``groups`` (n,) are patients,
+    "" where unknown; ``None``: none is known. ``units`` (n,) are the groups that stay on one side of a split and
+    never retrieve each other: patients, and cases of the same lesion or image. The default is the patients.
+    ``lesions`` (n,) are equal numbers for cases of one lesion, which count once where they are retrieved; ``None``:
+    every case is a lesion of its own. ``feature_names`` (d,) and ``feature_groups`` (d,) name the columns. ``source``
+    is the path or name shown with the scores. ``masses``: a library of masses, for which the paper uses 300 + 300
+    training cases. ``case_rows`` (n,) are the catalogue's ids of the cases, for data from a library; ``case_ids``
+    (n,) names of the cases, ``None`` if they have none. ``attributes`` by name, (n,) each, "" where unknown.
+    ``made_by``: version and settings of the extractor of a feature set.
 
     Raises:
         BadInput: lengths that do not fit together, or infinite values.

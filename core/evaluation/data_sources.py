@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Source:
     """Where cases come from: a ``library``, or a ``table`` (a CSV file or ``builtin:NAME``).
 
-    ``features`` names the feature set, if the library has several; ``table_format`` says how the CSV file is written,
-    where this is not recognised.
+    ``features`` names the feature set, if the library has several; ``table_format``: the format of the CSV file, if
+    it is not recognised.
     """
 
     library: Path | None = None
@@ -53,7 +53,7 @@ def read_source(
             feature_set = opened.features.get(source.features)
             data = library_data(opened, feature_set, attributes)
             if not extractor_class(feature_set.extractor).local:
-                # Experiments name their results by the numbers they were given, in double precision.
+                # Experiments name their results by a digest of the features, in double precision.
                 data = replace(data, X=data.X.astype(np.float64))
             return data, feature_set.extractor, []
     table = source.table or ""
@@ -70,14 +70,14 @@ def read_source(
 def library_data(
     library: Library, feature_set: FeatureSet, attributes: Sequence[str] = (), *, with_sealed: bool = False
 ) -> EvaluationData:
-    """Numbers as stored, findings, patients and ``attributes`` of the cases that have the features, but for those in
+    """Stored features, findings, patients and ``attributes`` of the cases that have the features, without those in
     the sealed test vault unless ``with_sealed``.
 
     Cases of one lesion, copies of an image, and regions of one image are one unit, so that they are on the same
     side of a split.
     """
     rows, numbers = library.features.read(feature_set)
-    # Cases may be removed while a job reads.
+    # Cases may be removed while a job reads them.
     present = np.isin(rows, library.catalogue.case_rows())
     if not present.all():
         rows, numbers = rows[present], numbers[present]
@@ -161,7 +161,7 @@ def unit_names(
     """See :func:`semblance.core.evaluation.splits.split_units`: the units of ``cases`` (n,), as
     ``Catalogue.all_cases`` gives them: of one patient, one of the same-lesion ``groups``, or one image.
 
-    Without ``groups`` they are read.
+    Without ``groups`` they are read from the library.
     """
     from semblance.core.library.lesion_groups import read_groups
 

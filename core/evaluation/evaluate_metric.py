@@ -127,16 +127,16 @@ class FindingScore:
 
 @dataclass(frozen=True)
 class MetricScores:
-    """Scores of one metric for searches with held-out cases, which all other cases of the library may answer.
+    """Scores of one metric for searches with held-out cases among all other cases of the library.
 
     ``retrieval_accuracy`` of the nearest cases; ``ceiling``: the largest that any order reaches at each k, and
-    ``chance``: the expected one of a random order (both empty in scores of version 0.1). ``knn_accuracy``, ``roc``: of
-    the plain vote, for the ROC of the ``voters`` nearest. ``mean_auc`` is the mean over findings of the areas in
+    ``chance``: the expected one of a random order (both empty in scores of version 0.1). ``knn_accuracy``, ``roc``:
+    of the plain vote, for the ROC of the ``voters`` nearest. ``mean_auc`` is the mean over findings of the areas in
     ``roc`` (``None`` if undefined). ``findings`` counts the held-out cases of each finding. ``by_finding``: the
-    accuracy for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of the
-    ``voters`` nearest cases have the j-th; ties go to the nearer cases. Both are empty in scores of version
-    0.1. ``sampled_queries``: number of held-out cases that were queries, if these are a sample; ``None``: all.
-    ``gallery``: how many cases may answer; ``None`` in scores of version 0.1, which were measured otherwise.
+    accuracy for each finding. ``confusion[i][j]``: number of cases of the i-th finding (by name) for which most of
+    the ``voters`` nearest cases have the j-th; ties go to the nearer cases. Both are empty in scores of version 0.1.
+    ``sampled_queries``: number of held-out cases that were queries, if these are a sample; ``None``: all.
+    ``gallery``: the number of cases searched; ``None`` in scores of version 0.1, which were measured in another way.
     """
 
     measured_on: str

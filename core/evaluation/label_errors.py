@@ -18,11 +18,11 @@ from semblance.core.metrics.training_data.training_sample import stratified_samp
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
-#: Parts of the cross-validation; findings of fewer units are not judged.
+#: Folds of the cross-validation; findings of fewer units are not checked.
 FOLDS = 5
-#: By so much the probability of another finding exceeds that of the finding given.
+#: Smallest difference between the probability of another finding and that of the given one.
 LEAST_MARGIN = 0.6
-#: A probability that is enough, also where cases of the finding usually have a larger one.
+#: A probability that is enough even if cases of the finding usually have a larger one.
 LIKELY = 0.65
 #: Of more cases a sample, stratified by finding, is fitted on.
 MOST_FITTED = 20_000
@@ -41,7 +41,7 @@ class DoubtfulFinding:
 
     @property
     def margin(self) -> float:
-        """How much more likely the suggested finding is."""
+        """Probability of the suggested finding less that of the given one."""
         return self.other - self.own
 
 
@@ -84,7 +84,7 @@ def _cross_validated(
     from sklearn.linear_model import LogisticRegression
 
     rows = X - np.median(X, axis=0)
-    # By the median, since a single row from elsewhere would shrink all others.
+    # By the median, because a single outlier would shrink all other rows.
     rows /= float(np.sqrt(np.median(np.einsum("ij,ij->i", rows, rows)))) or 1.0
     P = np.zeros((len(X), n_findings))
     for part in folds([str(code) for code in codes], units.astype(str), seed, FOLDS):

@@ -7,14 +7,14 @@ import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float64]
 
-#: The neighbour that decides how far a case lies from the others: a few images from elsewhere do not hide each other.
+#: The neighbour whose distance counts, so that a few foreign images do not hide each other.
 OUTLIER_NEIGHBOUR = 10
-#: Of more rows, each is compared with a random sample: what is far among so many is far among all.
+#: With more rows, each is compared with a random sample of this size.
 MOST_COMPARED = 5_000
 #: A case is an outlier beyond so many robust standard deviations (Iglewicz and Hoaglin 1993). A bound by rank would
 #: list the same share of every library, however clean it is.
 OUTLIER_Z = 3.5
-#: Fewer cases, of a library or of a finding, do not tell which distance is usual.
+#: With fewer cases, of a library or of a finding, the usual distance is not known.
 MIN_CASES = 30
 _MAD_TO_SD = 1.4826
 _BLOCK_VALUES = 4_000_000

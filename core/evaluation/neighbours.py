@@ -255,7 +255,7 @@ class _RepeatedLesions:
         sizes = np.diff(self.starts, append=len(self.cases))
         nearest = np.repeat(np.minimum.reduceat(there, self.starts, axis=1), sizes, axis=1)
         is_nearest = there <= nearest
-        # Of equally near copies the first counts.
+        # Of equally near copies only the first counts.
         before = np.cumsum(is_nearest, axis=1)
         first: Rows = np.repeat(before[:, self.starts] - is_nearest[:, self.starts], sizes, axis=1)
         distances[:, self.cases] = np.where(is_nearest & (before - first == 1), there, np.inf)

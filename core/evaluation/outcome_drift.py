@@ -1,4 +1,4 @@
-"""Estimates beside the diagnoses that came later: whether they stay true over time.
+"""Compare estimates with later diagnoses: whether they stay calibrated over time.
 
 The Brier score is the mean squared difference between estimate and outcome (G. W. Brier, Monthly Weather Review 78,
 1950). Calibration drifts when the patients or the scanners change, while the order of cases may stay as good (Davis et
@@ -19,7 +19,7 @@ from semblance.core.evaluation.score_record import Interval, ScoreRecord
 from semblance.core.evaluation.significance import holm_adjusted
 from semblance.core.evaluation.subgroups import difference_p
 
-#: Fewer outcomes, of all times or of a period, are counted and nothing is claimed of them.
+#: Fewer outcomes, in total or in a period, are only counted.
 MIN_OUTCOMES = 20
 MONTH, QUARTER, YEAR = "month", "quarter", "year"
 PERIODS = (MONTH, QUARTER, YEAR)

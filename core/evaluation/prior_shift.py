@@ -1,10 +1,10 @@
-"""What a probability becomes where a finding is more or less frequent than where it was measured."""
+"""Adjust a probability to another prevalence of the finding."""
 
 from __future__ import annotations
 
 
 def shift_prior(probability: float, measured: float, prevalence: float) -> float:
-    """The ``probability`` of a finding of ``prevalence``, measured where its share of the cases was ``measured``.
+    """Adjust ``probability``, estimated at a share ``measured`` of the finding, to its ``prevalence``.
 
     M. Saerens, P. Latinne and C. Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities",
     Neural Computation 14, 2002, equation 2.4, for the finding and all others. Cases with the finding, and those

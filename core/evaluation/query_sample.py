@@ -1,4 +1,4 @@
-"""How many held-out cases are queries where scores are measured on a large library."""
+"""The number of held-out cases that are queries when a large library is scored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from semblance.core.metrics.training_data.training_sample import stratified_samp
 
 Rows = npt.NDArray[np.intp]
 
-#: Queries at most, and at least where there are so many. A share of .8 is then known to within .012 and .025.
+#: Maximum number of queries, and the minimum if there are so many. A share of .8 is then known to within .012 and
+#: .025.
 MOST, FEWEST = 4_000, 1_000
 #: Pairs of a query and a case that are compared at most, as far as FEWEST allows.
 MOST_PAIRS = 200_000_000

@@ -16,7 +16,7 @@ def _interval(value: Any) -> Interval | None:
     return None if value is None else (float(value[0]), float(value[1]))
 
 
-#: By how a field of a record is annotated.
+#: Converters by the annotation of a field.
 _READERS: dict[str, Callable[[Any], Any]] = {
     "str": str,
     "int": int,
@@ -42,5 +42,5 @@ class ScoreRecord:
         Raises:
             KeyError, TypeError, ValueError, IndexError: values of another form.
         """
-        # Postponed annotations are kept as they are written.
+        # Postponed annotations are stored as text.
         return cls(**{name: _READERS[kind](values[name]) for name, kind in cls.__annotations__.items()})

@@ -1,7 +1,7 @@
-"""What a search answers to held-out cases: the rankings that scores and calibration are measured on.
+"""Rankings of searches with held-out cases, on which scores and calibration are measured.
 
-Every case of the library may answer, as in a search: cases the metric was trained on too, those without a finding
-too. Cases of the query's own patient and of its lesion are hidden, and of the others each lesion counts once.
+As in a search, every case of the library may be ranked, including training cases and cases without a finding. Cases
+of the query's own patient and of its lesion are hidden, and each other lesion counts once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Rows = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """The cases of a library under a metric, as a search compares them.
+    """The cases of a library under a metric, in the form in which a search compares them.
 
     ``patients`` and ``lesions`` (n,) are numbers: equal for cases of one patient (negative: unknown) and of one
     lesion. ``findings`` (n,) are numbers of ``names``, -1 for a case without a finding.
@@ -63,7 +63,7 @@ class Gallery:
         )
 
     def query(self, row: int) -> EmbeddedQuery:
-        """The query that a case is."""
+        """A case as a query."""
         patient = int(self.patients[row])
         return EmbeddedQuery(
             np.asarray(self.coordinates[row], dtype=np.float64),
@@ -78,8 +78,8 @@ class Gallery:
 class SearchRankings:
     """The first K ranks of the ``queries`` (q,), rows of ``gallery``.
 
-    ``nearest`` (q, K): rows of the gallery, -1 beyond its end. ``relevant``, ``others`` and ``unnamed`` (q,): lesions
-    that may answer and have the query's finding, another one, or none.
+    ``nearest`` (q, K): rows of the gallery, -1 beyond its end. ``relevant``, ``others`` and ``unnamed`` (q,): numbers
+    of lesions to rank with the query's finding, another one, or none.
     """
 
     gallery: Gallery
@@ -111,7 +111,7 @@ class SearchRankings:
     @property
     def ceiling(self) -> Matrix:
         """(q, K) the largest retrieval accuracy that any order reaches: all cases of the finding first, then those
-        without one. NaN where no case with a finding may answer."""
+        without one. NaN if there is no case with a finding to rank."""
         k = np.arange(1, self.nearest.shape[1] + 1)
         relevant, others = self.relevant[:, np.newaxis], self.others[:, np.newaxis]
         first = np.minimum(k, relevant)
@@ -121,12 +121,12 @@ class SearchRankings:
 
     @property
     def chance(self) -> Matrix:
-        """(q,) the expected retrieval accuracy, at any k, of a random order; NaN where no case may answer."""
+        """(q,) the expected retrieval accuracy, at any k, of a random order; NaN if there is no case to rank."""
         given = self.relevant + self.others
         return np.where(given > 0, self.relevant / np.maximum(given, 1), np.nan)
 
     def votes(self, k: int) -> Rows:
-        """(q, c) how many of the ``k`` nearest have each finding."""
+        """(q, c) the number of the ``k`` nearest with each finding."""
         counts = np.zeros((len(self.queries), len(self.gallery.names)), dtype=np.intp)
         found = self.nearest_findings[:, :k]
         query, rank_ = np.nonzero(found >= 0)
@@ -177,7 +177,7 @@ def search_rankings(
 
 
 def _answering_lesions(gallery: Gallery, queries: Rows) -> tuple[Rows, Rows, Rows]:
-    """(q,) lesions of other patients and other lesions than the query's, by what they have: its finding, another,
+    """(q,) numbers of lesions of other patients and other lesions than the query's, with its finding, another, or
     none. A lesion counts once for each finding that its cases have."""
     findings, lesions = gallery.findings, gallery.lesions
     first = np.unique(np.stack([findings, lesions]), axis=1, return_index=True)[1]

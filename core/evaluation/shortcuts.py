@@ -1,4 +1,5 @@
-"""Shortcut probes: how well a metric retrieves what should not matter, and what that alone says about the findings.
+"""Shortcut probes: how well a metric retrieves attributes that should not matter, and how these relate to the
+findings.
 
 A metric takes a shortcut if it finds images of the same scanner or size instead of the same disease (Geirhos et al.,
 "Shortcut learning in deep neural networks", Nature Machine Intelligence 2, 2020). The share of the 10 nearest with the
@@ -28,14 +29,14 @@ K = 10
 MIN_CASES = 20
 #: Adjusted p values below it are beyond chance.
 ALPHA = 0.05
-#: A number is compared by this many groups of equal size.
+#: Numbers are compared in this many groups of equal size.
 _NUMBER_GROUPS = 5
 _DRAWS = 500
 
 
 @dataclass(frozen=True, eq=False)
 class ProbedSearches:
-    """Searches with the rows ``queries`` (q,) of a gallery of n cases, which answered its rows ``nearest`` (q, k), -1
+    """Searches with the rows ``queries`` (q,) of a gallery of n cases and the ranked rows ``nearest`` (q, k), -1
     beyond the end. ``findings`` (n,): numbers, -1 for none; ``units`` (n,): equal for one patient or lesion."""
 
     queries: Rows
@@ -199,7 +200,7 @@ def _finding_by_value(
     n = int(searches.findings.max(initial=0)) + 1
 
     def shares(values: Rows) -> Vector:
-        """Of the cases with the value of each query, but for those of its own patient."""
+        """Shares among the cases with the value of each query, without those of its own patient."""
         whole = np.zeros((int(values.max()) + 1, n))
         np.add.at(whole, (values[has], findings), 1)
         pairs = np.stack([searches.units, values])

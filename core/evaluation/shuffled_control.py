@@ -1,7 +1,7 @@
-"""A control beside the score of a trained metric: the same training with shuffled findings, which must be at chance.
+"""The control of the score of a trained metric: the same training with shuffled findings, which must score at chance.
 
 After Ojala and Garriga, "Permutation tests for studying classifier performance", Journal of Machine Learning Research
-11, 2010: a score above chance without any true finding to learn from is an error of the measurement.
+11, 2010: a score above chance after training on shuffled findings is an error of the measurement.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ShuffledControl:
 
     @property
     def is_near_chance(self) -> bool:
-        """Whether chance explains the control, as it should."""
+        """Whether the control is at chance, as expected."""
         return self.accuracy <= self.interval[1]
 
     def to_json(self) -> dict[str, Any]:

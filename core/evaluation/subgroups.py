@@ -26,11 +26,11 @@ Rows = npt.NDArray[np.intp]
 Names = npt.NDArray[np.str_]
 
 FINDING, AGE = "finding", "age"
-#: Attributes of cases that make subgroups, where a library has them.
+#: Attributes of cases by which subgroups are made, if a library has them.
 ATTRIBUTES = ("sex", AGE, "manufacturer", "view")
 #: Fewer cases have no scores of their own, and further groups of an attribute are left out, the smallest first.
 MIN_CASES, MAX_GROUPS = 10, 12
-#: Years of an age band, and the age from which all are one.
+#: Years of an age band, and the age from which there is one band.
 _BAND, _OLDEST = 20, 80
 _DRAWS = 2000
 #: Adjusted p values below it are beyond chance.

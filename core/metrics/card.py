@@ -14,7 +14,7 @@ from semblance.core.parameters import Value
 
 @dataclass(frozen=True)
 class Split:
-    """How training cases were set apart; ``by_patient``: no patient is on both sides."""
+    """How training cases were split off; ``by_patient``: no patient is on both sides."""
 
     seed: int
     fraction: float
@@ -27,16 +27,15 @@ class Split:
 
 @dataclass(frozen=True)
 class MetricCard:
-    """Everything a person may ask about a metric before trusting it.
+    """The facts about a metric that a user needs before relying on it.
 
-    ``findings`` counts the training cases of each; ``n_patients`` and ``split`` are ``None`` where
-    unknown. ``constraints`` counts what the learner ate (similar, dissimilar, visual, triplets).
-    ``scores`` hold by name what was measured on ``measured_on``. ``steps`` are descriptions in order;
-    ``imputed`` counts missing values of the training part, ``dropped_columns`` names constant ones,
-    ``selected_columns`` those a selection kept, the first chosen first; ``clinical_columns`` are among the
-    features. ``notes`` say how training ended.
-    ``authors``: whose judgements it learnt from; they stay in the library and are part of no report.
-    ``created`` is ISO 8601 in UTC. ``content_hash`` covers what decides the distances, not this card.
+    ``findings`` counts the training cases of each; ``n_patients`` and ``split`` are ``None`` where unknown.
+    ``constraints`` counts the constraints it was trained on (similar, dissimilar, visual, triplets). ``scores`` hold
+    by name what was measured on ``measured_on``. ``steps`` are descriptions in order; ``imputed`` counts missing
+    values of the training part, ``dropped_columns`` names constant ones, ``selected_columns`` those a selection kept,
+    the first chosen first; ``clinical_columns`` are among the features. ``notes`` say how training ended.
+    ``authors``: the authors of its judgements; they stay in the library and are in no report. ``created`` is ISO 8601
+    in UTC. ``content_hash`` covers everything that determines the distances, not this card.
     """
 
     learner: str
@@ -75,14 +74,14 @@ class MetricCard:
             elif isinstance(value, Mapping):
                 value = dict(value)
             values[entry.name] = value
-        # The English texts are for everybody; their messages let the window translate them.
+        # The texts are English; their messages let the window translate them.
         if messages := stored_messages((*self.steps, *self.notes)):
             values["messages"] = messages
         return values
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Names it does not know are passed over, those left out take their default.
+        """Unknown names are ignored, missing ones have their default.
 
         Raises:
             BadInput: a value of the wrong kind.

@@ -14,7 +14,7 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Part:
-    """A share of a distance: what made it (``name``) and how much; parts sum to the distance."""
+    """A part of a distance with the ``name`` of its cause; parts sum to the distance."""
 
     name: str
     amount: float
@@ -70,11 +70,11 @@ class Distance(abc.ABC):
 
     @abc.abstractmethod
     def settings(self) -> dict[str, Any]:
-        """JSON values that, with :meth:`arrays`, make the same distance again."""
+        """JSON values that restore the distance together with :meth:`arrays`."""
 
     @abc.abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Arrays that, with :meth:`settings`, make the same distance again."""
+        """Arrays that restore the distance together with :meth:`settings`."""
 
     @classmethod
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""From rows as extracted to a metric with its steps: fitted together, on training rows only."""
+"""Fit steps and a learner together on training rows, to a metric that takes extracted features."""
 
 from __future__ import annotations
 

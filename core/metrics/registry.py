@@ -1,4 +1,4 @@
-"""Every learner there is: a new one is one line here."""
+"""The registry of learners."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def learner_class(name: str) -> type[Learner]:
 
 
 def learner_title(name: str) -> str:
-    """How the learner of a card is called on screen, also that of a metric refined by clicks.
+    """The name on screen of the learner of a card, also of a metric refined by feedback.
 
     Raises:
         BadArguments: no such learner.

@@ -1,6 +1,6 @@
 """The conventions of scikit-learn and metric-learn that every learner follows.
 
-scikit-learn takes a second to import and is not needed to learn, so it is imported inside functions, and
+scikit-learn takes a second to import and is not needed for learning, so it is imported inside functions, and
 :class:`Estimator` does what ``sklearn.base.BaseEstimator`` and its mixins would do.
 """
 
@@ -85,7 +85,7 @@ def check_rows(X: npt.ArrayLike) -> npt.NDArray[Any]:
                 "Remove or encode the columns of text.",
             ) from None
         except ValueError:
-            # The learner says it.
+            # The learner raises the error.
             return rows
     if rows.ndim == 1:
         raise BadRows(

@@ -1,4 +1,4 @@
-"""The titles of scores, the only place where they are named."""
+"""The titles of scores."""
 
 from __future__ import annotations
 

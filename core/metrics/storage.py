@@ -28,7 +28,7 @@ from semblance.core.metrics.distances import DISTANCES
 from semblance.core.metrics.steps import STEPS, Step
 
 FORMAT = "semblance-metric"
-#: Raised by one whenever an older program could not read the file.
+#: Increased by one with every change that older programs cannot read.
 VERSION = 1
 MANIFEST = "metric.json"
 
@@ -36,7 +36,7 @@ MAX_ENTRIES = 200
 
 _KINDS_OF_NUMBERS = "fiub"
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-#: What a damaged or forged file can make the readers of zip, JSON and .npy raise.
+#: Errors that the readers of zip, JSON and .npy raise for damaged or forged files.
 DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -55,7 +55,7 @@ DAMAGED = (
 
 
 class MetricContents(NamedTuple):
-    """What the file of a metric holds: the arguments of :class:`semblance.core.metrics.metric.Metric`."""
+    """The content of the file of a metric: the arguments of :class:`semblance.core.metrics.metric.Metric`."""
 
     steps: tuple[Step, ...]
     distance: Distance
@@ -64,7 +64,7 @@ class MetricContents(NamedTuple):
 
 
 class StorableMetric(Protocol):
-    """What is stored of a metric."""
+    """A metric that can be stored."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -76,7 +76,7 @@ class StorableMetric(Protocol):
 
     @property
     def card(self) -> MetricCard:
-        """What it is and what it was trained on."""
+        """Its card."""
 
     @property
     def feature_groups(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _parts(metric: StorableMetric) -> list[Step | Distance]:
 
 
 def content_hash(metric: StorableMetric) -> str:
-    """SHA-256 of all that decides its distances and explanations: steps, distance and feature groups."""
+    """SHA-256 of everything that determines its distances and explanations: steps, distance and feature groups."""
     digest = hashlib.sha256()
 
     def add(data: bytes) -> None:
@@ -105,10 +105,10 @@ def content_hash(metric: StorableMetric) -> str:
 
 
 def save_metric(metric: StorableMetric, path: Path) -> None:
-    """Write ``metric`` to ``path``, whole or not at all.
+    """Write ``metric`` to ``path`` atomically.
 
     Raises:
-        BadInput: the file cannot be written; whatever was at ``path`` is still there.
+        BadInput: the file cannot be written; an existing file at ``path`` is unchanged.
     """
     entries, arrays = [], {}
     for number, part in enumerate(_parts(metric)):
@@ -143,13 +143,13 @@ def save_metric(metric: StorableMetric, path: Path) -> None:
 
 
 def _put(archive: zipfile.ZipFile, name: str, data: str | bytes) -> None:
-    """An entry without the time it was written: a metric is handed on, and is the same file at any time."""
+    """An entry without the time of writing, so that the same metric always gives the same file."""
     archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)
 
 
 @contextlib.contextmanager
 def naming_the_file(path: Path) -> Iterator[None]:
-    """Turn whatever reading the metric at ``path`` raises into an error that names the file.
+    """Turn any error of reading the metric at ``path`` into one that names the file.
 
     Raises:
         BadInput: no such file, not a metric, damaged, too large, or of a newer program.
@@ -179,7 +179,7 @@ def naming_the_file(path: Path) -> Iterator[None]:
 
 
 def read_metric_file(path: Path) -> MetricContents:
-    """What the file at ``path`` holds, not yet checked against its content hash.
+    """The content of the file at ``path``, not yet checked against its content hash.
 
     Raises:
         BadInput: a file that is not a metric's, too large, or of a newer program.

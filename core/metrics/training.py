@@ -1,4 +1,4 @@
-"""What learners have in common: points of their training curve, and the card they begin."""
+"""Points of training curves and new cards, for all learners."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from semblance.core.metrics.training_data.training_input import TrainingInput
 
 @dataclass(frozen=True, eq=False)
 class TrainingPoint:
-    """The state after a round of training, handed to ``Reporter.partial`` in every round.
+    """The state after a round of training, passed to ``Reporter.partial`` in every round.
 
-    It is cheap until :attr:`distance` is read, so whoever listens chooses the rounds to score. The
-    distance works on rows after the steps. Pickling makes the distance: to send the curve elsewhere, send
-    ``round`` and ``objective``.
+    It is cheap until :attr:`distance` is read, so the reporter chooses the rounds to score. The distance works on
+    rows after the steps. Pickling computes the distance; to send the curve to another process, send ``round`` and
+    ``objective``.
     """
 
     round: int
@@ -60,7 +60,7 @@ def begin_card(
     notes: tuple[str, ...] = (),
     rounds: int | None = None,
 ) -> MetricCard:
-    """The card of a metric that ``learner`` fitted on ``data``: all that the learner knows."""
+    """The card of a metric that ``learner`` fitted on ``data``, with the facts that the learner has."""
     groups = [] if data.groups is None else np.asarray(data.groups).tolist()
     patients = {group for group in groups if group not in (None, "")}
     return MetricCard(
@@ -85,7 +85,7 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def _versions() -> dict[str, str]:
-    """Looking them up takes longer than the quickest learners do."""
+    """Cached, because reading them takes longer than the fastest learners."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

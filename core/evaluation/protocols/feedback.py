@@ -1,4 +1,4 @@
-"""The measuring of relevance feedback inside one search: precision among the cases that were not judged."""
+"""Measure relevance feedback inside one search: precision among the cases that were not judged."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class FeedbackProtocol(SplitProtocol):
     finding among the 20 that stand first of all cases not judged, in the order of
     :func:`semblance.core.retrieval.feedback_scores`. ``residual_precision@20:N:no_feedback``: the same cases by
     distance alone; ``gain@20:N`` is the difference. Where patients are known no case of the query's or of a judged
-    patient is ranked. Only the query is new to the metric: the cases it is compared with may have trained it, as
-    in a library.
+    patient is ranked. Only the query is held out: the cases it is compared with may be training cases, as in a
+    library.
     """
 
     name: ClassVar[str] = "feedback"
@@ -82,7 +82,7 @@ class FeedbackProtocol(SplitProtocol):
 
 
 class _SimulatedSearch:
-    """Searches of one fitted metric among all cases, with a person who marks by the findings."""
+    """Searches of one fitted metric among all cases, with a simulated user who marks by the findings."""
 
     def __init__(self, trial: Trial, wrong: float) -> None:
         data, metric = trial.data, trial.metric
@@ -93,7 +93,7 @@ class _SimulatedSearch:
         coordinates = metric.distance.embed(self._rows) if metric.distance.embeds else self._rows
         self._ties = self._rows if metric.distance.ties else None
         self._coordinates = coordinates
-        # What ties in everything stands in random order, for no query in that of the rows.
+        # Ties are in random order, which does not depend on the order of the rows.
         self._shuffled = np.random.default_rng(trial.split.seed).permutation(data.n_cases)
 
     def patients_of(self, rows: Rows) -> Rows | None:
@@ -154,7 +154,7 @@ class _SimulatedSearch:
         return squared
 
     def _order(self, query: int, base: Matrix) -> Rows:
-        """The cases that may answer, from near to far."""
+        """The cases that may be ranked, from near to far."""
         keys = [self._shuffled, base]
         if self._ties is not None:
             apart = self._ties - self._ties[query]
@@ -168,7 +168,7 @@ class _SimulatedSearch:
         return found
 
     def _residual(self, query: int, order: Rows, n: int) -> Rows:
-        """What is left after the first ``n`` were judged, without other cases of their patients."""
+        """The cases left after the first ``n`` were judged, without other cases of their patients."""
         if self._patients is None:
             return order[n:]
         rest: Rows = order[n:][~np.isin(self._patients[order[n:]], self._patients[order[:n]])]

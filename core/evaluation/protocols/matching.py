@@ -102,7 +102,7 @@ class MatchingProtocol(SplitProtocol):
 
 
 class Views:
-    """What belongs together in the views of the patients of ``data``."""
+    """The polyps and candidates in the views of the patients of ``data``."""
 
     def __init__(self, data: EvaluationData, negative: str) -> None:
         """

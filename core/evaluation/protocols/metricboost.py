@@ -65,7 +65,7 @@ class MetricBoostProtocol(SplitProtocol):
         return tr_lazy("{folds} folds", folds=FOLDS), found
 
     def measure(self, trial: Trial) -> Measured:
-        """Triplet accuracy and k-NN accuracy of the tested cases, answered by the training part."""
+        """Triplet accuracy and k-NN accuracy of the tested cases, with neighbours in the training part."""
         data, split, reporter = trial.data, trial.split, trial.reporter
         names, findings = np.unique(data.y, return_inverse=True)
         test, query_findings = data.X[split.test], findings[split.test]

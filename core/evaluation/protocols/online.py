@@ -1,4 +1,4 @@
-"""The measuring of the passive-aggressive paper: k-NN errors, and what happened on the way."""
+"""The protocol of the passive-aggressive paper: k-NN errors, and online losses and updates."""
 
 from __future__ import annotations
 

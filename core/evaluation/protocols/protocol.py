@@ -32,7 +32,7 @@ class Protocol(abc.ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
-    #: What is measured on what, in one line.
+    #: What is measured and on which cases, in one line.
     summary: ClassVar[str]
     #: The default number of repeats.
     repeats: ClassVar[int]

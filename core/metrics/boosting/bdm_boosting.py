@@ -22,11 +22,11 @@ from semblance.core.tasks import Reporter
 
 Bits = npt.NDArray[np.bool_]
 
-#: Share of both sums added to each before their ratio is taken: separable data drives one of them to 0.
+#: Share of both sums that is added to each before taking their ratio, because separable data drives one of them to 0.
 SMOOTHING = 1e-3
 #: The paper stops at this relative change of the objective.
 SMALLEST_CHANGE = 1e-5
-#: Share of the objective at the start below which nothing is left to gain.
+#: The rounds end below this share of the initial objective.
 SMALLEST_OBJECTIVE = 1e-9
 #: From this many cases on nothing is stored for every pair.
 DENSE_BELOW = 5_000
@@ -34,7 +34,7 @@ DENSE_BELOW = 5_000
 MOST_CELLS = 4_000
 #: Cases below which a round pair by pair takes less time than the bookkeeping of cells.
 _FEW_CASES = 400
-#: Projections closer than this share of the largest are the same: equal rows may differ in rounding.
+#: Projections closer than this share of the largest are equal, because equal rows may differ in rounding.
 _DISTINCT = 1e-10
 _FURTHER_EIGENVECTORS = 20
 
@@ -49,9 +49,9 @@ class Bit(NamedTuple):
 
 @dataclass(frozen=True)
 class Boosted:
-    """The bits, F from before the first to after the last of them, and why there are no more.
+    """The bits, F before the first and after each of them, and why the rounds ended.
 
-    ``merged`` says from which round on cells were no longer split, "" where that was never needed.
+    ``merged``: from which round on cells were no longer split, "" if that was not necessary.
     """
 
     bits: tuple[Bit, ...]
@@ -82,14 +82,14 @@ def run_rounds(
 ) -> Boosted:
     """At most ``rounds`` bits on the columns of ``X`` (n, d), whose distance ``distance`` makes.
 
-    Where a bit would make more than :data:`MOST_CELLS` cells, the cases of every cell take the place of its
-    first one for all rounds to come, so that time and memory stay bounded; until then the result is exact.
+    If a bit would make more than :data:`MOST_CELLS` cells, the first case of every cell represents all its cases in
+    the following rounds, which bounds time and memory; until then the result is exact.
 
     ``exact`` weighs a bit by the minimum of F instead of that of the paper's bound. ``reporter`` receives a
     :class:`TrainingPoint` after every round.
 
     Raises:
-        BadInput: no bit helps.
+        BadInput: no bit lowers the objective.
     """
     reporter.progress(0, rounds, title)
     weights: CellPairs | DensePairs = cheaper_form(CellPairs(similarity, X, reporter.check_cancelled))
@@ -143,11 +143,12 @@ def run_rounds(
 
 
 def cheaper_form(weights: CellPairs | DensePairs) -> CellPairs | DensePairs:
-    """``weights``, or where cells save nothing any more the same pair by pair, if pairs are few."""
+    """``weights``, or the same weights pair by pair if cells save no time and pairs are few."""
     if isinstance(weights, DensePairs):
         return weights
     n = len(weights.similar)
-    # Half as many cells as cases cost what all pairs do; a pair changed, ten times one that is not.
+    # With half as many cells as cases, cells cost as much as all pairs; a changed pair costs ten times as much as
+    # another.
     cheaper = n >= _FEW_CASES and 2 * weights.cells <= n and 20 * weights.changed <= n * n
     return weights if cheaper or n >= DENSE_BELOW else weights.dense()
 

@@ -1,8 +1,8 @@
 """The weights of BDM's pairs from round to round, cell by cell: no n x n array (Yang et al. 2010, 3.4).
 
-d_ij depends on the bits of i and j alone, so cases of equal bits and equal finding are merged into m cells,
-and a round costs O(n d^2 + n m + m^2 d + n log n). Pairs in which similarity is not what findings say are
-counted one by one; they make g+_i and g-_i differ within a cell, which is why these are stored for every case.
+d_ij depends on the bits of i and j alone, so cases of equal bits and equal finding are merged into m cells, and a
+round costs O(n d^2 + n m + m^2 d + n log n). Pairs whose similarity differs from that of their findings are counted
+one by one. They make g+_i and g-_i differ within a cell, so these are stored for every case.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Rows = npt.NDArray[np.intp]
 _BLOCK = 1 << 18
 #: Rows of X whose weighted copy stays in the cache.
 _ROWS = 4096
-#: Values of what lies below the cut at the start of every stretch of cases.
+#: Values of the sums below the cut at the start of every stretch of cases.
 _STRETCHES = 1 << 21
 #: Values between cases of a stretch that are looked up at a time.
 _AMONG = 1 << 16
@@ -112,8 +112,8 @@ class CellPairs:
     ``check`` is called several times a round and may raise to end the work.
 
     Attributes:
-        cells: m, how many cells there are.
-        changed: p, how many pairs are counted one by one.
+        cells: m, the number of cells.
+        changed: p, the number of pairs that are counted one by one.
     """
 
     def __init__(self, similarity: Similarity, X: Matrix, check: Callable[[], None] = lambda: None) -> None:
@@ -133,12 +133,12 @@ class CellPairs:
 
     @property
     def cells(self) -> int:
-        """m, how many cells there are."""
+        """m, the number of cells."""
         return self._table.size
 
     @property
     def changed(self) -> int:
-        """p, how many pairs are counted one by one."""
+        """p, the number of pairs that are counted one by one."""
         return len(self._changed)
 
     def add_bit(self, bits: Bits, weight: float) -> None:

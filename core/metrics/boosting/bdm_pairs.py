@@ -22,20 +22,20 @@ Both = npt.NDArray[np.float64]
 
 #: Values of differences of rows that are in memory at a time.
 _VALUES = 1 << 17
-#: Values of a block: more make no product faster, fewer take time for calls.
+#: Values of a block: larger blocks are not faster, smaller ones need more calls.
 _BLOCK = 200_000
-#: Cases of a finding on average from which blocks of one finding are worth their number.
+#: Mean number of cases of a finding from which blocks of one finding are faster.
 _MANY_OF_A_FINDING = 12
-#: A pair that is changed costs as much as so many in a block, and some more once there is one.
+#: The cost of a changed pair in pairs of a block, and the additional cost of the first one.
 _COST_OF_CHANGED = 40
 _FIRST_CHANGED = 400
 
 
 class ChangedPairs:
-    """What g+ and g- of these pairs are above what findings make of them: a share may be negative.
+    """The differences of g+ and g- of these pairs from those by findings; they may be negative.
 
-    ``similar`` and ``dissimilar`` (p,) are those shares, +-exp(d_ij), +-exp(-d_ij) or 0. ``whole``: all
-    of g+ and g-, for one who makes nothing of these pairs from findings.
+    ``similar`` and ``dissimilar`` (p,) are those shares, +-exp(d_ij), +-exp(-d_ij) or 0. ``whole``: the full g+ and
+    g-, for callers that leave these pairs out of those by findings.
     """
 
     def __init__(self, similarity: Similarity, *, whole: bool = False) -> None:
@@ -99,10 +99,9 @@ class PairBlock:
     """The pairs of a few rows with all rows that are not before them.
 
     Attributes:
-        rows, columns: which rows (r) are paired with which (k); ``columns`` begin where ``rows`` do.
-        own: of the columns the first so many are similar, the rest dissimilar.
-        weights: (r, k) g+ or g- (Eq. 8), 0 where no pair i < j is counted.
-        shares: (r, k) -S+ or S- (Eq. 12), once they are computed.
+        rows, columns: the rows (r) and columns (k) of the pairs; ``columns`` begin where ``rows`` do. own: of the
+        columns the first so many are similar, the rest dissimilar. weights: (r, k) g+ or g- (Eq. 8), 0 where no pair
+        i < j is counted. shares: (r, k) -S+ or S- (Eq. 12), once they are computed.
     """
 
     def __init__(self, rows: slice, columns: slice, own: int, weights: Matrix) -> None:
@@ -156,7 +155,7 @@ class PairBlock:
 def blocks_by_finding(
     similarity: Similarity, cases: Rows, bits: Sequence[tuple[Bits, float]]
 ) -> Iterator[PairBlock]:
-    """The pairs of the ``cases`` (m,), ordered by finding; pairs that are changed count nothing."""
+    """The pairs of the ``cases`` (m,), ordered by finding, without changed pairs."""
     codes, (patterns, alphas) = similarity.codes[cases], _stacked(bits, cases)
     place = np.full(len(similarity), -1)
     place[cases] = np.arange(len(cases))

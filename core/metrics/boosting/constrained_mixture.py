@@ -16,7 +16,7 @@ from semblance.core.metrics.distances.mixtures import log_joint
 
 Rows = npt.NDArray[np.int64]
 
-#: Share of the round covariance in the one all clouds lean on.
+#: Share of the spherical covariance in the shared one.
 _ROUND = 0.1
 _LEAST_WEIGHT = 1e-12
 
@@ -37,8 +37,8 @@ def fit_mixture(
 ) -> Mixture:
     """EM for rows (n, p) of ``weights`` (n,), sum 1; rows of one number in ``chunklets`` (n,) share a cloud.
 
-    Starts from rows drawn by weight, far apart. The covariance of a cloud leans on that within all clouds
-    by as much as p rows of mean weight would count.
+    Starts from rows drawn by weight, far apart. The covariance of a cloud is shrunk towards that within all clouds,
+    with the weight of p rows of mean weight.
     """
     p = X.shape[1]
     total = covariance_of(X, weights, weights @ X)
@@ -88,7 +88,7 @@ def _maximised(X: Matrix, weights: Matrix, shares: Matrix, before: Mixture) -> M
     each = np.stack([covariance_of(X, held[:, k] / divisor[k], means[k]) for k in range(len(mass))])
     within = np.einsum("k,kij->ij", mass, each) / mass.sum()
     within = (1.0 - _ROUND) * within + np.eye(p) * (_ROUND * np.trace(within) / p)
-    # A cloud drawn together to a point keeps some size of the whole.
+    # A cloud that shrinks to a point keeps a small covariance.
     within += np.eye(p) * (1e-6 * np.trace(covariance_of(X, weights, weights @ X)) / p)
     lean = p / len(X)
     covariances = (mass[:, np.newaxis, np.newaxis] * each + lean * within) / (divisor + lean)[

@@ -1,4 +1,4 @@
-"""Triplets named one by one, weighted by boosting (Bi et al. 2011, Algorithm 1 as it stands)."""
+"""Explicit triplets, weighted by boosting (Bi et al. 2011, Algorithm 1)."""
 
 from __future__ import annotations
 

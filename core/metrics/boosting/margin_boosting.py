@@ -24,15 +24,16 @@ from semblance.core.metrics.training_data.triplets import Rows
 
 _MOST_STEPS = 200
 _TOLERANCE = 1e-8
-#: Where all triplets can be kept apart the loss falls without end; a mean margin of this is far enough.
+#: If all triplets can be satisfied, the loss falls without end; at this mean margin the rounds end.
 _MOST_MARGIN = 400.0
-#: An eigenvalue this near to what a unit of trace costs pays no more: the exponential loss converges to it.
+#: The rounds end if the largest eigenvalue is this near to the cost of a unit of trace, to which the exponential loss
+#: converges.
 _CONVERGED = 1.0 + 1e-6
-#: A step that moves no margin by more than this moves none.
+#: A step that changes all margins by less than this counts as none.
 _NO_STEP = 1e-9
 #: Share of the largest margin by which a column of the linear program must improve on it.
 _NO_GAIN = 1e-7
-#: A direction that keeps all triplets apart wants infinite weight; this mean margin is as good.
+#: A direction that satisfies all triplets would get infinite weight, which is limited to this mean margin.
 _FAR_APART = 40.0
 _NO_DIRECTION = tr_lazy("no further direction helps")
 _NO_CHANGE = tr_lazy("the margins moved no more")
@@ -65,7 +66,7 @@ class TripletMargins:
         return margins
 
     def on_edges(self, u: Matrix) -> Matrix:
-        """(e,) the adjoint of :meth:`of`: what weights ``u`` (t,) put on each edge."""
+        """(e,) the adjoint of :meth:`of`: the weight of each edge from weights ``u`` (t,)."""
         e = len(self._i)
         return np.asarray(np.bincount(self._far, u, e) - np.bincount(self._near, u, e))
 
@@ -109,8 +110,8 @@ class RankOneSum:
     def correct(self, loss: MarginLoss, regularisation: float) -> Matrix:
         """Set the weights w >= 0 to those with the least loss(H w) + v sum w; the margins H w (t,).
 
-        Each is scaled by the mean margin its column gives, so that all are of one size. Columns left with
-        no weight are dropped: were they of use again, they would be found again.
+        Each is scaled by the mean margin its column gives, so that all are of one size. Columns with weight 0 are
+        dropped; if they become useful again, they are found again.
         """
         from scipy.optimize import Bounds, minimize
 
@@ -163,7 +164,7 @@ def solve_program(H: Matrix, most: float) -> LinearProgramOptimum:
     ``H`` (t, J). The weights (Eq. 9) are the dual values of its J constraints; they sum to 1.
 
     Raises:
-        SemblanceError: the solver gave up.
+        SemblanceError: the solver failed.
     """
     from scipy.optimize import linprog
 

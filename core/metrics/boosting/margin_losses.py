@@ -1,8 +1,8 @@
 """The losses of BoostMetric along one new column of margins: their weights, values and slopes.
 
-Shen et al. 2012, 3.2 and 3.5. ``rho`` (t,) are the margins so far, ``H`` (t,) those the new rank-one matrix
-adds per unit of its weight w. Arrays of working memory are made once: with many triplets fresh ones cost
-more than the arithmetic.
+Shen et al. 2012, 3.2 and 3.5. ``rho`` (t,) are the margins so far, ``H`` (t,) those the new rank-one matrix adds per
+unit of its weight w. Working arrays are allocated once, because with many triplets the allocation costs more than the
+arithmetic.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.numerics.convex_minimum import Slopes
 
-#: Share of the loss at the start below which nothing is left to gain.
+#: The rounds end below this share of the initial loss.
 NOTHING_LEFT = 1e-6
 #: exp of more is not representable; sigma of less is 0 anyway.
 _LARGEST = 700.0

@@ -10,7 +10,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.numerics.convex_minimum import CLOSE, Slopes, convex_minimum
 from semblance.core.tasks import Reporter
 
-#: alpha times the largest h is at most this: no weight overflows, nothing of use is lost.
+#: Largest alpha times the largest h, so that no weight overflows.
 _LARGEST_EXPONENT = 500.0
 #: Anchors from which a part of them is used first to find the region of the minimum.
 _SAMPLE_FROM, _SAMPLED_LEAST = 300, 64
@@ -63,7 +63,7 @@ class QuadraticTriplets(AnchoredTriplets):
         alpha = self._usual / spread
         if len(self.at) >= _SAMPLE_FROM:
             few = self.sampled(max(_SAMPLED_LEAST, len(self.at) // _SAMPLED_SHARE))
-            # A sample may see no gain where all anchors together see some.
+            # A sample may show no gain although all anchors together have some.
             alpha = max(minimum(alpha, few, close=_ROUGH), alpha / 64.0)
             if float(np.abs(self._embedding[1][:, -1]).max()) < _SINGLE_UP_TO:
                 alpha = max(minimum(alpha, kind=np.float32, close=_ROUGH), alpha / 64.0)
@@ -104,7 +104,7 @@ class QuadraticTriplets(AnchoredTriplets):
         log = self.log_similar + self.log_dissimilar
         here = projection[self.at] / size
         if chosen is not None:
-            # They were drawn by their shares already.
+            # They were drawn by their shares.
             own, rest, here, log = own[:, chosen], rest[:, chosen], here[chosen], np.zeros(len(chosen))
         similar, dissimilar = _cumulants(own, here), _cumulants(rest, here)
         log = log + similar[0] + dissimilar[0]

@@ -51,7 +51,7 @@ _SUBDIVISIONS = 3
 _ROUNDS = 20
 #: What rounding may add to gain or loss.
 _ROUNDING = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
-#: So few different places on the line that all thresholds may be listed.
+#: With so few different positions all thresholds are listed.
 _PLACES = 64
 #: Between the places of a division: no fraction of two small numbers, for data often lie on a grid.
 _OFF = 0.3819660112501051
@@ -336,7 +336,7 @@ class StumpSearch:
 
     @property
     def listed(self) -> bool:
-        """Whether all thresholds looked at are among those listed."""
+        """Whether all tried thresholds are among those listed."""
         return self._cuts is not None
 
     def errors_at(self, threshold: float) -> tuple[Matrix, Matrix]:
@@ -459,7 +459,7 @@ class StumpSearch:
             own[new, first:last] = similar.beyond(*own_counts)
             rest[new, first:last] = dissimilar.beyond(*others)
             first = last
-        # A sample was drawn by its shares already.
+        # A sample was drawn by its shares.
         share = self.shares if chosen is None else np.full(anchors, 1.0 / anchors)
         near, far = (own, rest) if self.sign > 0.0 else (rest, own)
         gain, loss = ((1.0 - near) * far) @ share, (near * (1.0 - far)) @ share

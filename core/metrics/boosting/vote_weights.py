@@ -140,7 +140,7 @@ class VoteWeights(AnchoredTriplets):
     def prefix_sums(self, block: Block, columns: SortedColumns, name: str) -> tuple[PrefixSums, PrefixSums]:
         """Those of the block's weights with the ``columns`` in their order: of the finding, of the others.
 
-        They are good until others of this ``name`` are asked for.
+        They are valid until the next call with this ``name``.
         """
         weights = self._is_included[:, run(block.anchors)]
         sums = []

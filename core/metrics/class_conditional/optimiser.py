@@ -1,4 +1,4 @@
-"""How CCML climbs its objective, and how it finds out with which parameters."""
+"""The optimisation of CCML, and the choice of its parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Hyperparameters(NamedTuple):
 
 
 def usual_hyperparameters(d: int) -> tuple[Hyperparameters, ...]:
-    """What is tried for rows of ``d`` numbers, the most usual first; CONTRIBUTING says how it was found."""
+    """The candidates for rows of ``d`` features, the most usual first; DECISIONS.md says how they were found."""
     full = min(d, _MOST_COMPONENTS)
     middle = max(min(d, 2), d // 2)
     return (
@@ -47,7 +47,7 @@ def usual_hyperparameters(d: int) -> tuple[Hyperparameters, ...]:
 
 
 class TrainingRun(Protocol):
-    """A map on its way: ``round`` of ``rounds`` are done."""
+    """A map in training: ``round`` of ``rounds`` are done."""
 
     round: int
     rounds: int
@@ -62,7 +62,7 @@ class TrainingRun(Protocol):
 class CCMLOptimiser:
     """Adam on mini-batches of the rows, the rate falling to 0 along half a cosine (Algorithm 1).
 
-    ``A`` (p, d) is the map so far, ``round`` the batches seen, ``accuracy`` the running mean of Eq. 11.
+    ``A`` (p, d) is the map so far, ``round`` the number of batches, ``accuracy`` the running mean of Eq. 11.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What learners share that train a network on rows which are images."""
+"""The base class of learners that train a network on images."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ class ImageLearner(Learner):
 
     @abc.abstractmethod
     def _hyperparameters(self) -> tuple[Hyperparameters, ...]:
-        """What is tried, the most usual first."""
+        """The candidates, the most usual first."""
 
     @abc.abstractmethod
     def _objective(self, torch: Any, rows: LabelledRows, choice: Hyperparameters, seed: int) -> Objective:
-        """What the network is trained for on ``rows``."""
+        """The objective of the network on ``rows``."""
 
     def _train(
         self, torch: Any, images: Any, rows: LabelledRows, groups: npt.ArrayLike | None, reporter: Reporter

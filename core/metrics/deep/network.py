@@ -16,7 +16,7 @@ from semblance.core.metrics.distances.convolution import ConvolutionDistance, si
 #: Side of the kernels of each layer, and maps a layer (the paper's).
 KERNELS = (5, 3)
 MAPS = 10
-#: Larger images make no better use of so small a network.
+#: Larger images do not improve so small a network.
 _LARGEST = 128
 #: Median squared distance of two cases at the start.
 _SPREAD = 10.0

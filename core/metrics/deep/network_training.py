@@ -1,4 +1,4 @@
-"""How the network is trained: Adam on mini-batches, whatever is asked of its output."""
+"""Training of a network with Adam on mini-batches, for any objective."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Hyperparameters(NamedTuple):
 
 
 class Objective(abc.ABC):
-    """What the output of the network is to be good for; ``parameters`` are tensors trained with it."""
+    """The objective of the output of a network; ``parameters`` are tensors trained with it."""
 
     parameters: tuple[Any, ...] = ()
 
@@ -41,7 +41,8 @@ class Objective(abc.ABC):
 class NetworkTraining:
     """Adam on mini-batches of the rows, the rate falling to 0 along half a cosine.
 
-    ``round`` counts the batches seen; ``accuracy`` is the running mean of what :meth:`Objective.loss` calls right.
+    ``round`` counts the batches; ``accuracy`` is the running mean of the correct share that :meth:`Objective.loss`
+    returns.
     """
 
     def __init__(

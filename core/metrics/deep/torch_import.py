@@ -1,4 +1,4 @@
-"""The only import of torch, and what to say where it is not installed."""
+"""The only import of torch, and the error if it is not installed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def import_torch(title: str) -> Any:
 
 @contextlib.contextmanager
 def one_thread(torch: Any) -> Iterator[None]:
-    """Numbers that do not depend on how many processors there are."""
+    """Make results independent of the number of processors."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

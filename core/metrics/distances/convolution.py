@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance, Matrix, Part
 
-#: Images looked at together: 25 shifted copies of each are held.
+#: Images processed together: each needs 25 shifted copies in memory.
 _BLOCK = 64
 _POOL = 2
 _PLACES = (
@@ -54,7 +54,7 @@ class ConvolutionDistance(Distance):
         out = np.empty((len(X), len(self.V)))
         for start in range(0, len(X), _BLOCK):
             maps = self._maps(X[start : start + _BLOCK])
-            # One image at a time, or its numbers would depend on its company.
+            # One image at a time, because its result must not depend on the other images of a batch.
             for row, flat in enumerate(maps.reshape(len(maps), -1), start):
                 out[row] = self.V @ flat
         return out
@@ -76,7 +76,7 @@ class ConvolutionDistance(Distance):
             for column, place in enumerate(line)
             if (thirds == row).any() and (thirds == column).any()
         ]
-        # What rounding leaves goes to the largest.
+        # The rounding error is added to the largest part.
         rest = float(e @ e) - math.fsum(amount for _, amount in found)
         largest = max(range(len(found)), key=lambda place: abs(found[place][1]))
         return [

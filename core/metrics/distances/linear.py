@@ -14,8 +14,8 @@ from semblance.core.metrics.distance import Distance, Matrix, Part
 def parts_by_group(amounts: Matrix, names: tuple[str, ...], total: float | None = None) -> list[Part]:
     """Sum ``amounts`` (d,) over equal ``names``, in the order the names first appear.
 
-    What rounding leaves between their sum and ``total`` goes to the largest part: between rows that differ
-    only where a map of low rank looks away, that is all there is.
+    The rounding error between their sum and ``total`` is added to the largest part. For rows that differ only in the
+    null space of the map it is the whole distance.
     """
     index = {name: place for place, name in enumerate(dict.fromkeys(names))}
     places = np.fromiter((index[name] for name in names), dtype=np.intp, count=len(names))

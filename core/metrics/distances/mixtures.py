@@ -1,4 +1,4 @@
-"""How differently two cases are shared out among the clouds of several Gaussian mixtures."""
+"""The distance between the posteriors of two cases under several Gaussian mixtures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric's embedding beside the plain features, changed along the directions that clicks taught."""
+"""A metric's embedding with the plain features, changed along the directions learned from feedback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance, Matrix, Part, distance_class
 from semblance.core.metrics.distances.linear import parts_by_group
 
-#: The part of a distance that the clicks made.
+#: The part of a distance that comes from feedback.
 CLICKS = "clicks"
 
 
@@ -46,7 +46,7 @@ class RefinedDistance(Distance):
         return out
 
     def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
-        """What the metric started from says, each group of features, and what the clicks changed."""
+        """The part of the original metric, of each group of features, and of the feedback."""
         pair = np.stack([q, x])
         u = self._coordinates(pair)
         z, embedded = u[0] - u[1], self.embed(pair)

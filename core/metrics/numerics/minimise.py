@@ -1,4 +1,4 @@
-"""Smooth minimisation that tells where it is, can be stopped, and keeps the best."""
+"""Smooth minimisation that reports its progress, can be stopped, and keeps the best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONVERGED = 1e-9
 
 
 class Descent(NamedTuple):
-    """The best place found, its value, the iterations it took, and why it ended."""
+    """The best position found, its value, the number of iterations, and why it ended."""
 
     best: Matrix
     value: float
@@ -37,8 +37,9 @@ def minimise(
 ) -> Descent:
     """Minimise ``function`` (value and gradient at a matrix shaped as ``start``) by L-BFGS.
 
-    ``point`` makes what ``reporter`` receives after each of at most ``rounds`` iterations. ``ended`` is told the
-    place after each, and stops where it is true. ``least`` is the lowest value any number may take.
+    ``point`` makes the partial result for ``reporter`` after each of at most ``rounds`` iterations. ``ended`` is
+    called with the position after each, and stops the minimisation if it returns true. ``least`` is the lower bound
+    of all values.
 
     Raises:
         Cancelled: the reporter was cancelled.

@@ -1,1 +1,1 @@
-"""Learning from relevance feedback: a metric changed by what a person marks in searches."""
+"""Learning from relevance feedback: metrics refined by the judgements of searches."""

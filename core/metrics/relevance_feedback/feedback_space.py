@@ -1,8 +1,8 @@
-"""The coordinates in which clicks are learnt: a metric's own, with a share of every feature.
+"""The coordinates in which feedback is learned: those of a metric, with a share of every feature.
 
-The share is for learning in. While nothing was learnt it does not count (:attr:`FeedbackSpace.initial_weights`):
-without a click distances are the metric's, and they leave that as far as clicks are followed. Where the
-metric was not learnt from anything, what they open to is how the cases lie
+The share is for learning only. Before any feedback it has no weight (:attr:`FeedbackSpace.initial_weights`), so that
+distances are those of the metric; its weight grows with the reliability of the feedback. If the metric was not
+trained, the structure of the neighbours is used instead of the features
 (:mod:`semblance.core.metrics.relevance_feedback.neighbour_structure`).
 """
 
@@ -26,17 +26,18 @@ from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackFor
 
 Rows = npt.NDArray[np.int64]
 
-#: Share of the plain features: what a metric of low rank forgot, clicks could not bring back.
+#: Share of the plain features. Without it, feedback could not restore directions that a metric of low rank ignores.
 FEATURE_SHARE = 0.1
-#: Up to so many features the share is added to the matrix of a linear metric, beyond beside its embedding.
+#: Up to so many features the share is added to the matrix of a linear metric; with more, the features are appended to
+#: its embedding.
 _DENSE = 512
 _PAIRS = 4000
-#: Smaller shares of the largest eigenvalue are rounding: the metric does not look that way.
+#: Smaller shares of the largest eigenvalue are rounding errors.
 _LOST = 1e-12
 
 
 def no_coordinates_error() -> BadInput:
-    """The error for a metric that clicks cannot refine."""
+    """The error for a metric that feedback cannot refine."""
     return BadInput(
         "This metric has no coordinates in which clicks could be learnt.",
         "Refine a metric that has, such as BDM, MetricBoost's matrix form or Euclidean.",
@@ -66,7 +67,7 @@ class FeedbackSpace:
 
     @classmethod
     def of(cls, base: Distance, rows: Matrix, seed: int = 0) -> FeedbackSpace:
-        """``rows`` (n, d) after the steps, of the cases to search among.
+        """The space of a metric; ``rows`` (n, d): the cases to search after the steps.
 
         Raises:
             BadInput: a distance without embedding, fewer than two cases, or all cases at one place.
@@ -138,7 +139,7 @@ class FeedbackSpace:
         return np.hstack([self.base.embed(rows) * self.scale, rows * self.weights])
 
     def start(self) -> FeedbackForm:
-        """The metric as it was."""
+        """The form of the original metric."""
         return FeedbackForm.start(len(self.initial_weights.own), self.initial_weights)
 
     def distance(self, form: FeedbackForm) -> Distance:

@@ -1,8 +1,8 @@
-"""What judgements agree on: how much each can be believed, and the direction that tells them apart.
+"""The agreement of judgements: the reliability of each, and the direction that separates them.
 
-Both are regressions of +1 (like the query) and -1 (not) on click coordinates, judged by what they predict of
-each case from all the others (leave one out, in closed form: Allen 1974, PRESS). Their ridge is the one that
-predicts best, so that the share of wrong answers need not be known.
+Both are regressions of +1 (like the query) and -1 (not) on the coordinates, evaluated by their leave-one-out
+predictions (in closed form: Allen 1974, PRESS). Their ridge is the one that predicts best, so the share of wrong
+answers need not be known.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _RIDGES = np.geomspace(1e-3, 3.0, 12)
 _NOISES = (0.1, 0.3, 1.0, 3.0, 10.0)
 #: The kernel's squared width: the median squared distance of two cases in click coordinates.
 _WIDTH = 2.0
-#: Fewer cases than this predict nothing of each other; of more, parts are looked at one by one.
+#: With fewer cases nothing is predicted; with more, parts are processed one by one.
 FEWEST, _MOST = 8, 400
 #: Fewer queries than this cannot agree.
 FEWEST_PARTS = 3
 #: Times 1 / sqrt(n): the share of variance that may be predicted by chance.
 CHANCE = 1.5
-#: Belief never leaves this range: no prediction is sure.
+#: The range of reliabilities, because no prediction is certain.
 _SURE = 0.98
 
 
 def agreement(points: Matrix, parts: Sequence[tuple[Rows, Matrix]]) -> float:
-    """How much of their mean the ``parts`` of triplets agree on, against what chance would make of it.
+    """The agreement of ``parts`` of triplets on their mean, relative to that by chance.
 
     Each part, such as the triplets (t, 3) of one query with weights (t,), asks for a change A_g, the mean of
     its A as in :mod:`semblance.core.metrics.relevance_feedback.triplet_learning`. With r the mean of
@@ -71,10 +71,11 @@ class SeparatingDirection:
 
 
 def judgement_reliabilities(points: Matrix, signs: Matrix) -> Matrix:
-    """(n,) how likely each of the ``signs`` (n,) of ``points`` (n, m) is right, by what the others predict.
+    """(n,) the probability that each of the ``signs`` (n,) of ``points`` (n, m) is right, by the prediction from the
+    others.
 
-    A smooth regression: a Gaussian kernel with the noise level that predicts best. 1 for all where there are
-    fewer than FEWEST of one query or all say the same.
+    A smooth regression: a Gaussian kernel with the noise level that predicts best. 1 for all if there are fewer than
+    FEWEST of one query or all are equal.
     """
     out = np.ones(len(signs))
     parts = -(-len(signs) // _MOST)
@@ -106,8 +107,8 @@ def _smooth(points: Matrix, signs: Matrix) -> Matrix:
 def separating_direction(points: Matrix, signs: Matrix, weights: Matrix) -> SeparatingDirection | None:
     """The direction along which ``signs`` (n,) of ``points`` (n, m) differ most surely; ``None`` without.
 
-    ``weights`` (n,) say how much each counts. From the share of variance that is predicted CHANCE /
-    sqrt(n) is taken off: what chance may predict.
+    ``weights`` (n,) of the points. CHANCE / sqrt(n), the share predicted by chance, is subtracted from the predicted
+    share of the variance.
     """
     n = len(signs)
     weights = weights / weights.mean()

@@ -1,10 +1,9 @@
-"""How the cases lie tells what is worth comparing, before anybody says anything.
+"""A form from the structure of the cases alone, used before any feedback.
 
-Cases that are each other's nearest are mostly of one kind, so what differs between them hardly matters; what
-spreads all cases wider than that does. With W the covariance within such pairs and G that of all cases, the
-form is W^(-1/2) (W^(-1/2) G W^(-1/2))^(1/2) W^(-1/2): relevant component analysis (Bar-Hillel et al. 2003)
-with chunks of mutual neighbours instead of judged ones, times the root of what discriminant analysis would
-maximise.
+Cases that are each other's nearest are mostly of one kind, so differences between them matter little; directions in
+which all cases vary more than such pairs matter. With W the covariance within such pairs and G that of all cases, the
+form is W^(-1/2) (W^(-1/2) G W^(-1/2))^(1/2) W^(-1/2): relevant component analysis (Bar-Hillel et al. 2003) with
+chunks of mutual neighbours instead of judged ones, times the root of what discriminant analysis would maximise.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
 
-#: Neighbours of which a pair must count each other, and fewer pairs than this tell nothing.
+#: Each case of a pair must be among this number of nearest neighbours of the other; the least number of pairs.
 NEIGHBOURS, FEWEST_PAIRS = 5, 10
 #: Least share of the mean variance added to W; with few cases as many as coordinates per case.
 SHRUNK = 0.01
-#: Cases to look at.
+#: Maximum number of cases.
 MOST = 1500
 _POWER, _FLAT = 0.5, 1e-6
 
 
 def neighbour_structure(points: Matrix) -> Matrix | None:
-    """(m, m) positive definite form of ``points`` (n, m), MOST at most; ``None`` where too little is told.
+    """(m, m) positive definite form of ``points`` (n, m), MOST at most; ``None`` if there are too few pairs.
 
-    All n x n distances are made.
+    It computes all n x n distances.
     """
     n, m = points.shape
     if n <= 2 * NEIGHBOURS:

@@ -1,4 +1,4 @@
-"""The quadratic form that clicks make: that of the metric they began with, changed along a few directions."""
+"""The quadratic form learned from feedback: that of the original metric, changed along a few directions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class InitialWeights:
-    """How coordinates count before any click, and once clicks opened all of them.
+    """The weights of coordinates before any feedback, and with full weight of the plain features.
 
-    ``own`` (m,), not negative: the distance of the metric clicks began with is the sum of ``own`` z^2.
-    ``equal_weight``: the weight of each where all count equally.
+    ``own`` (m,), not negative: the distance of the original metric is the sum of ``own`` z^2. ``equal_weight``: the
+    weight of each if all count equally.
     """
 
     own: Matrix
@@ -45,7 +45,7 @@ class FeedbackForm:
 
     @classmethod
     def start(cls, m: int, initial_weights: InitialWeights | None = None) -> Self:
-        """What counts before any click, in ``m`` dimensions."""
+        """The form before any feedback, in ``m`` dimensions."""
         return cls(np.empty((0, m)), np.empty(0), initial_weights, 0.0)
 
     @classmethod
@@ -74,7 +74,7 @@ class FeedbackForm:
         return out
 
     def blended(self, strength: float) -> FeedbackForm:
-        """Between what counted before any click (0) and M (1)."""
+        """The form between the original one (0) and M (1)."""
         return replace(self, gains=self.gains * strength, open=self.open * strength)
 
     def with_initial_weights(self, initial_weights: InitialWeights | None, open: float) -> FeedbackForm:

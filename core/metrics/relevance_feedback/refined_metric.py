@@ -1,4 +1,4 @@
-"""A metric refined by clicks, frozen with a card that tells what it came from."""
+"""A metric refined by feedback, frozen, with a card that names the original metric."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackFor
 from semblance.core.metrics.relevance_feedback.triplet_learning import SLOPE
 from semblance.core.metrics.training import versions
 
-#: The learner on the card of such a metric; it is in no registry, as it learns from no findings.
+#: The learner on the card of such a metric; it is not in the registry, because it does not learn from findings.
 LEARNER = "clicks"
 
 
@@ -31,10 +31,10 @@ def refined_metric(
 ) -> Metric:
     """``base`` with ``form`` learnt in ``space``, as a metric of its own.
 
-    ``form`` is taken as it is: ``strength`` only says on the card how far it was followed. The scores of
-    ``base`` are not those of the result, so the card has none.
+    ``form`` is used unchanged; ``strength`` is only recorded on the card. The scores of ``base`` are not those of the
+    result, so the card has none.
     """
-    # Who judged is a field of its own: notes stand in reports.
+    # The authors have a field of their own, because notes are printed in reports.
     came_from = tr_lazy_n(
         "{n} judgement on the metric '{card}'",
         "{n} judgements on the metric '{card}'",

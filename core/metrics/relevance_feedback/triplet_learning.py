@@ -1,9 +1,9 @@
-"""From triplets that a person clicked to a quadratic form: step by step, or all of them at once.
+"""Learn a quadratic form from judged triplets: step by step, or from all of them at once.
 
-A click says that of a query q the liked case l is closer than the disliked k: with z_l = l - q, z_k = k - q,
-A = (z_k z_k' - z_l z_l') / (|z_l|^2 + |z_k|^2), <M, A> shall be large. The step is the passive-aggressive
-one of Crammer et al. 2006, bounded and followed by a projection, on triplets and without a threshold:
-distances among a query's nearest cases lie far below any threshold common to all pairs.
+A triplet states that the liked case l is closer to the query q than the disliked k: with z_l = l - q, z_k = k - q, A
+= (z_k z_k' - z_l z_l') / (|z_l|^2 + |z_k|^2), <M, A> should be large. The step is the passive-aggressive one of
+Crammer et al. 2006, bounded and followed by a projection, on triplets and without a threshold: distances among a
+query's nearest cases lie far below any threshold common to all pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackFor
 
 Rows = npt.NDArray[np.int64]
 
-#: Steepness of the logistic loss, and how far one instant step may go.
+#: Steepness of the logistic loss, and the largest size of one step.
 SLOPE, LONGEST_STEP = 1.0, 0.5
 #: Up to so many triplets Newton's method works on their Gram matrix, beyond on M itself.
 GRAM_TRIPLETS = 400

@@ -27,15 +27,14 @@ SEED = 0
 
 
 class Codebook(Step):
-    """How often each of ``n_words`` words is seen in an image, as a share of its descriptors.
+    """The frequency of each of ``n_words`` words in an image, as a share of its descriptors.
 
-    Words are k-means centres of descriptors of training images, evenly many of each, seeded
-    (boostmetric.txt 4.3: 100 or 200 of SIFT). With ``n_merged`` they are merged to so many: Winn, Criminisi,
-    Minka 2005 (4.3.2: 2,000 textons to 300) do so greedily under Gaussian models of each finding's
-    histograms; here two words at a time, those that tell the same about the findings, see
-    :func:`semblance.core.metrics.numerics.merge_words.merge_words`.
-    Descriptors of whitened forms are whitened by the covariance of the sample (k-means with a Mahalanobis
-    distance). An image without any descriptor has shares of 0.
+    Words are k-means centres of descriptors of training images, evenly many of each, seeded (boostmetric.txt 4.3: 100
+    or 200 of SIFT). With ``n_merged`` they are merged to so many: Winn, Criminisi, Minka 2005 (4.3.2: 2,000 textons
+    to 300) do so greedily under Gaussian models of each finding's histograms; here two words at a time, those with
+    the same information on the findings, see :func:`semblance.core.metrics.numerics.merge_words.merge_words`.
+    Descriptors of whitened forms are whitened by the covariance of the sample (k-means with a Mahalanobis distance).
+    An image without any descriptor has shares of 0.
     """
 
     kind: ClassVar[str] = "codebook"
@@ -112,7 +111,7 @@ class Codebook(Step):
         """
         _check(self._known_form(), X)
         out = np.zeros((len(X), self.n_columns))
-        # One image at a time: what it is counted as must not depend on the others of a batch.
+        # One image at a time, because its result must not depend on the other images of a batch.
         for place, row in enumerate(X):
             words = self.words_of(row)
             if len(words):

@@ -1,4 +1,4 @@
-"""The steps that suit the rows of an extractor, and whether steps asked for fit them."""
+"""The default steps of an extractor, and a check that requested steps fit its rows."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def chosen_steps(
 ) -> tuple[Step, ...]:
     """Unfitted steps from ``text``, where empty those that suit it, for the rows of ``extractor``.
 
-    ``labelled``: there are findings. A codebook is told here how the extractor's local descriptors lie in
-    its rows, and the step ``sets`` which sets were fused; ``settings`` of the extractor say so.
+    ``labelled``: there are findings. A codebook gets the layout of the extractor's local descriptors, and the step
+    ``sets`` the fused sets, both from the ``settings`` of the extractor.
 
     Raises:
         BadArguments: as :func:`parse_steps`; a codebook for rows without local descriptors, or none for

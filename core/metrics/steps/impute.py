@@ -41,7 +41,7 @@ class Impute(Step):
         return np.where(missing, self.medians_, X) if missing.any() else X
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Those given: columns stay as they are."""
+        """The given names, because no column changes."""
         return names
 
     def describe(self) -> str:

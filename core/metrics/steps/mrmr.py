@@ -1,4 +1,4 @@
-"""The features that tell findings apart best and repeat one another least."""
+"""The features with the most information on the findings and the least redundancy."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MRMR(Step):
         rows, codes = X[known], codes[known]
         relevant = relevance(rows, codes)
         correlated = correlation(rows)
-        # Smaller correlations are chance, and a column must not win by it.
+        # Smaller correlations are chance and must not decide.
         self.selected_ = choose(relevant, correlated, self.n_selected, floor=1.0 / np.sqrt(len(rows)))
         self._n_features = X.shape[1]
         return self

@@ -1,4 +1,4 @@
-"""Steps in a row: from the words of ``--steps``, fitted one after another."""
+"""A sequence of steps, parsed from ``--steps`` and fitted one after another."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def step_sample(
 
 
 def step_sample_note(n: int, d: int) -> tuple[str, ...]:
-    """What the card says of the rows that steps were fitted on; nothing where these are all."""
+    """The note on the card about the rows that steps were fitted on; empty if these are all rows."""
     sample = step_sample(n, d)
     if sample is None:
         return ()

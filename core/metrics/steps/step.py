@@ -1,4 +1,4 @@
-"""The contract of a step: what is fitted on training rows and stands between features and distance."""
+"""The contract of a step between features and distance, fitted on training rows."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ class Step(abc.ABC):
 
     @abc.abstractmethod
     def describe(self) -> str:
-        """What it did, for the card of the metric."""
+        """A text on its effect, for the card of the metric."""
 
     @abc.abstractmethod
     def settings(self) -> dict[str, Any]:
-        """JSON values that, with :meth:`arrays`, make the same step again."""
+        """JSON values that restore the step together with :meth:`arrays`."""
 
     @abc.abstractmethod
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Arrays that, with :meth:`settings`, make the same step again."""
+        """Arrays that restore the step together with :meth:`settings`."""
 
     @classmethod
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""An order of the training cases that depends on their content, not on how they were listed."""
+"""An order of the training cases that depends on their content and not on the order of rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def in_fixed_order(data: TrainingInput, accepts: frozenset[str]) -> TrainingInpu
     y = None if data.y is None else np.asarray(data.y)
     if y is not None:
         if y.shape != (n,):
-            # Findings that are not one a case are for the learner to refuse.
+            # The learner checks that there is one finding per case.
             return data
         columns.append(finding_codes(y)[0][:, np.newaxis].astype(">i8"))
     groups = None if data.groups is None else np.asarray(data.groups)

@@ -23,7 +23,7 @@ _MATRICES = 4
 def budget() -> int:
     """Bytes a learner may hold at once: a share of the memory of this machine, free or not.
 
-    What is free changes from minute to minute, and the same training must not be refused at one time only.
+    Free memory changes from minute to minute, and the same training must always give the same answer.
     """
     return int(_SHARE * _installed())
 
@@ -34,7 +34,7 @@ def check_memory(needed: float, what: str, way_out: str) -> None:
     ``what`` begins the message ("5,000 cases compared with each other"); ``way_out`` says what to do.
 
     Raises:
-        BadInput: with the number of bytes needed and those there are.
+        BadInput: with the number of bytes that are needed and available.
     """
     available = budget()
     if needed > available:

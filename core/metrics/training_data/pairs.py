@@ -87,11 +87,11 @@ def training_pairs(
 ) -> Pairs:
     """The ``pairs`` given, and ``draw`` c (c - 1) drawn from ``n`` findings y of c kinds.
 
-    Where both speak of the same two rows, the given pair counts.
+    If both contain the same two rows, the given pair counts.
 
     Raises:
-        BadInput: neither is there, they would not fit into memory, or no similar or no dissimilar pair comes
-            of them; ``title`` names the learner.
+        BadInput: there are neither, they would not fit into memory, or they have no similar or no dissimilar pair;
+            ``title`` names the learner.
     """
     if y is None and pairs is None:
         raise BadInput(

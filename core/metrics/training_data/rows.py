@@ -53,8 +53,8 @@ def training_rows(X: npt.ArrayLike, groups: npt.ArrayLike | None, n_features: in
     """The rows of :func:`as_rows` to learn from; ``groups`` (n,) are their patients, where known.
 
     Raises:
-        BadInput: as :func:`as_rows`, no row, not one patient a case, or numbers whose sixth powers cannot be
-            told from infinity or from 0.
+        BadInput: as :func:`as_rows`, no row, not one patient a case, or numbers whose sixth powers overflow or
+            underflow.
     """
     rows = as_rows(X, n_features)
     if not len(rows):

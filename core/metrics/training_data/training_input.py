@@ -1,4 +1,4 @@
-"""What a learner is fitted on."""
+"""The input of a fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from semblance.core.tasks import Reporter
 
 @dataclass(frozen=True, eq=False)
 class TrainingInput:
-    """What there is to learn from, checked: ``X`` (n, d); see :meth:`semblance.core.metrics.learner.Learner.fit`."""
+    """The checked input of a fit: ``X`` (n, d); see :meth:`semblance.core.metrics.learner.Learner.fit`."""
 
     X: Matrix
     y: npt.ArrayLike | None

@@ -26,13 +26,13 @@ TRAINING_CASES = Parameter(
 
 
 def training_sample(data: TrainingInput, most: int) -> tuple[TrainingInput, tuple[str, ...]]:
-    """``data`` with about ``most`` cases, and what the card says of that; unchanged where it has no more.
+    """``data`` with about ``most`` cases, and the note on the card about it; unchanged if it has no more cases.
 
     Cases named by pairs or triplets are in the sample, the others are drawn by :func:`stratified_sample`.
     """
     n = len(data.X)
     y = None if data.y is None else np.asarray(data.y)
-    # Findings that are not one a case are for the learner to refuse.
+    # The learner checks that there is one finding per case.
     if not most or n <= most or (y is not None and y.shape != (n,)):
         return data, ()
     constrained = _constrained_rows(data)

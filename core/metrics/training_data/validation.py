@@ -1,4 +1,4 @@
-"""Cases that a learner sets aside to choose how much to shrink a covariance and after which round to stop."""
+"""Validation inside the training cases, to choose the shrinkage of a covariance and the number of rounds."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ VALIDATION = Parameter(
     minimum=0.0,
     maximum=0.5,
 )
-#: Shares of a round covariance that are tried.
+#: Shares of a spherical covariance that are tried.
 SHRINKAGES = (0.0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
 #: Splits over which the errors of a shrinkage are averaged, and the share set aside in each.
 _SPLITS, _SHARE = 5, 0.25
-#: Fewer cases set aside choose nothing.
+#: With fewer validation cases nothing is chosen.
 _FEWEST = 8
 #: Cases that a shrinkage is chosen on at most.
 _CASES = 4000
@@ -55,7 +55,7 @@ def set_aside(
 ) -> Validation | None:
     """About ``share`` of the rows (n, d) with findings ``codes`` (n,), whole patients of ``groups`` (n,).
 
-    ``None`` where too few are left to learn from or to measure on.
+    ``None`` if there are too few cases for either part.
     """
     if share <= 0.0 or share * len(X) < _FEWEST:
         return None
