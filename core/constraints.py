@@ -19,7 +19,7 @@ Signs = npt.NDArray[np.int8]
 Rows = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 21
-#: Dislikes that each like of a query is compared with, as triplets.
+#: Number of disliked cases with which each liked case of a query forms triplets.
 PARTNERS = 10
 
 
@@ -43,11 +43,11 @@ def finding_codes(y: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], tuple[str, .
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """Which of n cases are similar: what findings say, and the pairs in which it is otherwise.
+    """Which of n cases are similar: by their findings, with exceptions for single pairs.
 
-    ``codes`` (n,) findings as numbers, -1 for none: cases of one are similar, cases of two dissimilar, and of
-    a case without one nothing is known. ``changed`` (p, 3) rows i < j, ascending, and +1 similar or -1
-    dissimilar where findings say something else.
+    ``codes`` (n,) findings as numbers, -1 for none: cases of one finding are similar, cases of two dissimilar, and
+    pairs with a case without a finding unknown. ``changed`` (p, 3): rows i < j, ascending, and +1 similar or -1
+    dissimilar, in place of their findings.
     """
 
     codes: Rows
@@ -64,7 +64,7 @@ class Similarity:
         return signs
 
     def with_pairs(self, pairs: npt.ArrayLike) -> Similarity:
-        """With ``pairs`` (p, 3) of rows i, j and +1 or -1 over what was there.
+        """A copy in which ``pairs`` (p, 3) of rows i, j and +1 or -1 replace earlier values.
 
         Raises:
             BadInput: as :func:`checked_pairs`.
@@ -85,7 +85,7 @@ class Similarity:
         return Similarity(self.codes, np.stack([i, j, sign], axis=1)[different])
 
     def with_similar(self, pairs: Rows) -> Similarity:
-        """With ``pairs`` (p, 2) called similar, over what was there."""
+        """A copy in which ``pairs`` (p, 2) are similar."""
         return self.with_pairs(np.insert(pairs, 2, 1, axis=1))
 
     def dense(self) -> Signs:
@@ -151,8 +151,8 @@ def checked_pairs(pairs: npt.ArrayLike, n: int) -> Rows:
 def visual_neighbour_pairs(X: Matrix, k: int, reporter: Reporter = SILENT) -> Rows:
     """(p, 2) rows i < j of which at least one is among the ``k`` nearest Euclidean neighbours of the other.
 
-    Yang et al. 2010, 3.5. ``X`` (n, d) after the steps. Of cases equally near the earlier row counts.
-    ``reporter`` hears of more cases than one block holds.
+    Yang et al. 2010, 3.5. ``X`` (n, d) after the steps. Of equally near cases the earlier row counts. ``reporter``
+    receives the progress over several blocks.
     """
     n = len(X)
     k = min(k, n - 1)
@@ -167,7 +167,7 @@ def visual_neighbour_pairs(X: Matrix, k: int, reporter: Reporter = SILENT) -> Ro
 @dataclass(frozen=True, eq=False)
 class JudgedConstraints:
     """``pairs`` (p, 3) rows and +1 or -1; ``triplets`` (t, 3), the first row closer to the second;
-    ``left_out``: judgements of which a case is not among the rows."""
+    ``left_out``: number of judgements with a case that is not among the rows."""
 
     pairs: Rows
     triplets: Rows
@@ -177,11 +177,11 @@ class JudgedConstraints:
 def from_judgements(
     judgements: Iterable[tuple[str, str, str, str | None]], row_of: Mapping[str, int]
 ) -> JudgedConstraints:
-    """What was clicked, in its order, as constraints of the rows that ``row_of`` knows cases by.
+    """Judgements, oldest first, as constraints on the rows that ``row_of`` gives for cases.
 
-    Each of ``said`` is "alike" or "not alike", query, case and ``None``; or "closer", query, case and the
-    farther case. Of one pair the last judgement counts. Likes and dislikes of one query are triplets too, of
-    the first PARTNERS dislikes for each like.
+    Each of ``said`` is "alike" or "not alike", query, case and ``None``; or "closer", query, case and the farther
+    case. Of several judgements on one pair the last counts. Likes and dislikes of one query are triplets too, of the
+    first PARTNERS dislikes for each like.
 
     Raises:
         ValueError: another kind.
@@ -211,7 +211,7 @@ def from_judgements(
 
 
 def check_usable(similarity: Similarity, findings: tuple[str, ...] | None = None) -> None:
-    """Refuse constraints from which nothing can be learnt: both kinds of pair are needed.
+    """Check that there are similar and dissimilar pairs.
 
     ``findings`` names those of the training cases, for the message.
 

@@ -1,4 +1,4 @@
-"""Every failure a user can meet, in the user's words."""
+"""Errors that are shown to the user."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from semblance.core.language import LazyText, tr_lazy
 
 
 class SemblanceError(Exception):
-    """A failure to be shown to a person.
+    """An error to show to the user.
 
-    ``message`` says what happened and to which file; ``hint`` says what to do next. Both are whole
-    sentences without a traceback or an internal name in them, in English;
-    :func:`semblance.core.language.translate` gives them in the language of the user.
+    ``message`` says what happened and to which file; ``hint`` says what to do. Both are whole English sentences
+    without internal names; :func:`semblance.core.language.translate` gives them in the language of the user.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
-        # Inside another text a sentence is translated only where it is known to be one.
+        # Only a lazy text is translated inside another text.
         self.message: str = message if isinstance(message, LazyText) else LazyText(message, {})
         self.hint: str = hint if isinstance(hint, LazyText) else LazyText(hint, {})
 
@@ -30,4 +29,4 @@ class BadInput(SemblanceError):
 
 
 class BadArguments(SemblanceError):
-    """A request that names something unknown or leaves out something needed (exit status 2)."""
+    """A request with an unknown name or a missing argument (exit status 2)."""

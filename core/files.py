@@ -1,8 +1,8 @@
 """Atomic, durable writes: a file is either as it was or whole, also after a crash or a power failure.
 
-Nothing else in the program replaces a file. A file is written under a temporary name beside its own, its bytes
-are forced to the disk, it takes its own name in one step, and then the folder is forced to the disk too. Without the
-first a crash may leave an empty file under the right name; without the last the old file may come back.
+All files are replaced by this module. A file is written under a temporary name beside its own and synced, it is
+renamed in one step, and then the folder is synced too. Without the first sync a crash may leave an empty file under
+the final name; without the second the old file may come back.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from pathlib import Path
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 
-#: Ending of the name a file has until it is whole.
+#: Suffix of the temporary name of a file.
 TEMPORARY = ".part"
-#: Ending of the name a folder has until it is whole.
+#: Suffix of the temporary name of a folder.
 UNFINISHED = ".making"
 #: Older temporary files and folders belong to a program that was killed.
 _ABANDONED_S = 24 * 3600
 #: Longest part of a file's name in its temporary name: file systems allow 255 bytes.
 _NAME_CHARACTERS = 40
-#: What network and foreign file systems answer that cannot force a folder to the disk.
+#: Errors of network and foreign file systems that cannot sync a folder.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
 def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Make ``content`` the content of ``path``; see :func:`replacing`.
+    """Write ``content`` to ``path`` atomically; see :func:`replacing`.
 
     Raises:
-        SemblanceError: the folder is missing or may not be written to, or the disk is full; whatever was at
+        SemblanceError: the folder is missing or may not be written to, or the disk is full; an existing file at
             ``path`` is unchanged.
     """
     try:
@@ -51,10 +51,10 @@ def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make ``folder`` with those it is in, where it is not there.
+    """Create ``folder`` and its parents if they do not exist.
 
     Raises:
-        SemblanceError: it cannot be made.
+        SemblanceError: it cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -95,11 +95,11 @@ def _write_error(path: Path, error: OSError) -> SemblanceError:
 def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary name beside ``path``; the file written there becomes ``path`` at the end of the block.
 
-    When the block raises, the temporary file is removed and ``path`` stays as it was. ``durable=False`` leaves out
-    forcing to the disk, for files that can be made again at any time.
+    If the block raises, the temporary file is removed and ``path`` is unchanged. ``durable=False`` omits the syncs,
+    for files that can be made again.
 
     Raises:
-        OSError: the file cannot take its name, or the disk refuses it.
+        OSError: the file cannot be renamed or written.
     """
     temporary = path.with_name(f".{path.name[:_NAME_CHARACTERS]}.{secrets.token_hex(4)}{TEMPORARY}")
     try:
@@ -114,10 +114,10 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
 
 
 def move_into_place(made: Path, path: Path) -> None:
-    """Give the finished file or folder ``made`` the name ``path`` on the same disk, with all that is in it on the disk.
+    """Sync the finished file or folder ``made`` with its content, and rename it to ``path`` on the same disk.
 
     Raises:
-        OSError: it cannot be moved or forced to the disk. A folder at ``path`` must be empty.
+        OSError: it cannot be moved or synced. A folder at ``path`` must be empty.
     """
     if made.is_dir():
         for folder, _, names in os.walk(made):
@@ -130,7 +130,7 @@ def move_into_place(made: Path, path: Path) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename ``source``, whatever it is and without opening it, to ``target`` on the same disk, for good.
+    """Rename ``source``, of any kind and without opening it, to ``target`` on the same disk, and sync.
 
     Raises:
         OSError: it cannot be renamed.
@@ -140,7 +140,7 @@ def move(source: Path, target: Path) -> None:
 
 
 def remove_abandoned(found: Iterable[Path]) -> None:
-    """Remove those of ``found`` that a killed program left; younger ones may still be worked on."""
+    """Remove those of ``found`` that a killed program left; newer ones may be in use."""
     for path in found:
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED_S:
@@ -148,12 +148,12 @@ def remove_abandoned(found: Iterable[Path]) -> None:
 
 
 def unfinished_name(path: Path) -> Path:
-    """A name beside ``path`` for a folder until it is whole; it says which process of which computer makes it."""
+    """A temporary name beside ``path`` for a folder, with the process and the computer that make it."""
     return path.with_name(f"{path.name}.{_computer()}-{os.getpid()}-{secrets.token_hex(4)}{UNFINISHED}")
 
 
 def remove_unfinished(path: Path) -> None:
-    """Remove the folders of :func:`unfinished_name` beside ``path`` whose process is gone, and old ones."""
+    """Remove the folders of :func:`unfinished_name` beside ``path`` whose process has ended, and old ones."""
     left = list(path.parent.glob(f"{glob.escape(path.name)}.*{UNFINISHED}"))
     for folder in left:
         computer, _, rest = folder.name[len(path.name) + 1 :].partition("-")
@@ -168,7 +168,8 @@ def _computer() -> str:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process of this number runs on this computer; on Windows, where asking would end it, always."""
+    """Whether a process with this number runs on this computer; always true on Windows, where the check would end
+    it."""
     if sys.platform == "win32":
         return True
     try:
@@ -181,7 +182,7 @@ def _runs(process: int) -> bool:
 
 
 def _sync_file(path: Path) -> None:
-    # Windows forces only files to the disk that are open for writing.
+    # Windows syncs only files that are open for writing.
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 

@@ -1,13 +1,14 @@
 """Texts and numbers in the user's language: English in the sources, translations in gettext catalogues.
 
-A text that is made only to be seen is translated at once: ``tr("{n} cases", n=3)``. What ``core`` hands on is a
-:class:`LazyText`, ``tr_lazy("{n} cases", n=3)``: an English text that remembers its message id and values. Files,
-scripts and the command line so get English whoever asks, and the text can go to another process and be translated,
-by :func:`translate`, where a person sees it. ``tr_n`` and ``tr_lazy_n`` choose between singular and plural.
-Names that learners, extractors and the like give themselves are plain texts, translated by :func:`tr_name`.
+A text that is only shown is translated at once: ``tr("{n} cases", n=3)``. ``core`` passes on a :class:`LazyText`,
+``tr_lazy("{n} cases", n=3)``: an English text that remembers its message id and values. Files, scripts and the
+command line thus get English, and another process can translate the text by :func:`translate` for display. ``tr_n``
+and ``tr_lazy_n`` choose between singular and plural. Names of learners, extractors and other registered classes are
+plain texts, translated by :func:`tr_name`.
 
 The language is chosen before the other modules of the program are imported, by :func:`set_language` or the
-environment variable :data:`LANGUAGE_VARIABLE`, which worker processes inherit. What has no translation stays English.
+environment variable :data:`LANGUAGE_VARIABLE`, which worker processes inherit. A text without a translation stays
+English.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 
 LANGUAGE_VARIABLE = "SEMBLANCE_LANGUAGE"
 ENGLISH = "en"
-#: Code -> what the language calls itself.
+#: Code -> name of the language in that language.
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
 #: The catalogues are ``LANGUAGE/LC_MESSAGES/semblance.mo`` in :func:`translations_folder`.
 DOMAIN = "semblance"
@@ -36,7 +37,7 @@ _HAS_RIGHT_TO_LEFT = re.compile(
 )
 #: An invisible letter from left to right: it keeps a number beside a name in the order of the sentence.
 LEFT_TO_RIGHT_MARK = "\u200e"
-#: Code -> how the thousands separator and the decimal point of English numbers are written.
+#: Code -> thousands separator and decimal point.
 _SEPARATORS = {"de": str.maketrans(",.", ".,")}
 
 
@@ -142,7 +143,7 @@ def stored_messages(texts: Iterable[str]) -> dict[str, Any]:
 def restored_text(text: str, messages: Any) -> str:
     """``text`` from a file as a message again, by what :func:`stored_messages` put beside it.
 
-    Texts of libraries of before, without a message, are translated only as a whole.
+    Texts of older libraries, which have no message, are translated only as a whole.
     """
     try:
         found = LazyText.from_json(messages[text])
@@ -154,8 +155,7 @@ def restored_text(text: str, messages: Any) -> str:
 def tr_lazy(text: str, /, **values: object) -> str:
     """``text`` in English, ``{name}`` and ``{name:,}`` in it filled in; :func:`translate` translates it.
 
-    The text has to stand in the call as it is, not as a variable or an f-string: ``make translations`` finds it
-    there.
+    The text must be a literal in the call and not a variable or an f-string, so that ``make translations`` finds it.
     """
     return LazyText(text, {name: _as_plain_value(value) for name, value in values.items()})
 
@@ -177,8 +177,8 @@ def join_texts(texts: Iterable[str], separator: str = ", ") -> str:
 
 
 def as_lazy(text: str) -> str:
-    """A text of the program that was made elsewhere, such as a name from a registry or a note kept in a file,
-    to be translated as a whole."""
+    """A text of the program from elsewhere, such as a name from a registry or a note in a file, to be translated as a
+    whole."""
     return text if isinstance(text, LazyText) else LazyText(text, {})
 
 
@@ -194,13 +194,12 @@ def translate(text: str) -> str:
 
 
 def tr_name(text: str) -> str:
-    """A name from a registry, or a note kept in a file, in the language in use."""
+    """A name from a registry, or a note from a file, in the language in use."""
     return translate(as_lazy(text))
 
 
 def tr(text: str, /, **values: object) -> str:
-    """``text`` in the language in use, its places filled in from ``values``; it stands in the call as for
-    :func:`tr_lazy`."""
+    """``text`` in the language in use, filled in from ``values``; it must be a literal as for :func:`tr_lazy`."""
     found = _lookup(text)
     return _fill(found, values) if values else found
 
@@ -211,7 +210,7 @@ def tr_n(one: str, many: str, n: int, /, **values: object) -> str:
 
 
 def format_number(value: float, format_spec: str = "") -> str:
-    """A number as the language in use writes it; never for CSV, JSON or commands."""
+    """A number in the format of the language in use; never for CSV, JSON or commands."""
     return localise_number(format(value, format_spec))
 
 
@@ -241,7 +240,7 @@ def localise_number(text: str) -> str:
 def to_english_number(text: str) -> str:
     """A number typed in the language in use, with English separators.
 
-    A number typed the English way is understood too where only that can be meant.
+    A number in English format is accepted too if it is not ambiguous.
     """
     if current_language() not in _SEPARATORS or "," not in text:
         return text
@@ -252,7 +251,7 @@ def to_english_number(text: str) -> str:
 
 
 class _Filler(string.Formatter):
-    """Fills in numbers as the language writes them, and texts of ``core`` in that language."""
+    """Fills in numbers in the format of the language, and texts of ``core`` in that language."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, float | int) and not isinstance(value, bool):
@@ -281,7 +280,7 @@ def visible_lines(text: str) -> str:
 
 
 def _as_plain_value(value: object) -> object:
-    """What can be filled in later, in another process: texts and numbers. Hidden characters of names are shown."""
+    """A value that another process can fill in later: a text or a number. Hidden characters of names are shown."""
     if isinstance(value, str) and not isinstance(value, LazyText):
         return visible(value)
     if isinstance(value, str | int | float):

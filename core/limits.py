@@ -7,7 +7,7 @@ import os
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 
-#: Megabytes of memory that one file may take while it is read, where the user allows another amount.
+#: Environment variable: megabytes of memory that one file may take while it is read.
 MEMORY_VARIABLE = "SEMBLANCE_MEMORY_MB"
 DEFAULT_MEMORY_MB = 1000
 
@@ -23,7 +23,7 @@ MAX_OBJECT_BYTES = 32 << 30
 #: Bytes of one table.
 MAX_TABLE_BYTES = 256 << 20
 
-#: Bytes of one array that has to be held whole (compressed arrays cannot be read row by row).
+#: Bytes of one array that must be in memory as a whole (compressed arrays cannot be read row by row).
 MAX_ARRAY_BYTES = 2 << 30
 
 #: A file may take this many times its size in memory, however much that is: real images and tables stay below, files
@@ -32,7 +32,7 @@ EXPANSION = 20
 
 #: Bytes of memory that a pixel takes while an image is decoded and measured.
 BYTES_OF_PIXEL = 16
-#: Values of JSON, XML and the like take so many times the size of their text.
+#: Values of JSON, XML and similar files take this many times the size of their text.
 _BYTES_OF_TEXT = 50
 
 
@@ -59,7 +59,7 @@ def expansion_limit(file_bytes: int) -> int:
 
 
 def max_unpacked(packed_bytes: int) -> int:
-    """Bytes that ``packed_bytes`` may unpack to. What is read from them takes some times that."""
+    """Bytes that ``packed_bytes`` may unpack to. The values read from them take several times that."""
     return max(memory_limit() // 5, EXPANSION * packed_bytes)
 
 
@@ -110,7 +110,7 @@ def check_pixels(
 
 
 def allow_memory(needed: int) -> str:
-    """How the limit of memory is raised, as the end of a sentence."""
+    """How to raise the memory limit, as the end of a sentence."""
     mb = -(-needed // 1_000_000)
     return tr_lazy(
         "allow more memory with the environment variable {variable}={mb}", variable=MEMORY_VARIABLE, mb=mb

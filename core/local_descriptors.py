@@ -1,4 +1,4 @@
-"""How local descriptors lie in the row of an image: several small whole numbers in one column."""
+"""The layout of local descriptors in the row of an image: several small integers in one column."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.intp]
 
-#: Whole numbers of so many bits are exact in float32.
+#: Integers of so many bits are exact in float32.
 EXACT_BITS = 24
-#: What all columns of a place that the image does not have hold.
+#: The value of all columns of a missing descriptor.
 NO_DESCRIPTOR = -1.0
 
 
 @dataclass(frozen=True)
 class DescriptorPacking:
-    """Descriptors of ``len(low)`` values between ``low`` and ``high``, each kept in ``bits`` bits.
+    """Descriptors of ``len(low)`` values between ``low`` and ``high``, each stored in ``bits`` bits.
 
-    One column of a row holds ``24 // bits`` values, one place ``columns`` of them next to one another; a row
-    is one place after another, those that the image lacks (:data:`NO_DESCRIPTOR`) last. ``whitened``: the
-    values have different units, hence words are found after whitening them.
+    One column of a row holds ``24 // bits`` values, one place ``columns`` of them next to one another; a row is one
+    place after another, those that the image lacks (:data:`NO_DESCRIPTOR`) last. ``whitened``: the values have
+    different units, so words are found after whitening.
     """
 
     low: tuple[float, ...]

@@ -1,11 +1,11 @@
 """The log of the program: what ran, how long it took and what failed, in a file that holds no patient data.
 
 A record is a constant sentence of the program with values in it. Numbers are written as they are, every text (a path,
-a case id, the name of a finding) as a short hash that stays the same on this machine, so that one can see *that* two
-records are of the same file, but not of which. Errors keep the constant parts of their sentences; tracebacks name
-modules, lines and functions, never values. :class:`PublicText` marks a text that is known to name nobody.
+a case id, the name of a finding) as a short hash that stays the same on this machine, so that two records of the same
+file can be matched, but the file cannot be identified. Errors keep the constant parts of their sentences; tracebacks
+name modules, lines and functions, never values. :class:`PublicText` marks a text that is known to name nobody.
 
-The file is written by a thread of its own: no caller waits for the disk. Worker processes hand their records to the
+A separate thread writes the file, so that no caller waits for the disk. Worker processes send their records to the
 process that started them.
 """
 
@@ -34,26 +34,26 @@ from semblance.core.language import LazyText
 
 #: Level of the log: debug, info, warning, error or off.
 VARIABLE = "SEMBLANCE_LOG"
-#: ``LEVEL:FOLDER`` while a log is written: tells worker processes that there is one.
+#: ``LEVEL:FOLDER`` while a log is written, for worker processes.
 _ACTIVE_VARIABLE = "SEMBLANCE_LOG_ACTIVE"
 FILE, _KEY_FILE = "semblance.log", "hash.key"
-#: Size of one file, and how many older ones are kept.
+#: Maximum size of one file, and number of older files.
 MAX_BYTES, OLDER_FILES = 1 << 20, 4
-#: A phase of a job that takes longer is noted without ``--verbose`` too.
+#: A longer phase of a job is also logged without ``--verbose``.
 SLOW_PHASE_S = 5.0
-#: Shorter constants of the program may be part of a name by chance.
+#: Shorter constants of the program may occur in a name by chance.
 _MIN_LITERAL = 6
 _MAX_FRAMES = 60
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 logger = logging.getLogger("semblance")
-# Without a log nothing is printed instead.
+# Without a log nothing is printed.
 logger.addHandler(logging.NullHandler())
 _handlers: list[logging.Handler] = []
 
 
 class PublicText(str):
-    """A text that names nobody: of the program itself, or redacted before."""
+    """A text without patient data: of the program itself, or already redacted."""
 
     __slots__ = ()
 
@@ -68,7 +68,7 @@ def log_folder() -> Path:
 def start_log(*, verbose: bool = False, folder: Path | None = None) -> None:
     """Write the log into ``folder`` (:func:`log_folder`) from now on; ``verbose``: details too, and a copy to stderr.
 
-    The environment variable :data:`VARIABLE` sets another level, or ``off``. A log that was started stays.
+    The environment variable :data:`VARIABLE` sets another level, or ``off``. A second call does nothing.
     """
     chosen = os.environ.get(VARIABLE, "").strip().lower()
     if _handlers or chosen == "off":
@@ -83,7 +83,7 @@ def start_log(*, verbose: bool = False, folder: Path | None = None) -> None:
 
 
 def stop_log() -> None:
-    """Write what is left, and end the log."""
+    """Write the remaining records, and end the log."""
     os.environ.pop(_ACTIVE_VARIABLE, None)
     while _handlers:
         handler = _handlers.pop()
@@ -112,8 +112,8 @@ def short_hash(text: str) -> str:
 
 
 def redact(value: object, literals: Collection[str] = ()) -> str:
-    """``value`` without patient data: numbers and names of types stay, texts become hashes but for what is constant in
-    the program: a translatable text with values in it, and one without that stands in ``literals``."""
+    """``value`` without patient data: numbers and names of types stay, and texts become hashes except for constant
+    parts of the program: translatable texts with values, and texts in ``literals``."""
     if value is None or isinstance(value, (bool, int, float, PublicText)):
         return str(value)
     if isinstance(value, BaseException):
@@ -159,9 +159,9 @@ def describe_failure(error: BaseException) -> str:
 
 
 def store_description(error: BaseException, *, of: BaseException | None = None) -> None:
-    """Note at ``error`` what :func:`describe_failure` says of it, or of the error ``of`` that it stands for.
+    """Store the result of :func:`describe_failure` of ``error``, or of its original error ``of``, at ``error``.
 
-    Another process has the traceback no more, and a translated message is no longer constant.
+    Another process does not get the traceback, and a translated message is not a constant.
     """
     with contextlib.suppress(AttributeError):
         description, failure = describe_error(of or error), describe_failure(of or error)
@@ -169,20 +169,20 @@ def store_description(error: BaseException, *, of: BaseException | None = None) 
 
 
 class PhaseLog:
-    """Notes how long each phase of long work took; a phase is what progress reports."""
+    """Logs the duration of each phase of long work; a phase is the text that progress reports."""
 
     def __init__(self) -> None:
         self._what: str | None = None
         self._started_at = 0.0
 
     def enter(self, what: str) -> None:
-        """The phase ``what`` has begun, or goes on."""
+        """The phase ``what`` has begun or continues."""
         if what != self._what:
             self.end()
             self._what, self._started_at = what, time.monotonic()
 
     def end(self) -> None:
-        """The last phase is over."""
+        """The last phase has ended."""
         if self._what is not None:
             seconds = time.monotonic() - self._started_at
             level = logging.INFO if seconds > SLOW_PHASE_S else logging.DEBUG
@@ -212,7 +212,7 @@ class _Redactor(logging.Formatter):
 
 
 class _RecordSender(logging.Handler):
-    """Hands records to the process that started this one."""
+    """Sends records to the process that started this one."""
 
     def __init__(self, send: Callable[[int, str], None]) -> None:
         super().__init__()
@@ -220,13 +220,13 @@ class _RecordSender(logging.Handler):
         self.setFormatter(_Redactor(bare=True))
 
     def emit(self, record: logging.LogRecord) -> None:
-        # A parent that is gone reads no log.
+        # The parent process has ended and reads no log.
         with contextlib.suppress(OSError, ValueError):
             self._send(record.levelno, self.format(record))
 
 
 class _LogFile(logging.Handler):
-    """Appends lines to the file in a thread of its own, and begins a new file where it becomes too large.
+    """Appends lines to the file in a thread of its own, and begins a new file when it becomes too large.
 
     Several programs may write at once: each opens the file for every write.
     """
@@ -280,7 +280,7 @@ def _add(handler: logging.Handler) -> None:
 
 @lru_cache(maxsize=4)
 def _hash_key(folder: Path) -> bytes:
-    """The key of the hashes of this machine; it stays beside the log and is never in it."""
+    """The key of the hashes of this machine; it is stored beside the log and never in it."""
     file = folder / _KEY_FILE
     made = secrets.token_hex(16)
     with contextlib.suppress(OSError):
@@ -304,7 +304,7 @@ class _Value:
 
 
 def _with_literals(text: str, literals: Collection[str]) -> str:
-    """``text`` with the longest constants in it kept and the rest hashed."""
+    """``text`` with its longest constants, and the rest hashed."""
     found = max((one for one in literals if one in text), key=len, default="")
     if not found:
         return short_hash(text) if any(map(str.isalnum, text)) else text
@@ -313,7 +313,7 @@ def _with_literals(text: str, literals: Collection[str]) -> str:
 
 
 def _literals(error: BaseException) -> set[str]:
-    """Constant texts of the functions that ``error`` went through: what it says in them names nobody."""
+    """Constant texts of the functions in the traceback of ``error``; they contain no patient data."""
     found: set[str] = set()
     trace = error.__traceback__
     while trace is not None:

@@ -17,9 +17,9 @@ Value = bool | int | float | str | None
 class Parameter:
     """One parameter of a learner or extractor.
 
-    ``meaning`` is one plain sentence; ``paper`` the value the paper used, where it says one.
-    ``minimum`` and ``maximum`` are inclusive. ``choices`` lists the values of a text parameter. ``file``:
-    a text parameter names a file that must be chosen, called like this (``*.onnx``).
+    ``meaning`` is one plain sentence; ``paper`` the value the paper used, where it says one. ``minimum`` and
+    ``maximum`` are inclusive. ``choices`` lists the values of a text parameter. ``file``: a text parameter is the
+    path of a required file with this pattern (``*.onnx``).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Progress of long work, and how the caller stops it."""
+"""Progress and cancellation of long work."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Reporter:
 
 
 class PartReporter(Reporter):
-    """For a part of longer work: passes on whether to end it, and neither progress nor intermediate results."""
+    """For a part of longer work: passes on requests to end it, but neither progress nor intermediate results."""
 
     def __init__(self, whole: Reporter, *, stops_early: bool = True) -> None:
         """``whole``: the reporter of the longer work; ``stops_early``: False for one of several fits to be compared."""
         self._whole, self._stops_early = whole, stops_early
 
     def check_cancelled(self) -> None:
-        """Raises :class:`Cancelled` where the whole was cancelled."""
+        """Raises :class:`Cancelled` if the whole work was cancelled."""
         self._whole.check_cancelled()
 
     @property

@@ -17,7 +17,7 @@ FAT = 0.62
 
 @dataclass(frozen=True)
 class Breast:
-    """What the images of one breast share.
+    """The properties that the images of one breast share.
 
     ``density`` 0 (fatty) .. 1 (extremely dense); ``radius_mm`` of the outline; ``strands`` strength of
     Cooper's ligaments; ``coarseness`` of the fat lobules between them, in mm.
@@ -31,7 +31,7 @@ class Breast:
 
 @dataclass(frozen=True)
 class Site:
-    """Where a cut-out lies in its breast.
+    """The position of a cut-out in its breast.
 
     ``depth_mm``: of its centre below the skin; ``towards_nipple``: direction in radians (x right, y
     down); ``muscle_mm``: distance of the pectoral muscle's edge, ``None`` where it is not in view.

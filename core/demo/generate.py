@@ -23,12 +23,12 @@ from semblance.core.files import write_file
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
 
-#: Raised whenever the same seed gives other images.
+#: Increased when the same seed gives different images.
 VERSION = 1
 MANIFEST = "demo.json"
 COLUMNS = ("path", "label", "patient_id", "view", "laterality", "note")
 _BATCH = 8
-#: Batches handed out at a time; an engine takes a limited number.
+#: Number of batches submitted at a time; an engine takes a limited number.
 _AHEAD = 32
 _PROGRESS_TEXT = "Drawing demo images"
 
@@ -56,9 +56,9 @@ def generate(
 ) -> DemoImages:
     """Draw the demo images into ``folder``: ``breast masses/`` and ``radiographs/``.
 
-    The masses are benign or malignant, 7 for every 5 ``patients``, each in two views; the radiographs fall
-    into six categories of ``per_category``. The same numbers always give the same images. A folder that is
-    already complete is left as it is; one that is not is drawn anew. ``executor`` shares the work.
+    The masses are benign or malignant, 7 for every 5 ``patients``, each in two views; the radiographs fall into six
+    categories of ``per_category``. The same numbers always give the same images. A complete folder is not changed; an
+    incomplete one is drawn again. ``executor`` runs the work.
 
     Raises:
         SemblanceError: the folder cannot be written.
@@ -203,7 +203,7 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _remove_listed(folder: Path) -> None:
-    """Remove the images an earlier version or seed left, and nothing that is not ours."""
+    """Remove the images of an earlier version or seed, and no other files."""
     found = _manifest(folder)
     names = found.get("pictures", []) if found else []
     for name in names if isinstance(names, list) else []:

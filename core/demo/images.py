@@ -85,7 +85,8 @@ def write(folder: Path, orders: list[ImageOrder], *, reporter: Reporter = SILENT
         written.add_text("Description", NOTICE)
         written.add_text("Software", "Semblance demo")
         target = folder / order.path
-        # The manifest, which is written last, says that all images are there: none needs to be durable alone.
+        # The manifest is written last and confirms that all images are complete, so single images need not be
+        # durable.
         with replacing(target, durable=False) as temporary:
             Image.fromarray(draw(order)).save(temporary, "PNG", pnginfo=written, compress_level=4)
     return len(orders)

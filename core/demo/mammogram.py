@@ -1,4 +1,4 @@
-"""Cut-outs of mammograms: who has which mass, and one image of it."""
+"""Cut-outs of mammograms: the plan of patients and masses, and the image of a mass."""
 
 from __future__ import annotations
 

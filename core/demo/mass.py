@@ -14,7 +14,7 @@ from semblance.core.demo.strokes import Strokes, random_curve
 
 @dataclass(frozen=True)
 class Mass:
-    """What the views of one mass share; the words are those of the BI-RADS lexicon.
+    """The properties that the views of one mass share, in the terms of the BI-RADS lexicon.
 
     ``radius_mm``; ``elongation`` length over width; ``lobulation`` and ``irregularity``: relative swing of
     the outline in few and in many waves; ``indistinct_mm``: blur of its margin; ``spicules``: number;

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 Field = npt.NDArray[np.float32]
 
-#: Fields are made this much larger than asked and cut, since a Fourier field wraps at its borders.
+#: Fields are made larger by this factor and cropped, because a Fourier field wraps at its borders.
 _MARGIN = 1.2
 
 
@@ -28,7 +28,8 @@ def _unit(field: npt.NDArray[np.float32]) -> Field:
 class Noise:
     """Fields of one image of ``shape``, every one with zero mean and unit variance.
 
-    White noise is drawn once and shifted for each field: drawing it anew would cost more than all else.
+    White noise is drawn once and shifted for each field, because drawing it for each would cost more than everything
+    else.
     """
 
     def __init__(self, rng: np.random.Generator, shape: tuple[int, int]) -> None:

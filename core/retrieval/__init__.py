@@ -1,4 +1,4 @@
-"""Finding the nearest cases: the exact index, the ranking made from it, marks in it, and the vote of the nearest."""
+"""Find the nearest cases: the exact index, the ranking, re-ordering by marks, and the vote of the nearest."""
 
 from semblance.core.retrieval.feedback import feedback_scores
 

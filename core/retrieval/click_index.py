@@ -1,4 +1,4 @@
-"""The ranking of one query under a metric that changes with every click."""
+"""The ranking of one query under a metric that changes with every judgement."""
 
 from __future__ import annotations
 
@@ -15,19 +15,17 @@ _UNIT = 2.0**-24
 
 
 class ClickIndex:
-    """What :class:`semblance.core.retrieval.index.Index` does, for one query and a form set anew with every click.
+    """As :class:`semblance.core.retrieval.index.Index`, for one query and a form that changes with every judgement.
 
-    |x - q|^2, as it is and under the metric clicks began with, is kept from one click to the next; only the
-    projections of x - q on the directions the clicks changed are new. They are made in float32; every row
-    that, with the largest error this can have, may be among the k nearest is measured again in float64, so
-    the ranking is that of the frozen metric.
+    |x - q|^2, plain and under the original metric, is computed once; only the projections of x - q on the changed
+    directions are computed for each judgement, in float32. Every row that may be among the k nearest, given the
+    largest possible error, is measured again in float64, so the ranking is that of the frozen metric.
     """
 
     def __init__(
         self, coordinates: Matrix, query: Matrix, initial_weights: InitialWeights | None = None
     ) -> None:
-        """``coordinates`` (n, m) float64, kept without a copy; ``query`` (m,); ``initial_weights`` that of
-        the forms.
+        """``coordinates`` (n, m) float64, not copied; ``query`` (m,); ``initial_weights``: those of the forms.
 
         Raises:
             BadInput: not a table, or a query that does not fit it.
@@ -39,7 +37,7 @@ class ClickIndex:
         self.form = FeedbackForm.start(coordinates.shape[1], initial_weights)
 
     def set_query(self, query: Matrix) -> None:
-        """Ask another query (m,) under the same form."""
+        """Change the query (m,) under the same form."""
         self._query = np.asarray(query, dtype=np.float64)
         n, m = self._rows.shape
         self._single = np.empty((n, m), dtype=np.float32)
@@ -55,7 +53,7 @@ class ClickIndex:
 
     @property
     def query(self) -> Matrix:
-        """(m,) what is asked."""
+        """(m,) the query."""
         return self._query
 
     def __len__(self) -> int:
@@ -74,10 +72,9 @@ class ClickIndex:
         *,
         tie_query: npt.ArrayLike | None = None,
     ) -> NearestRows:
-        """The ``k`` rows nearest to the query it was made for, which ``query`` must be; ties by row number.
+        """The ``k`` rows nearest to ``query``, which must be the query of the index; ties by row number.
 
-        Equal distances are ordered as if all coordinates counted alike: that is what ``tie_query`` would say,
-        which is not used.
+        Equal distances are ordered by the distance with equal weights of all coordinates; ``tie_query`` is not used.
 
         Raises:
             BadInput: another query, or a filter that does not fit.
@@ -94,7 +91,7 @@ class ClickIndex:
         return NearestRows(rows[order], distances[order])
 
     def embedded(self, rows: Rows) -> Matrix:
-        """(r, m) some ``rows`` (r,) where squared Euclidean distances are those of the present form."""
+        """(r, m) coordinates of the ``rows`` (r,) whose squared Euclidean distances are those of the present form."""
         return self.form.embed(self._rows[rows])
 
     def distances(self, query: npt.ArrayLike, rows: Rows) -> Matrix:
@@ -114,7 +111,7 @@ class ClickIndex:
         return [slice(start, start + _ROWS) for start in range(0, len(self._rows), _ROWS)]
 
     def _candidates(self, k: int, allowed: npt.NDArray[np.bool_] | None) -> Rows:
-        """Ascending rows among which the ``k`` nearest and all that tie with the last of them surely are."""
+        """Ascending rows that include the ``k`` nearest and all that tie with the last of them."""
         equal_weight = 1.0 if self._initial_weights is None else self._initial_weights.equal_weight
         values = self._base * (equal_weight * self.form.open)
         values += self._own * (1.0 - self.form.open)
@@ -137,9 +134,9 @@ class ClickIndex:
     def _error(self) -> float:
         """Largest error of a candidate's value, in units of |x - q|^2.
 
-        With s the largest of S and u the unit roundoff of float32 a projection errs by (m + 3) u s |x - q| at
-        most; their squares, weighed by the gains and summed, by twice that times s |g| (Cauchy-Schwarz), and
-        the sum of r terms by (r + 4) u s^2 max |g|. Float64 adds nothing that matters beside.
+        With s the largest of S and u the unit roundoff of float32 a projection errs by (m + 3) u s |x - q| at most;
+        their squares, weighed by the gains and summed, by twice that times s |g| (Cauchy-Schwarz), and the sum of r
+        terms by (r + 4) u s^2 max |g|. The error of float64 is negligible.
         """
         gains = np.abs(self.form.gains)
         largest = float(self.form.scales.max(initial=0.0))

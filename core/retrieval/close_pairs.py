@@ -1,4 +1,4 @@
-"""Pairs of rows that are close to each other among many, without comparing every row with every other."""
+"""Find pairs of close rows among many, without comparing every row with every other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from semblance.core.tasks import SILENT, Reporter
 Vectors = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 
-#: Up to so many rows all are compared; of more, each with the rows of the cells nearest to it.
+#: Up to so many rows all are compared; with more, each is compared with the rows of the cells nearest to it.
 _ALL, _CELLS_SEARCHED = 4000, 5
 #: Rows compared at once.
 _BLOCK = 2048
@@ -29,10 +29,10 @@ def close_pairs(
 ) -> list[tuple[int, int, float]]:
     """Pairs (one, other, product) of numbers of ``rows`` (n, d) whose product is at least ``least``, closest first.
 
-    ``rows`` have length 1. Each of ``queries`` (q, d) holds forms of the rows ``numbers`` (q,), as they are or
-    mirrored. Of each form the ``most`` closest rows are paired. Many rows are divided into cells around some of
-    them, drawn at random (an inverted file), and only the cells nearest to a query are searched: for 100,000 rows
-    about one pair in sixty is compared.
+    ``rows`` have length 1. Each of ``queries`` (q, d) has one form of the rows ``numbers`` (q,), unchanged or
+    mirrored. Of each form the ``most`` closest rows are paired. Many rows are divided into cells around some of them,
+    drawn at random (an inverted file), and only the cells nearest to a query are searched: for 100,000 rows about one
+    pair in sixty is compared.
 
     Raises:
         Cancelled: the reporter was cancelled.
@@ -63,7 +63,7 @@ def close_pairs(
 
 
 def _spread(n: int) -> Rows:
-    """The rows around which cells are: one for few rows."""
+    """The centres of the cells: one for few rows."""
     if n <= _ALL:
         return np.zeros(min(n, 1), dtype=np.int64)
     return np.sort(np.random.default_rng(0).choice(n, int(np.sqrt(n)), replace=False)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Two rankings of the same cases beside each other: who moved, what they share, how alike they are."""
+"""Compare two rankings of the same cases: changed ranks, shared cases, agreement."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Agreement:
 
 
 def kendall(left: npt.ArrayLike, right: npt.ArrayLike) -> Agreement | None:
-    """How alike two orders are; ``left`` and ``right`` (n,) are the ranks of the same cases; a pair
-    of equal ranks counts for neither side.
+    """Kendall's tau of two orders; ``left`` and ``right`` (n,) are the ranks of the same cases; a pair of equal ranks
+    does not count.
 
-    The interval is that of Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section
-    8.3, after Samara and Randles (1988): it takes the cases as a sample and needs no distribution. ``None``
-    for fewer than three cases.
+    The interval is that of Hollander, Wolfe and Chicken, Nonparametric Statistical Methods (3rd ed.), section 8.3,
+    after Samara and Randles (1988): it treats the cases as a sample and assumes no distribution. ``None`` for fewer
+    than three cases.
     """
     a, b = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     n = len(a)
@@ -72,10 +72,10 @@ def whole_order(
     patients: npt.NDArray[Any] | None = None,
     keys: Rows | None = None,
 ) -> tuple[Ranking, Rows]:
-    """The ranking of the ``k`` nearest, and every case that may answer, from near to far, (r,) rows.
+    """The ranking of the ``k`` nearest, and the rows (r,) of all cases that can be ranked, from near to far.
 
-    The whole order begins with the ranking; behind it equal distances are ordered by row. Of near-duplicates
-    the nearest alone is in it.
+    The whole order begins with the ranking; behind it equal distances are ordered by row. Of near-duplicates only the
+    nearest is in it.
 
     Raises:
         BadInput: lengths that do not fit the index, or a query it cannot take.

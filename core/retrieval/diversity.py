@@ -1,4 +1,4 @@
-"""Ranking so that what stands next adds something: maximal marginal relevance."""
+"""Diverse ranking: maximal marginal relevance."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy.typing as npt
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
-#: Cases chosen among, for each that is wanted.
+#: Number of candidates for each case to rank.
 AMONG = 5
 
 
 def diverse_order(distances: Matrix, coordinates: Matrix, k: int, share: float) -> Rows:
-    """(min(k, n),) places of candidates, the next always the one near the query and far from those before.
+    """(min(k, n),) positions of candidates, each the one nearest to the query and farthest from those before.
 
     ``distances`` (n,) squared, ascending, of candidates with ``coordinates`` (n, m). After Carbonell and
     Goldstein (1998), Eq. 1, with similarity the negative distance (not squared): the next candidate has the

@@ -1,10 +1,10 @@
-"""Order the cases of one search by what a person marked as more and as less like the query.
+"""Order the cases of one search by the marks "more like this" and "less like this".
 
-Three scores are added. The *rule* compares a case's distances to its nearest liked and to its nearest disliked
-cases, in coordinates stretched along what tells the two apart. A *Gaussian process* and a *logistic regression*
-learn the marks as labels; the first starts from the metric's own distance, the second takes some cases of the
-whole range as weak negatives. Last, each of the best is averaged with its neighbours, which are mostly of its
-kind: a wrong mark then moves less.
+Three scores are added. The *rule* compares a case's distances to its nearest liked and to its nearest disliked cases,
+in coordinates stretched along the directions that separate the two. A *Gaussian process* and a *logistic regression*
+learn the marks as labels; the first starts from the metric's own distance, the second uses some cases of the whole
+range as weak negatives. Last, each of the best is averaged with its neighbours, which are mostly of its kind, so that
+a wrong mark has less effect.
 
 Only the nearest :data:`POOL` cases are scored; the others keep the order of their distances behind them.
 """
@@ -22,23 +22,24 @@ Rows = npt.NDArray[np.int64]
 
 #: Cases that are scored at most, and numbers: fewer cases where each has more than 128.
 POOL, POOL_NUMBERS = 20_000, 20_000 * 128
-#: Of these, the best by the rule, which the regressions order; and the best of them, which are averaged.
+#: Number of these, the best by the rule, that the regressions order; and number of the best of them that are
+#: averaged.
 REGRESSED, SMOOTHED = 1_000, 200
-#: Neighbours that a case is averaged with, and their share.
+#: Number of neighbours that a case is averaged with, and their weight.
 NEIGHBOURS, NEIGHBOUR_SHARE = 10, 0.5
-#: Weights of the scores beside the rule's 1.
+#: Weights of the other scores relative to the rule's 1.
 PROCESS, LOGISTIC = 0.5, 0.3
 #: Distances differ from this share of the usual one on.
 CLOSE = 0.05
-#: How much more being near the liked counts in the rule than being far from the disliked.
+#: Weight in the rule of the distance to liked cases relative to that to disliked ones.
 ATTACHMENT = 0.2
-#: Of the stretching of coordinates: what is added to differences of means and to variances.
+#: Constants added to differences of means and to variances in the stretching of coordinates.
 PRIOR = 3.0
 #: Variance of the noise of marks, and slope of the prior mean by the standardised distance.
 NOISE, PRIOR_SLOPE = 0.2, 0.5
 #: Inverse penalty, weak negatives and the weight of each.
 INVERSE_PENALTY, WEAK, WEAK_WEIGHT = 0.05, 40, 0.1
-#: Cases by which scales are measured, and those of them whose pair distances are.
+#: Number of cases that scales are measured on, and of those whose pair distances are.
 SAMPLE, PAIRED = 4_096, 200
 _TINY = 1e-12
 
@@ -53,11 +54,11 @@ def feedback_scores(
 ) -> Matrix:
     """(n,) scores of all cases for one search with marks; larger is shown earlier.
 
-    ``X`` (n, d): coordinates in which squared Euclidean distance is the metric's; scaled inside by one common
-    factor. ``query``: a row number or (d,) coordinates. ``liked`` and ``disliked``: row numbers; a number given
-    twice counts once, and the query itself among the liked counts for nothing. ``base`` (n,): the metric's
-    squared distances of all cases from the query, by default those in ``X``. Disliked cases come last. Without
-    marks the order is that of ``base``. The same input gives the same scores.
+    ``X`` (n, d): coordinates in which squared Euclidean distance is the metric's; scaled inside by one common factor.
+    ``query``: a row number or (d,) coordinates. ``liked`` and ``disliked``: row numbers; a number given twice counts
+    once, and the query itself is ignored among the liked. ``base`` (n,): the metric's squared distances of all cases
+    from the query, by default those in ``X``. Disliked cases come last. Without marks the order is that of ``base``.
+    The same input gives the same scores.
 
     Raises:
         ValueError: not a table of finite numbers, a query or distances that do not fit it, row numbers outside
@@ -100,7 +101,7 @@ def squared_distances(X: npt.NDArray[np.floating], point: Matrix) -> Matrix:
 
 
 class Feedback:
-    """The marks of one search among n cases, in the coordinates they stretch.
+    """The marks of one search among n cases, in coordinates stretched by them.
 
     ``rows_of``: row numbers (r,) -> coordinates (r, d), of a table of ``shape`` (n, d). ``query_row`` (d,): the query.
     ``liked`` and ``disliked``: different row numbers. ``more_liked`` (p, d) and ``more_disliked`` (m, d): marked
@@ -150,7 +151,7 @@ class Feedback:
         )
         blended += LOGISTIC * _standardised(self._logistic(rows[best], sample))
         shown = _smoothed(blended, rows[best], np.isin(pool[best], self.liked))
-        # From here down: the best, the rest of the pool by the rule, all others by their distance, the disliked.
+        # In descending order: the best, the rest of the pool by the rule, all others by their distance, the disliked.
         out = _behind(-base, 0.0)
         out[pool] = _behind(rule, 2.0)
         out[pool[best]] = 3.0 + (shown - shown.min())
@@ -272,7 +273,7 @@ def _mean_nearest(squared: Matrix, k: int) -> Matrix:
 
 
 def _smoothed(score: Matrix, rows: Matrix, liked: npt.NDArray[np.bool_]) -> Matrix:
-    """Each of the best averaged with the scores of its nearest, but not the ``liked`` ones (n,): they are known."""
+    """Each of the best averaged with the scores of its nearest, except the ``liked`` ones (n,), which are known."""
     k = min(NEIGHBOURS, len(rows) - 1)
     if k < 1:
         return score
@@ -283,7 +284,7 @@ def _smoothed(score: Matrix, rows: Matrix, liked: npt.NDArray[np.bool_]) -> Matr
     averaged = (1.0 - NEIGHBOUR_SHARE) * score[best] + NEIGHBOUR_SHARE * score[near].mean(axis=1)
     averaged = np.where(liked[best], score[best], averaged)
     out = score.copy()
-    # What is not averaged stays behind.
+    # Cases that are not averaged come after these.
     rest = np.ones(len(score), dtype=np.bool_)
     rest[best] = False
     out[best] = averaged
@@ -293,7 +294,7 @@ def _smoothed(score: Matrix, rows: Matrix, liked: npt.NDArray[np.bool_]) -> Matr
 
 
 def _nearest(here: Matrix, marked: Matrix, rows: Rows, marks: Rows) -> tuple[Rows, Matrix]:
-    """The nearest of ``marks`` to each of ``rows`` but itself, and its squared distance."""
+    """The nearest of ``marks`` to each of ``rows``, other than itself, and its squared distance."""
     if not len(marks):
         return np.full(len(rows), -1), np.full(len(rows), np.inf)
     squared = _squared(here, marked)

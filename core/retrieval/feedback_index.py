@@ -9,10 +9,10 @@ from semblance.core.retrieval.index import Matrix, NearestRows, Rows
 
 
 class FeedbackIndex:
-    """What :class:`semblance.core.retrieval.index.Index` does, for one query whose cases were scored anew.
+    """As :class:`semblance.core.retrieval.index.Index`, for one query whose cases are ordered by scores.
 
-    ``distances`` (n,): squared distances from the query, which results keep. ``scores`` (n,): larger stands
-    earlier; equal ones are ordered by distance, then by row number.
+    ``distances`` (n,): squared distances from the query, which results contain. ``scores`` (n,): larger ones come
+    first; equal ones are ordered by distance, then by row number.
     """
 
     def __init__(self, distances: Matrix, scores: Matrix) -> None:
@@ -29,12 +29,12 @@ class FeedbackIndex:
         *,
         tie_query: npt.ArrayLike | None = None,
     ) -> NearestRows:
-        """The ``k`` rows that stand first, among those ``allowed`` (n,); ``query`` is the one it was made for."""
+        """The first ``k`` rows among those ``allowed`` (n,); ``query`` must be the query of the index."""
         rows = np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)
         scores = self.scores[rows]
         k = min(k, len(rows))
         if 0 < k < len(rows):
-            # All that equal the last one stay, so that their distances can decide.
+            # All that equal the last one are included, so that their distances can decide.
             chosen = scores >= np.partition(scores, len(rows) - k)[len(rows) - k]
             rows, scores = rows[chosen], scores[chosen]
         order = np.lexsort((self._distances[rows], -scores))[:k]
@@ -46,5 +46,5 @@ class FeedbackIndex:
         return self._distances[rows]
 
     def count_before(self, last: int, rows: Rows) -> int:
-        """How many of ``rows`` (r,) stand at or before the row ``last``."""
+        """How many of ``rows`` (r,) come at or before the row ``last``."""
         return int(np.count_nonzero(self.scores[rows] >= self.scores[last]))

@@ -32,18 +32,18 @@ class NearestRows(NamedTuple):
 
 
 class Index:
-    """Squared Euclidean search that gives exactly what comparing all rows in float64 would give.
+    """Squared Euclidean search with exactly the result of comparing all rows in float64.
 
-    |x|^2/2 - x.q in float32 picks candidates: all rows whose value, less the largest error it can have, is
-    below the k-th smallest value plus its error. These are measured again in float64 by direct difference.
-    Rows at equal distance are ordered by ``tie_break``, then by row number. Distances are those of the rows
-    as given: pass float64 where they shall equal a metric's explanation.
+    |x|^2/2 - x.q in float32 picks candidates: all rows whose value, less the largest error it can have, is below the
+    k-th smallest value plus its error. These are measured again in float64 by direct difference. Rows at equal
+    distance are ordered by ``tie_break``, then by row number. Pass float64 if distances must equal those of a
+    metric's explanation.
     """
 
     def __init__(
         self, embedding: npt.NDArray[np.floating], tie_break: npt.NDArray[np.floating] | None = None
     ) -> None:
-        """``embedding`` (n, m) float32 or float64, kept without a copy; ``tie_break`` (n, d) likewise.
+        """``embedding`` (n, m) float32 or float64, not copied; ``tie_break`` (n, d) likewise.
 
         Raises:
             BadInput: not a table, a value that is not finite, or tables of different length.
@@ -92,7 +92,7 @@ class Index:
         *,
         tie_queries: Sequence[npt.ArrayLike | None],
     ) -> list[NearestRows]:
-        """What :meth:`search` gives for each of a few queries, which are compared with every row at once.
+        """The results of :meth:`search` for a few queries, which are compared with every row at once.
 
         Raises:
             BadInput: a query that does not fit the index or is not finite.
@@ -128,7 +128,7 @@ class Index:
         return self._measure(np.asarray(rows, dtype=np.int64), checked_query(query, self.n_features))
 
     def _prepare(self) -> None:
-        """Float32 rows, centred and scaled where that is of use, half their squares, and largest norms."""
+        """Float32 rows, centred and scaled if that helps, half their squares, and largest norms."""
         n, m = self._rows.shape
         self._centre, self._scale = np.zeros(m), 1.0
         norms = np.empty(n)
@@ -173,8 +173,7 @@ class Index:
     def _candidates(
         self, queries: Sequence[Matrix], k: int, allowed: Sequence[npt.NDArray[np.bool_] | None]
     ) -> list[Rows]:
-        """For each query ascending rows among which the ``k`` nearest and all that tie with the last of them surely
-        are."""
+        """For each query ascending rows that include the ``k`` nearest and all that tie with the last of them."""
         shifted = np.array([(q - self._centre) * self._scale for q in queries]).reshape(-1, self.n_features)
         candidates = [
             _Candidates(float(np.sqrt(q @ q)), k, mask) for q, mask in zip(shifted, allowed, strict=True)
@@ -188,7 +187,7 @@ class Index:
         for number, part in enumerate(self._parts()):
             block, half = self._single[part], self._half[part]
             values = memory[: len(single) * len(block)].reshape(len(single), len(block))
-            # BLAS multiplies what stands there by 0, which an infinity does not survive.
+            # BLAS multiplies the old content by 0, which gives NaN for an infinity.
             values.fill(0.0)
             np.dot(single, block.T, out=values)
             radius = float(self._radius[number])
@@ -232,7 +231,7 @@ class _Candidates:
         self._found: list[tuple[Rows, npt.NDArray[np.float32], float]] = []
 
     def add(self, value: npt.NDArray[np.float32], part: slice, error: float) -> None:
-        """Take those of a ``part`` of the rows whose ``value``, which may be off by ``error``, is small enough."""
+        """Add those of a ``part`` of the rows whose ``value``, with an error up to ``error``, is small enough."""
         if self._allowed is not None:
             np.putmask(value, ~self._allowed[part], np.inf)
         reach = np.nextafter(np.float32(min(self._bound + error, 3e38)), np.float32(np.inf))

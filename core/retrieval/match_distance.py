@@ -1,8 +1,8 @@
-"""How far a query is from its nearest cases, and beyond which distance it has no close match.
+"""The distance of a query from its nearest cases, and the limit beyond which it has no close match.
 
-The threshold is conformal: cases that were measured as a query is, each without its own patient, say what is usual.
-R. Laxhammar and G. Falkman, "Conformal prediction for distribution-independent anomaly detection in streaming
-vessel data", StreamKDD 2010, section 3, with the mean instead of the sum of the distances to the nearest.
+The limit is conformal: it is calibrated on cases used as queries, each without its own patient. R. Laxhammar and G.
+Falkman, "Conformal prediction for distribution-independent anomaly detection in streaming vessel data", StreamKDD
+2010, section 3, with the mean instead of the sum of the distances to the nearest.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from semblance.core.retrieval.index import Matrix, Rows
 
-#: So many of the nearest cases are averaged.
+#: Number of nearest cases that are averaged.
 NEAREST = 5
-#: Where there are too few distances for a rate, this share of them, the largest, says how fast they grow rarer.
+#: If there are too few distances for a rate, the tail is fitted to this share of them, the largest.
 _TAIL = 0.2
 #: Cases compared with all others at once.
 _BLOCK = 100
@@ -23,7 +23,7 @@ _BLOCK = 100
 def mean_of_nearest(squared: Matrix) -> Matrix:
     """(r,) the mean distance of the 5 nearest, of squared distances (r, c) in any order.
 
-    Infinite ones do not count; with fewer than 5 the mean is of those there are, and infinite for none.
+    Infinite ones do not count; with fewer than 5 it is the mean of those, and infinite for none.
     """
     width = min(NEAREST, squared.shape[1])
     nearest = np.partition(squared, width - 1, axis=1)[:, :width] if width else squared
@@ -60,8 +60,8 @@ def leave_one_out_distances(
 ) -> Matrix:
     """(s,) the mean distance of each of the ``places`` (s,) to its 5 nearest of another patient and key.
 
-    ``rows`` (n, d) have length 1. ``patients`` and ``keys`` (n,) are numbers; a negative one is that of no other case.
-    Infinite where no other case is left.
+    ``rows`` (n, d) have length 1. ``patients`` and ``keys`` (n,) are numbers; a negative one is that of no other
+    case. Infinite if no other case is left.
     """
     found = []
     for start in range(0, len(places), _BLOCK):

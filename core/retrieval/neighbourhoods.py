@@ -1,4 +1,4 @@
-"""How far from their nearest the cases of a library usually are under a metric, estimated from some of them."""
+"""The usual distance of the cases of a library from their nearest under a metric, estimated from a sample."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 from semblance.core.retrieval.scan_index import ScanIndex
 
-#: Cases whose nearest neighbour tells what distance is usual; more of a small library, where it is cheap.
+#: Number of sampled cases; more in a small library, where it is cheap.
 SAMPLE, SAMPLE_SMALL, SMALL = 300, 1000, 5000
-#: Of each, so many of the nearest are kept, to be measured anew when the metric is refined.
+#: Number of nearest cases stored for each, to be measured again when the metric is refined.
 NEIGHBOURS = 10
-#: Fewer cases than these do not tell what distance is usual.
+#: With fewer cases the usual distance is unknown.
 FEWEST = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:
-    """Some cases, ``places`` (s,), with their nearest (s, c) and the squared ``distances`` (s, c) of these, infinite
-    where a case has fewer."""
+    """Sampled cases, ``places`` (s,), with their nearest (s, c) and the squared ``distances`` (s, c) of these,
+    infinite if a case has fewer."""
 
     places: npt.NDArray[np.int64]
     nearest: npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ class Neighbourhoods:
     ) -> Neighbourhoods:
         """The nearest, of another patient and content, of cases drawn at random.
 
-        ``case_query`` gives the query that the case at a place is; ``patients`` and ``keys`` as
+        ``case_query`` gives the case at a position as a query; ``patients`` and ``keys`` as
         :func:`semblance.core.retrieval.ranking.rank` takes them.
         """
         n = len(index)
@@ -63,11 +63,11 @@ class Neighbourhoods:
 
     @property
     def usual_distance(self) -> float | None:
-        """The usual squared distance from a case to its nearest; ``None`` where too few tell."""
+        """The usual squared distance from a case to its nearest; ``None`` for too few cases."""
         return usual_nearest(self.distances)
 
     def measured_anew(self, index: Index | ScanIndex, embedding: npt.NDArray[np.floating]) -> Neighbourhoods:
-        """The same neighbours as another ``index`` of the same cases, with its ``embedding``, compares them."""
+        """The same neighbours with their distances under another ``index`` of the same cases and its ``embedding``."""
         distances = [
             index.distances(embedding[place], nearest)
             for place, nearest in zip(self.places, self.nearest, strict=True)

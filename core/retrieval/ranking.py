@@ -1,4 +1,4 @@
-"""Cases in order of distance to a query, without its own patient, near-duplicates grouped."""
+"""Rank cases by their distance to a query, without its own patient, with near-duplicates grouped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from semblance.core.retrieval.index import Index, Matrix, NearestRows, Rows
 from semblance.core.retrieval.scan_index import ScanIndex
 
 Mask = npt.NDArray[np.bool_]
-#: Queries that :func:`rank_many` compares with each row at once, and how many times the cases that are asked for.
+#: Number of queries that :func:`rank_many` compares with each row at once, and of candidates for each case to rank.
 BATCH, TIMES = 32, 4
 
 AnyIndex = Index | ScanIndex | ClickIndex | FeedbackIndex
@@ -26,10 +26,10 @@ AnyIndex = Index | ScanIndex | ClickIndex | FeedbackIndex
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedQuery:
-    """A query in the coordinates of an index, and which of the index's cases belong to its patient or copy it.
+    """A query in the coordinates of an index, and which of the index's cases are of its patient or are copies of it.
 
-    ``embedded`` (m,) and ``tie_break`` (d,) as the index wants them. ``row`` is its row where it is a case
-    of the library; ``patient`` is ``None`` or "" and ``key`` negative where unknown. Of an image from outside
+    ``embedded`` (m,) and ``tie_break`` (d,) in the form of the index. ``row``: its row if it is a case of the
+    library; ``patient`` is ``None`` or "" and ``key`` negative if unknown. For an image from outside,
     ``same_patient`` (p,) are the rows of its patient's cases and ``copies`` (c,) those of its near-duplicates.
     """
 
@@ -64,9 +64,9 @@ class EmbeddedQuery:
 class Ranking:
     """``rows`` (k,) in the order of the index, from near to far, with their squared ``distances`` (k,).
 
-    ``duplicate_counts`` (k,) counts the near-duplicates each row stands for. ``hidden_same_patient`` counts the cases
-    of the query's patient left out that would otherwise stand at or before the last one shown;
-    ``hidden_near_duplicates`` those grouped, and such copies of the query itself.
+    ``duplicate_counts`` (k,) counts the near-duplicates grouped under each row. ``hidden_same_patient`` counts the
+    cases of the query's patient that would otherwise be ranked at or before the last one; ``hidden_near_duplicates``
+    those grouped, and such copies of the query itself.
     """
 
     rows: Rows
@@ -87,10 +87,10 @@ def rank(
 ) -> Ranking:
     """The ``k`` nearest cases to ``query``.
 
-    ``patients`` (n,): cases of the query's patient never answer it; cases whose patient is unknown (``None``
-    or "") are no one's. ``keys`` (n,): cases of one key are near-duplicates, the nearest stands for them, and
-    those with the query's own key are left out; a negative number is no key. The query's own row is always
-    left out and not counted. ``allowed`` (n,) is the user's filter; what it leaves out is not counted.
+    ``patients`` (n,): cases of the query's patient are never ranked; an unknown patient (``None`` or "") equals no
+    other. ``keys`` (n,): cases of one key are near-duplicates and grouped under the nearest, and those with the
+    query's own key are left out; a negative number is no key. The query's own row is always left out and not counted.
+    ``allowed`` (n,) is the user's filter; what it leaves out is not counted.
 
     Raises:
         BadInput: lengths that do not fit the index, or a query it cannot take.
@@ -119,7 +119,7 @@ def rank_many(
     """
     n = len(index)
     _check_lengths(n, patients=patients, keys=keys)
-    # Mostly enough for k of different keys.
+    # Usually enough for k cases of different keys.
     several = k if keys is None else TIMES * k
     waiting = iter(queries)
     while block := list(islice(waiting, BATCH)):
@@ -158,7 +158,7 @@ def _masks(
     keys: Rows | None,
     allowed: npt.NDArray[np.bool_] | None,
 ) -> tuple[Mask, Mask, Mask]:
-    """(n,) which cases answer, and of the others which are of the query's patient, and which are copies of it."""
+    """(n,) masks: the cases to rank, and of the others those of the query's patient, and copies of the query."""
     mask = np.ones(n, dtype=np.bool_) if allowed is None else allowed.copy()
     if query.row is not None:
         mask[query.row] = False
@@ -172,7 +172,7 @@ def _masks(
 def _count_before(
     index: AnyIndex, query: EmbeddedQuery, rows: Rows, distances: Matrix, left_out: Rows
 ) -> int:
-    """How many of ``left_out`` would stand at or before the last of ``rows``."""
+    """How many of ``left_out`` would be ranked at or before the last of ``rows``."""
     if not len(rows):
         return 0
     if isinstance(index, FeedbackIndex):
@@ -203,14 +203,14 @@ def _nearest_of_each_key(
     if len(keyed):
         shown_keys = keys_of_shown[keyed]
         copies = np.flatnonzero(np.isin(keys, shown_keys))
-        # Every key shown is there: that of the shown case itself.
+        # Every shown key occurs, at least for the shown case itself.
         names, counts = np.unique(keys[copies[mask[copies]]], return_counts=True)
         duplicate_counts[keyed] = counts[np.searchsorted(names, shown_keys)] - 1
     return hits.rows[shown], hits.distances[shown], duplicate_counts
 
 
 def _first_of_each_key(rows: Rows, keys: Rows | None) -> Rows:
-    """The numbers, among ``rows`` (r,), of those that stand first of their key; all of those without one."""
+    """Positions in ``rows`` (r,) of the first of each key, and of all without a key."""
     if keys is None:
         return np.arange(len(rows))
     found = keys[rows]

@@ -11,7 +11,7 @@ from semblance.core.retrieval.index import Index, Matrix, NearestRows, Rows, che
 
 
 class ScanIndex:
-    """What :class:`semblance.core.retrieval.index.Index` does, for a distance that embeds nothing.
+    """As :class:`semblance.core.retrieval.index.Index`, for a distance without an embedding.
 
     The rows are those after the metric's steps, compared in float64 by the distance itself. Rows at equal
     distance are ordered by ``tie_break``, then by row number.

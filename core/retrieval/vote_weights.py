@@ -1,4 +1,4 @@
-"""How much each of the nearest cases counts in the distance-weighted vote on a finding."""
+"""The weights of the nearest cases in the distance-weighted vote on a finding."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ Matrix = npt.NDArray[np.float64]
 def vote_weights(distances: npt.ArrayLike) -> Matrix:
     """(..., k) squared distances -> (..., k) weights that sum to 1 along the last axis.
 
-    exp(-d / d_k) with d_k the largest: bounded, so that one exact copy does not decide alone, and independent of
-    the scale of the metric. All equal where all distances are 0. What is infinitely far, beyond a short gallery,
-    weighs nothing; all zero where everything is.
+    exp(-d / d_k) with d_k the largest: bounded, so that one exact copy does not decide alone, and independent of the
+    scale of the metric. All equal if all distances are 0. Infinite distances, beyond a short gallery, have weight 0.
     """
     d = np.asarray(distances, dtype=np.float64)
     is_there = np.isfinite(d)

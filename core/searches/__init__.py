@@ -1,1 +1,1 @@
-"""Searches: a query with its judgements in a ledger, what they teach, and where they contradict."""
+"""Searches: a query with its judgements in a ledger, learning from them, and their contradictions."""

@@ -1,4 +1,4 @@
-"""The cases a person marked as more and as less like the query of one search."""
+"""The marks "more like this" and "less like this" of one search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semblance.core.searches.query import Query
 class QueryMarks:
     """Ids of the ``liked`` and of the ``disliked`` cases, in the order they were marked; none is in both.
 
-    ``liked_images`` and ``disliked_images``: examples that are no whole case.
+    ``liked_images`` and ``disliked_images``: examples that are not whole cases.
     """
 
     liked: tuple[str, ...] = ()
@@ -58,13 +58,13 @@ NO_MARKS = QueryMarks()
 
 
 def key_of_query(query: Query) -> str:
-    """What :attr:`semblance.core.searches.judgement.Judgement.query_key` is for judgements about ``query``."""
+    """The :attr:`semblance.core.searches.judgement.Judgement.query_key` of judgements about ``query``."""
     region = None if query.region is None else query.region.to_json()
     return query_key(query.case if query.case is not None else str(query.image), region)
 
 
 def is_mark(judgement: Judgement, query: Query) -> bool:
-    """Whether it calls a case more or less like ``query``: such re-order its search, others teach the metric."""
+    """Whether a judgement is a mark on ``query``, which re-orders its search; other judgements refine the metric."""
     return judgement.kind != JudgementKind.CLOSER and judgement.query_key == key_of_query(query)
 
 

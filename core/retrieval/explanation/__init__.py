@@ -1,4 +1,4 @@
-"""Why a case is where it is: exact parts of its distance by groups, directions or bits, and in words."""
+"""Explain a distance: exact parts by groups, directions or bits, and a sentence."""
 
 from semblance.core.retrieval.explanation.grouping import Grouping
 from semblance.core.retrieval.explanation.shares import Share, shares_of

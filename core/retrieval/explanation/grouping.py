@@ -17,10 +17,10 @@ from semblance.core.retrieval.explanation.shapley import ROWS, shapley_shares
 
 
 class Grouping:
-    """A metric and the groups its columns are explained by; made once, used for many pairs.
+    """A metric and the groups of its columns, for explaining many pairs.
 
-    ``names`` (d',) gives another group to each column that the linear steps take (after a codebook and
-    imputation); left out, it is the extractor's.
+    ``names`` (d',): groups of the columns that the linear steps take (after a codebook and imputation), by default
+    those of the extractor.
     """
 
     def __init__(self, metric: Metric, names: Sequence[str] = ()) -> None:
@@ -39,7 +39,7 @@ class Grouping:
         return self.pull_back(np.eye(self.metric.distance.n_features))
 
     def head_rows(self, X: npt.ArrayLike) -> Matrix:
-        """(n, d) as extracted -> (n, d') where the groups are explained: words counted, values imputed.
+        """(n, d) as extracted -> (n, d') in the columns of the groups: words counted, values imputed.
 
         Raises:
             BadInput: rows the metric cannot take.
@@ -49,7 +49,7 @@ class Grouping:
         return apply_steps(self.head, X, self.metric.n_features)
 
     def after(self, rows: Matrix) -> Matrix:
-        """(n, d') -> (n, m): what the distance compares."""
+        """(n, d') -> (n, m), the rows that the distance compares."""
         for step in self.tail:
             rows = step.transform(rows)
         return rows
@@ -75,12 +75,12 @@ class Grouping:
         return rows
 
     def shares(self, q: Matrix, X: Matrix, *, rows: int = ROWS) -> Matrix:
-        """(d',) and (n, d') head rows -> (n, G): what each group makes of each distance.
+        """(d',) and (n, d') head rows -> (n, G): the contribution of each group to each distance.
 
-        Of a linear distance z_g (Mz)_g, which is the Shapley value of a quadratic form; of every other the
-        Shapley value of putting the case's values, group by group, in place of the query's
-        (:func:`semblance.core.retrieval.explanation.shapley.shapley_shares`). Each row sums to its distance; what
-        rounding leaves goes to the largest.
+        For a linear distance z_g (Mz)_g, which is the Shapley value of a quadratic form; for every other the Shapley
+        value of replacing the query's values by the case's, group by group
+        (:func:`semblance.core.retrieval.explanation.shapley.shapley_shares`). Each row sums to its distance; the
+        rounding error is added to the largest.
         """
         after = self.after(np.concatenate([q[np.newaxis], X]))
         distance = self.metric.distance
@@ -105,7 +105,7 @@ class Grouping:
 
     @functools.cached_property
     def _linear_of(self) -> list[Matrix]:
-        """Of each group its columns of :attr:`linear`."""
+        """The columns of :attr:`linear` of each group."""
         return [np.ascontiguousarray(self.linear[:, own]) for own in self._columns]
 
     def parts(self, q: Matrix, x: Matrix) -> list[Part]:

@@ -1,4 +1,4 @@
-"""Where on two images the features agree most: Gabor energy, shared words, measured outlines."""
+"""The regions of two images in which the features agree most: Gabor energy, shared words, measured outlines."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from semblance.core.retrieval.explanation.grouping import Grouping
 
 #: Regions shown of a pair of images, and their radius as a share of the width.
 REGIONS, RADIUS = 3, 0.09
-#: Windows tried along each side for shared words, their radius, and the fewest descriptors they need.
+#: Number of windows along each side for shared words, their radius, and the least number of descriptors.
 _WINDOWS, _WORD_RADIUS, _FEWEST = 9, 0.12, 3
-#: Outline points kept.
+#: Maximum number of outline points.
 _OUTLINE = 64
 
 Ring = tuple[float, float, float]
@@ -31,8 +31,8 @@ Ring = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class ImagePlaces:
-    """On one image: ``rings`` (x, y, radius) in shares of the box the features looked at (the radius of its
-    width), ``outline`` in pixels of the image."""
+    """On one image: ``rings`` (x, y, radius) in shares of the measured box (the radius of its width), ``outline`` in
+    pixels of the image."""
 
     rings: tuple[Ring, ...] = ()
     outline: tuple[tuple[float, float], ...] = ()
@@ -40,7 +40,7 @@ class ImagePlaces:
 
 @dataclass(frozen=True)
 class MatchingPlaces:
-    """The same number of rings on both; ``note`` says what they mean, or that there are none."""
+    """The same number of rings on both images; ``note`` explains them, or says that there are none."""
 
     query: ImagePlaces
     case: ImagePlaces
@@ -49,7 +49,7 @@ class MatchingPlaces:
 
 @dataclass(frozen=True, eq=False)
 class ImageFeatures:
-    """An image, its region, and its numbers (d,) as extracted."""
+    """An image, its region, and its extracted features (d,)."""
 
     image: Image
     region: Region | None
@@ -59,12 +59,12 @@ class ImageFeatures:
 def places_of(
     extractor: Extractor, grouping: Grouping, query: ImageFeatures, case: ImageFeatures, usual: Matrix
 ) -> MatchingPlaces:
-    """Where ``query`` and ``case`` agree most under the metric of ``grouping``.
+    """The regions in which ``query`` and ``case`` agree most under the metric of ``grouping``.
 
     ``usual`` (n, d') are head rows of other cases of the library.
 
     Raises:
-        BadInput: an image the extractor cannot look at.
+        BadInput: an image that the extractor cannot measure.
     """
     if isinstance(extractor, Gabor):
         return _gabor_energy_places(grouping, query, case, usual)
@@ -84,9 +84,9 @@ def places_of(
 
 
 def column_weights(grouping: Grouping) -> Matrix:
-    """(d',) what the metric makes of a squared difference in each column by itself.
+    """(d',) the weight of a squared difference in each column alone.
 
-    Where that depends on the pair, what the steps make of it.
+    If that depends on the pair, the weight after the steps.
     """
     distance = grouping.metric.distance
     if isinstance(distance, BitDistance):
@@ -105,7 +105,7 @@ def _gabor_energy_places(
     """Blocks with texture on both that differ less than usual: the mean of w (q - s)^2 over cases s of the
     library less w (x - q)^2, times the root of both energies w q^2 and w x^2, each summed over the bands.
 
-    w is what the metric makes of a number. It compares equal blocks: there the rings stand.
+    w is the weight of a feature. Equal blocks are compared, and the rings mark them.
     """
     q, x = grouping.head_rows(np.stack([query.numbers, case.numbers]))
     weights = column_weights(grouping)

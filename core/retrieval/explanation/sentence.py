@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from semblance.core.language import join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
 
-#: Nearer than so large a share of the library is close, farther than so large a share is far.
+#: Nearer than this share of the library is close, farther than this share is far.
 CLOSE, FAR = 0.25, 0.75
 _MOST_CLOSE, _MOST_FAR = 3, 2
 #: The largest share that is reported of a sample.
 _ALMOST_ALL = 0.99
-#: Of more visual words none is close or far by name: a word means nothing by itself.
+#: With more visual words none is named, because a single word has no meaning.
 _MANY_WORDS = 12
 _WORD = re.compile(r"word (\d+)")
 _STRIPES = re.compile(r"Gabor, (.+) px")
-#: Groups of the extractors as one speaks of them; names of a table's columns stay as they are.
+#: Names of the extractors' groups within a sentence; names of a table's columns stay as they are.
 _SPOKEN = {
     "Size": tr_lazy("size"),
     "Shape": tr_lazy("outline shape"),
@@ -70,11 +70,11 @@ def sentence(
 ) -> str:
     """``Close in outline shape and size, far in margin.``
 
-    A single group, as of an encoder, is not set against others but against the library: ``Nearer to the query in
+    A single group, as of an encoder, is compared with the library instead of other groups: ``Nearer to the query in
     general appearance than 97 % of the library's cases.``
 
-    ``ranks`` as :func:`ranks_among` gives them: what is close and far depends on what is usual.
-    Groups ``left_out`` of the ranking are not spoken of.
+    ``ranks``: from :func:`ranks_among`, because close and far depend on the usual contribution. Groups ``left_out``
+    of the ranking are not mentioned.
     """
     shown_groups = [place for place, group in enumerate(groups) if group not in left_out]
     if not shown_groups:
@@ -111,7 +111,7 @@ def sentence(
 
 
 def _single(group: str, rank: float) -> str:
-    """The one group that is compared, by how many of the library's cases are nearer in it."""
+    """The sentence for a single group, by how many of the library's cases are nearer in it."""
     if rank <= 0.5:
         return tr_lazy(
             "Nearer to the query in {group} than {share:.0%} of the library's cases.",
@@ -126,7 +126,7 @@ def _single(group: str, rank: float) -> str:
 
 
 def _together(groups: Sequence[str]) -> str:
-    """Several groups in a sentence; the widths of stripes stand together."""
+    """Several groups in a sentence; widths of stripes are grouped."""
     widths = [_width(match[1]) for group in groups if (match := _STRIPES.fullmatch(group))]
     texts = [spoken(group) for group in groups if not _STRIPES.fullmatch(group)]
     return joined([*texts, tr_lazy("stripes {width} px wide", width=joined(widths))] if widths else texts)
@@ -140,5 +140,5 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def _width(text: str) -> str:
-    """The width of stripes as a number that every language writes its own way."""
+    """The width of stripes as a localised number."""
     return tr_lazy("{width:g}", width=float(text))

@@ -1,4 +1,4 @@
-"""Fair shares of a change that several groups of features make together."""
+"""Shapley values: shares of groups of features in a common change."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from semblance.core.metrics.distance import Matrix
 
-#: Of so many groups every subset is tried; of more, seeded orders.
+#: Up to so many groups every subset is evaluated; with more, seeded orders are.
 EXACT_GROUPS = 9
-#: Rows tried for one pair of cases where orders are drawn.
+#: Rows evaluated for one pair of cases if orders are drawn.
 ROWS = 2048
 
 
@@ -53,7 +53,7 @@ def shapley_shares(
     if len(moving) <= EXACT_GROUPS and 1 << len(moving) <= rows:
         inside, weights = subsets(len(moving))
         values = np.empty((len(inside), whole.shape[1]))
-        # The ends as they are: a rounding at a threshold would give another value.
+        # The ends are exact, because rounding at a threshold would give another value.
         values[[0, -1]] = whole
         if len(inside) > 2:
             values[1:-1] = value(start + inside[1:-1] @ steps[moving])

@@ -1,4 +1,4 @@
-"""A distance taken apart the way its learner built it: by directions, bits, votes, clouds or places."""
+"""The parts of a distance by the form of its metric: directions, bits, votes, clouds or places."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from semblance.core.metrics.distances.votes import VoteDistance
 from semblance.core.retrieval.explanation.grouping import Grouping
 from semblance.core.retrieval.explanation.shapley import shapley_shares
 
-#: Larger maps are explained by their rows: finding their directions takes seconds.
+#: Larger maps are explained by their rows, because computing their directions takes seconds.
 _MOST_DIRECTIONS = 600
 #: Names of a direction: so many, each with at least this share of the largest loading.
 _MAX_NAMED, _LEAST = 2, 0.35
-#: Of more columns their groups are named, not each column.
+#: With more columns their groups are named instead.
 _FEW_COLUMNS = 120
-#: Bits and votes listed in full; the others only add up.
+#: Number of bits and votes that are listed; the others are summed.
 DETAILED = 12
 
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a distance: a short ``name`` in words, how much, and further details."""
+    """A part of a distance: a short ``name``, its amount, and further details."""
 
     name: str
     amount: float
@@ -42,10 +42,10 @@ class Share:
 def shares_of(
     grouping: Grouping, q: Matrix, x: Matrix, feature_names: Sequence[str] = ()
 ) -> tuple[str, list[Share]]:
-    """What the parts are ("Directions", "Bits", ...) and all that are not 0, the largest first.
+    """The kind of the parts ("Directions", "Bits", ...) and all that are not 0, the largest first.
 
-    ``q`` and ``x`` (d',) are head rows of ``grouping``; ``feature_names`` (d',) name their columns. The
-    amounts sum to the distance; what rounding leaves goes to the largest.
+    ``q`` and ``x`` (d',) are head rows of ``grouping``; ``feature_names`` (d',) name their columns. The amounts sum
+    to the distance; the rounding error is added to the largest.
     """
     pair = grouping.after(np.stack([q, x]))
     distance = grouping.metric.distance
@@ -144,7 +144,7 @@ class _Bands:
         return f"{cls._ROWS[down]} {cls._COLUMNS[right]}".replace("middle centre", "centre")
 
     def description(self, weights: Matrix) -> str:
-        """``10 px, 45°, upper left``: what stands out half over its even share; the width always."""
+        """``10 px, 45°, upper left``: components half above an even share; the width always."""
         labels = []
         for place, (names, codes) in enumerate(self._kinds):
             sums = np.bincount(codes, weights=weights, minlength=len(names))
@@ -230,7 +230,7 @@ def _sides(above: bool) -> str:
 def _kernel_bits(
     distance: KernelBitDistance, grouping: Grouping, pair: Matrix, q: Matrix, x: Matrix
 ) -> list[Share]:
-    """The bits of kernel values have no direction among features: what moved the pair across is named."""
+    """Bits of kernel values have no direction among features, so the features that separate the pair are named."""
     values = distance.kernel.values(pair, distance.rows)
     bits = distance.bits.bits(values)
     amounts = np.where(bits[0] != bits[1], 4.0 * distance.bits.weights, 0.0)
