@@ -95,7 +95,7 @@ class LibraryCommands(QObject):
         return tr("Import differently…"), partial(self._show_import_dialog, source, into, kinds)
 
     def import_with_options(self, source: Path, into: Path | None = None) -> None:
-        """Ask for the kind of ``source``, the library and what is kept of patients, and import it."""
+        """Ask for the kind of ``source``, the library and whether patient data are stored, and import it."""
         library_operations.recognise(
             self._context,
             source,

@@ -53,7 +53,7 @@ _LANES = {
     Lane.READ: (1, 0),
     Lane.SLICE: (1, 0),
     Lane.DRAW: (1, 5),
-    # A server may let one wait. Another can be asked meanwhile.
+    # A server may be slow. Another can be queried meanwhile.
     Lane.NETWORK: (2, 0),
     Lane.BACKGROUND: (2, 10),
 }

@@ -1,4 +1,4 @@
-"""How each image was last looked at: its slice and window, which stay when it is shown elsewhere."""
+"""The last view of each image, its slice and window, which is also used where it is shown elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-#: Images remembered; the one not looked at for longest is forgotten.
+#: Maximum number of images; the least recently shown one is removed.
 MOST = 500
 
 
@@ -26,7 +26,7 @@ class KeptViews:
         self._views: OrderedDict[Hashable, KeptView] = OrderedDict()
 
     def get(self, key: Hashable) -> KeptView | None:
-        """The view last kept under ``key``, or ``None``."""
+        """The last view stored under ``key``, or ``None``."""
         return self._views.get(key)
 
     def keep(self, key: Hashable, view: KeptView) -> None:

@@ -111,7 +111,7 @@ class State(QObject):
         self.refusal: SemblanceError | None = None
         #: Name of the saved search that is open; empty for none.
         self.search_name = ""
-        #: Slice and window of the images that were looked at.
+        #: Slice and window of the images that were shown.
         self.kept_views = KeptViews()
         #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}

@@ -44,7 +44,7 @@ class ImagePane(QWidget):
         for other panes with the same views; ``None``: every image is shown as if for the first time."""
         super().__init__(parent)
         self._kept_views, self._is_showing = kept_views, False
-        #: Whether the image is shown as it was last looked at.
+        #: Whether the last view of the image was restored.
         self.is_restored = False
         self.view = ImageView()
         self.histogram = HistogramStrip()
@@ -165,7 +165,7 @@ class ImagePane(QWidget):
         return replace(region, z=self.place, depth=1)
 
     def go_to_slice_of(self, region: Region | None) -> None:
-        """Show the middle slice of ``region``, if it has slices and the image was not looked at before."""
+        """Show the middle slice of ``region``, if it has slices and the image has no earlier view."""
         if region is not None and region.middle_slice is not None and not self.is_restored:
             self.slices.go_to_slice(region.middle_slice)
 

@@ -38,7 +38,7 @@ class Pointer:
         self.tool = tools.SELECT
         #: The window that a drag began with.
         self._windowing: Window | None = None
-        #: The position of the mouse last seen in that drag, and how far it went, px.
+        #: The last position of the mouse in that drag, and the distance it moved, px.
         self._windowing_at, self._windowed = QPointF(), QPointF()
         self._panning: QPointF | None = None
         self._clicking: QPointF | None = None

@@ -81,7 +81,7 @@ class SliceStrip(QWidget):
         self._resize_timer.start()
 
     def show_place(self, place: int) -> None:
-        """Mark the slice seen."""
+        """Mark the shown slice."""
         self._place = place
         self.update()
 

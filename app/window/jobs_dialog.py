@@ -15,7 +15,7 @@ from semblance.core.language import tr
 
 
 class JobsDialog(Dialog):
-    """A list of the jobs that run, kept up to date."""
+    """A list of the running jobs, always up to date."""
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -157,7 +157,7 @@ class MainWindow(QMainWindow):
         parts = MainWindow.parts.built(self)
         return parts is not None and parts.full.open
 
-    # What a library needs: built when first asked for, or while nobody waits
+    # The parts for a library: built on first use, or while the program is idle
 
     @lazy_part
     def parts(self) -> WindowParts:

@@ -38,8 +38,7 @@ def steps(
     build: Callable[[str], object],
     built: Callable[[], object],
 ) -> Iterator[Callable[[], object]]:
-    """Open a library, ``build`` each of :data:`PARTS`, say that all are ``built``, and preload what will be asked
-    for."""
+    """Open a library, ``build`` each of :data:`PARTS`, call ``built``, and preload what will be used for."""
     # The other processes work while the rest of the window is built.
     yield partial(jobs.preload, Lane.READ, preload_reading)
     yield partial(jobs.import_in_thread, OPEN_MODULES)

@@ -97,7 +97,7 @@ class Extractor(abc.ABC):
         return self.extract(image, region)
 
     def prepare_stack(self, stack: Stack, region: Region | None = None) -> Any:
-        """As :meth:`prepare`, of a volume; asked of those that look at ``volumes``.
+        """As :meth:`prepare`, for a volume; called for extractors with ``volumes``.
 
         Raises:
             BadInput: as :meth:`extract`, or a slice cannot be read.

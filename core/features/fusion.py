@@ -1,4 +1,4 @@
-"""Features of several sets side by side, for a metric that stands on all of them."""
+"""Features of several sets side by side, for a metric that uses all of them."""
 
 from __future__ import annotations
 

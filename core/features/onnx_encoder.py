@@ -109,10 +109,10 @@ class OnnxEncoder(Extractor):
         return how.scaled(pixels)
 
     def measure(self, prepared: Sequence[Floats]) -> Floats:
-        """(n, d) of pixels as :meth:`prepare` gives them; numbers of whole volumes stay what they are.
+        """(n, d) of pixels as :meth:`prepare` gives them; features of whole volumes are returned unchanged.
 
         Raises:
-            BadInput: the encoder fails, or gives what is no finite number.
+            BadInput: the encoder fails, or returns a number that is not finite.
         """
         pixels = [one for one in prepared if one.ndim == 3]
         measured = iter(self._session().run(np.stack(pixels)) if pixels else ())
@@ -152,7 +152,7 @@ class OnnxEncoder(Extractor):
 
 
 def _windowed(image: Image, level: float, width: float) -> Floats:
-    """(h, w) 0..1: what the window shows of the values; what is no image is 0."""
+    """(h, w) 0..1: the values after the window; padding is 0."""
     shown = (image.physical_values() - np.float32(level - width / 2.0)) / np.float32(width)
     # NaN stays, to be refused.
     np.clip(shown, 0.0, 1.0, out=shown)

@@ -1,4 +1,4 @@
-"""An ONNX file before it is loaded: what it is, which other files it reads, and its hash."""
+"""Check an ONNX file before it is loaded: its content, the other files it reads, and its hash."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEADS: dict[str, dict[int, str]] = {
 _NODE_OPERATION = 4
 #: An operation that has a vendor's library run a file of its own.
 _COMPILED = b"EPContext"
-#: Operations that run a graph inside the graph, as often as the file says: nobody could tell when they end.
+#: Operations that run a graph inside the graph, as often as the file says, so their duration is unknown.
 _CONTROL_FLOW = frozenset((b"Loop", b"Scan", b"If", b"SequenceMap"))
 
 
@@ -69,7 +69,7 @@ def _stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-# Reading weights of many MB anew for every image asked would take longer than the answer.
+# Reading weights of many MB again for every query image would take longer than the search.
 
 
 @functools.lru_cache(maxsize=4)

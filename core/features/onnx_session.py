@@ -26,7 +26,7 @@ from semblance.core.language import tr_lazy
 
 Floats = npt.NDArray[np.float32]
 
-#: Images looked at together, and bytes of their pixels, at most.
+#: Maximum number of images measured together, and of bytes of their pixels.
 _MOST_IMAGES, _MOST_BATCH_BYTES = 16, 32 << 20
 #: Numbers a case, at most: more are no features but an image.
 _WIDEST = 65_536
@@ -49,7 +49,7 @@ TIME_LIMIT_S = 120.0
 # The shipped encoder and one of the user's own.
 @functools.lru_cache(maxsize=2)
 def cached_session(model: Path, settings: EncoderSettings, identity: str) -> Session:  # noqa: ARG001
-    """The loaded model, kept for the next image; ``identity`` tells changed files apart.
+    """The loaded model, cached for the next image; ``identity`` detects changed files.
 
     Raises:
         BadInput: onnxruntime is not installed, cannot load the model, or it does not fit its settings.
@@ -292,7 +292,7 @@ def _load(model: Path) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what onnxruntime says, without its code."""
+    """The first line of onnxruntime's message, without its code."""
     text = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return text.rsplit(" : ", 1)[-1].strip().rstrip(".") or type(error).__name__
 

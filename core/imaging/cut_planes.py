@@ -1,4 +1,4 @@
-"""A volume seen from three sides: which of its axes run where, and cutting it across them."""
+"""Three orthogonal planes of a volume: the directions of its axes, and cutting it across them."""
 
 from __future__ import annotations
 

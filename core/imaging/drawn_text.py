@@ -16,7 +16,7 @@ LONGEST = 768
 MIN_CHARACTERS = 4
 #: Strokes are thinner than this many pixels and differ by this much from what is around them, of 255.
 STROKE, CONTRAST = 7, 50
-#: Parts looked at, those with the strongest contrast first: noise has thousands.
+#: Maximum number of parts examined, those with the strongest contrast first, because noise has thousands.
 _MOST_PARTS, _MOST_LABELLED = 500, 20_000
 #: Lowest height of a character, and the highest as a share of the longest side.
 _LOWEST, _HIGHEST = 5, 0.1

@@ -50,14 +50,12 @@ class Image:
     """Pixels of one image, top row first.
 
     ``pixels``: (h, w) grey as uint8, uint16, int16 or float32, or (h, w, 3) red-green-blue uint8 or uint16.
-    ``white``, ``black``: the stored numbers that :meth:`grey` maps to 1 and 0 (255, 65535, 1.0 and 0 for
-    plain images; a fixed range of Hounsfield units for CT, so that the same tissue always has the same grey).
-    ``name``: what to call it in messages.
-    ``spacing_mm``: row and column spacing in mm where the file says so.
-    ``values``: what the numbers mean.
-    ``notes``: short facts for the viewer's corner (modality, view, laterality); never who the patient is.
-    ``body_part``: as DICOM's BodyPartExamined; empty where the file does not say it.
-    ``attributes``: what the file says beside the pixels (age, sex, ...), as catalogued; never who the patient is.
+    ``white``, ``black``: the stored numbers that :meth:`grey` maps to 1 and 0 (255, 65535, 1.0 and 0 for plain
+    images; a fixed range of Hounsfield units for CT, so that the same tissue always has the same grey). ``name``:
+    what to call it in messages. ``spacing_mm``: row and column spacing in mm where the file says so. ``values``: what
+    the numbers mean. ``notes``: short facts for the viewer's corner (modality, view, laterality); never who the
+    patient is. ``body_part``: as DICOM's BodyPartExamined; empty where the file does not say it. ``attributes``:
+    facts in the file besides the pixels (age, sex, ...), as catalogued; never the identity of the patient.
     """
 
     pixels: npt.NDArray[Any]

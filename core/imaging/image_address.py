@@ -1,4 +1,4 @@
-"""Where an image lies: a file, an entry of a zip, or a row of an array file."""
+"""The address of an image: a file, an entry of a zip, or a row of an array file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-#: What stands between a zip in a folder and an entry of it: no file of a folder may be called like this.
+#: Separates the name of a zip in a folder from an entry of it; no file name may contain it.
 IN_ZIP = "!/"
 _ENTRY_OF_ZIP = re.compile(rf"(.+?\.zip){IN_ZIP}(.+)", re.IGNORECASE | re.DOTALL)
 
@@ -39,7 +39,8 @@ def divide_zip_entry(path: str) -> tuple[str, str]:
 
 
 def address_in_folder(folder: Path, path: str, member: str = "", frame: int | None = None) -> ImageAddress:
-    """Where the file ``path`` of a folder lies, which may be an entry of a zip there; ``member`` is an array in it."""
+    """The address of the file ``path`` of a folder, which may be an entry of a zip there; ``member`` is an array in
+    it."""
     file, entry = divide_zip_entry(path)
     inside = "!".join(part for part in (entry, member) if part)
     return ImageAddress(folder.joinpath(*PurePosixPath(file).parts), inside, frame)

@@ -115,7 +115,7 @@ class ImageReader:
 
     @contextlib.contextmanager
     def dicom_file(self, address: ImageAddress) -> Iterator[BinaryIO | None]:
-        """The DICOM file at ``address`` open for reading; ``None`` where something else lies there.
+        """The DICOM file at ``address`` open for reading; ``None`` for other files.
 
         Raises:
             BadInput: as :meth:`read_bytes`.
@@ -166,7 +166,7 @@ class ImageReader:
             return len(DicomImages(file, str(address), self.max_pixels)) > 1
 
     def stack(self, address: ImageAddress) -> Stack:
-        """The volume at ``address``, its slices read when asked for, through this reader.
+        """The volume at ``address``, whose slices are read on demand through this reader.
 
         Raises:
             BadInput: as :meth:`open`, or a single image.
@@ -197,7 +197,7 @@ class ImageReader:
     def _stack_of_files(self, address: ImageAddress) -> Stack:
         stack = FileStack(address, self.open)
         headers = []
-        # Three neighbours tell the distance even where one of them is missing.
+        # Three neighbours give the spacing even if one of them is missing.
         for part in address.slices[:3]:
             with self.dicom_file(part) as file:
                 if file is not None:
@@ -249,7 +249,7 @@ class ImageReader:
         return shape if address.frame is None else shape[1:]
 
     def _array_spacing(self, address: ImageAddress) -> Spacing | None:
-        """The spacing that the file of the array at ``address`` tells."""
+        """The spacing in the file of the array at ``address``."""
         with self._lock:
             place = self._array_location(address)
             if place is None or place[1] == SPACING:
@@ -333,7 +333,7 @@ class ImageReader:
 
 
 def shown_slice(depth: int, region: Region | None = None) -> int:
-    """Which of ``depth`` slices stands for the volume: the middle of ``region``, else of all of them."""
+    """Which of ``depth`` slices represents the volume: the middle of ``region``, else of all of them."""
     middle = None if region is None else region.middle_slice
     return depth // 2 if middle is None else min(max(middle, 0), depth - 1)
 
@@ -381,7 +381,7 @@ def image_of(values: npt.NDArray[Any], name: str) -> Image:
 
 
 def _stamp(path: Path) -> _Stamp:
-    """Changes when the file does, so that a handle kept open never shows an older file."""
+    """A value that changes with the file, so that a cached handle never shows an older file."""
     try:
         status = path.stat()
     except (OSError, ValueError):

@@ -27,8 +27,8 @@ class Outline(abc.ABC):
 
     @abc.abstractmethod
     def shifted(self, right: int, down: int, width: int, height: int) -> Outline:
-        """The same shape seen from a rectangle of ``width`` x ``height`` in which it lies ``right`` pixels
-        farther right and ``down`` farther down."""
+        """The same shape in a rectangle of ``width`` x ``height``, ``right`` pixels farther right and ``down``
+        farther down."""
 
     @abc.abstractmethod
     def resized(self, wide: float, high: float, width: int, height: int) -> Outline:

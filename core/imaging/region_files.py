@@ -46,7 +46,7 @@ def regions_json(image: Image, regions: list[Region]) -> dict[str, Any]:
 def regions_of_json(document: Any, name: str, *, size: tuple[int, int] | None = None) -> list[Region]:
     """The regions of a document as :func:`regions_json` writes it, by their pixels.
 
-    ``size``: (height, width) of the image they are wanted for.
+    ``size``: (height, width) of their image.
 
     Raises:
         BadInput: no such document, a damaged region, or drawn in an image of another size.

@@ -1,4 +1,4 @@
-"""Whether two thumbnails show one image: saved anew, windowed, mirrored, annotated or cropped.
+"""Whether two thumbnails show one image: saved again, windowed, mirrored, annotated or cropped.
 
 Both are reduced to their finest detail, normalised to equal contrast everywhere, which a window hardly changes. Laid
 on each other, the details of one image correlate, whatever text and callipers cover; those of another image do so
@@ -119,7 +119,7 @@ class ComparedImage:
 
     @cached_property
     def fine(self) -> dict[int, Pixels]:
-        """Longer side -> detail of the whole image, as far as it was asked for."""
+        """Longer side -> detail of the whole image, cached."""
         return {}
 
     @cached_property

@@ -27,7 +27,7 @@ Method = Literal["radial", "walker"]
 Polarity = Literal["auto", "bright", "dark"]
 Floats = npt.NDArray[np.float64]
 
-#: Longest side, about, of what is computed on; larger parts are reduced by averaging blocks.
+#: Approximate longest side of the working image; larger parts are reduced by averaging blocks.
 WORKING = 256
 #: Expected radii that a click tries, as shares of the image's shorter side.
 CLICK_RADII = (0.06, 0.085, 0.12, 0.17, 0.24, 0.34)
@@ -83,7 +83,7 @@ class _FoundContour:
 
 
 class NoOutline(BadInput):
-    """Nothing at the place that was asked for has an outline."""
+    """There is no outline at the requested position."""
 
 
 def segment_at(
@@ -149,7 +149,7 @@ def segment_at(
 def segment_in(
     image: Image, region: Region, *, method: Method = "radial", polarity: Polarity = "auto"
 ) -> Region:
-    """The mass that the rectangle of ``region`` was drawn around; no part of it lies outside that.
+    """The mass inside the rectangle of ``region``; no part of it is outside.
 
     Other arguments as for :func:`segment_at`.
 

@@ -1,4 +1,4 @@
-"""Volumes read slice by slice: from several files, or from an array kept in a file."""
+"""Volumes read slice by slice: from several files, or from an array in a file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FileStack(Stack):
     def image(self, index: int) -> Image:
         """
         Raises:
-            BadInput: no such slice, its file is gone or damaged, or of another size than the first.
+            BadInput: no such slice, its file is missing or damaged, or of another size than the first.
         """
         found = self._opened(self._slices[checked_slice(self, index)])
         if (found.height, found.width) != self.shape[1:]:

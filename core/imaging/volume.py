@@ -1,6 +1,6 @@
 """Volumes: the slices of a CT series, a multi-frame object or a 3-D array.
 
-A :class:`Stack` reads slices when they are asked for; a :class:`Volume` holds voxels in memory.
+A :class:`Stack` reads slices on demand; a :class:`Volume` has all voxels in memory.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ class Volume:
 
 @dataclass(frozen=True)
 class StackLocation:
-    """Where a volume lies: its frame of reference (a UID, "" where not given), the ``cosines`` of a row and a column of
-    a slice, rounded so that equal ones compare equal, and the ``height`` of the first slice in mm along the slices."""
+    """The position of a volume: its frame of reference (a UID, "" where not given), the ``cosines`` of a row and a
+    column of a slice, rounded so that equal ones compare equal, and the ``height`` of the first slice in mm along the
+    slices."""
 
     frame_of_reference: str
     cosines: tuple[float, ...]
@@ -65,7 +66,7 @@ class StackLocation:
 
 
 class Stack(abc.ABC):
-    """A volume whose slices are decoded when asked for. Close it, or use it in a ``with`` statement.
+    """A volume whose slices are decoded on demand. Close it, or use it in a ``with`` statement.
 
     Attributes:
         name: what to call it in messages.

@@ -24,7 +24,7 @@ from semblance.core.research.titles import learner_title, score_title
 #: What is measured, the first decides the order of the table.
 SCORES = ("retrieval_accuracy@10", "auc")
 FORMAT, VERSION = "semblance-yardstick", 1
-#: What must be equal for rows of another run to stand in the same table.
+#: Keys that must be equal for rows of another run to be in the same table.
 _COMPARABLE = ("format", "version", "image_sets", "protocol")
 
 

@@ -48,7 +48,7 @@ from semblance.core.workflows.searches.search_result import RankedCase
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.
 LABEL_WIDTH = 900
-#: Each image is seen for so long while they alternate.
+#: How long each image is shown while they alternate.
 BLINK_MS = 600
 NOTES_HEIGHT = 88
 
@@ -238,7 +238,7 @@ class ComparePage(FullPage):
 
     def _follow_ranking(self) -> None:
         ranking = self._state.ranking
-        # In a window of its own the page stays while another query is asked.
+        # In a window of its own the page stays when the query changes.
         if ranking is not None and ranking.ranked and ranking.query != self._shown_query and self.isVisible():
             self.compare(ranking.ranked[0].row)
         else:

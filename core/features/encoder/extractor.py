@@ -117,7 +117,7 @@ class Encoder(Extractor):
         return pooled_over_slices(of_slices, stack, region, batch=_BATCH, how="mean")
 
     def measure(self, prepared: Sequence[npt.NDArray[Any]]) -> Floats:
-        """(n, 1280) of images as :meth:`prepare` gives them; numbers of whole volumes stay what they are.
+        """(n, 1280) of images as :meth:`prepare` gives them; features of whole volumes are returned unchanged.
 
         Raises:
             BadInput: the encoder cannot be run.

@@ -46,7 +46,7 @@ WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77
 
 
 def encoder_session(weights: str = TRAINED) -> Session:
-    """The loaded encoder, kept for the next image; converted first where needed (about 2 s).
+    """The loaded encoder, cached for the next image; converted first if necessary (about 2 s).
 
     Raises:
         BadInput: the weights or onnxruntime are not installed, the cache cannot be written, or the encoder does
@@ -91,7 +91,7 @@ def model_file(weights: str = TRAINED) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where the converted encoder is kept for this user."""
+    """The folder of the converted encoder for this user."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("semblance", appauthor=False)) / "encoder"

@@ -1,1 +1,1 @@
-"""Polyp candidates of CT colonography in 96 numbers: a block around one, its surface, what is measured."""
+"""Polyp candidates of CT colonography in 96 features: the block around one, its surface, and its measures."""

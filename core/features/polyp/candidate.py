@@ -1,4 +1,4 @@
-"""Cutting the candidate out of the wall it stands on, without a click."""
+"""Segment the candidate from the wall of the colon, without a click."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PULL = 0.005
 _RING = (3.5, 9.0)
 #: ... where it faces the same way: the sides of a fold do not.
 _FACING = 0.3
-#: So many voxels tell a curved wall; fewer only a level one.
+#: With so many voxels a curved wall is fitted, with fewer a plane.
 _CURVED = 24
 #: Distances that differ by less are equal, and a surface voxel as near as another is as good.
 _TIE = 1e-6
-#: Fewer voxels do not stand out: a piece of the wall around the start is taken.
+#: With fewer voxels above the wall, a piece of the wall around the start is taken.
 _LEAST, _PIECE = 10, 3.0
 _MIDDLE = np.full(3, HALF, dtype=np.float64)
 
@@ -69,7 +69,7 @@ class Candidate:
 def cut_out(block: VoxelBlock, wall: ColonWall) -> Candidate:
     """The candidate at the middle of ``block``, or the one drawn there.
 
-    A drawn one is taken as drawn where it touches the lumen; else it only says where to look.
+    A drawn candidate is used unchanged if it touches the lumen; otherwise only its position is used.
 
     Raises:
         BadInput: no wall within reach of the position.

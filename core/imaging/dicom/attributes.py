@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Deeper sequences than any standard object has are not followed.
 MAX_DEPTH = 32
-#: Characters of one text value that are kept.
+#: Maximum length of one text value; longer ones are cut.
 MAX_TEXT = 1024
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
 

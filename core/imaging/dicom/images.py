@@ -124,7 +124,7 @@ class DicomStack(Stack):
     """The frames of one object as a volume, in the order of the file."""
 
     def __init__(self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS) -> None:
-        """``file`` belongs to the stack and is closed with it.
+        """The stack owns ``file`` and closes it.
 
         Raises:
             BadInput: as :class:`DicomImages`.

@@ -119,7 +119,7 @@ def segments(
 def _segment(
     images: DicomImages, frames: Mapping[int, Sequence[int]], label: str, kind: str
 ) -> NamedRegion | None:
-    """``None`` where no voxel belongs to it."""
+    """``None`` if it has no voxel."""
     first, last = min(frames), max(frames)
     rows, columns = images.layout.rows, images.layout.columns
     if (last - first + 1) * rows * columns > MAX_ARRAY_BYTES:

@@ -21,7 +21,7 @@ def read_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> npt.NDArra
     """
     first = frame * layout.frame_bits
     start, end = first // 8, -(-(first + layout.frame_bits) // 8)
-    # A file of big numbers keeps bytes as words: the neighbour of an odd last byte is read too.
+    # Big-endian files store bytes in words, so the neighbour of an odd last byte is read too.
     start, end = start - start % 2, end + end % 2
     opened.file.seek(opened.offset + start)
     data = opened.file.read(end - start)

@@ -64,7 +64,7 @@ class StudyAnalysis:
 
 
 def analyse(design: StudyDesign, answers: Sequence[Answer]) -> StudyAnalysis | None:
-    """The analysis of all readers who finished; ``None`` while nobody has."""
+    """The analysis of all readers who have finished; ``None`` if there are none."""
     by_reader: dict[str, dict[int, Answer]] = {}
     for answer in answers:
         by_reader.setdefault(answer.reader, {})[answer.number] = answer
@@ -113,7 +113,7 @@ def reader_scores(
     is_positive = truth == positive
     says_positive = choices == positive
     every = np.ones(len(truth), dtype=np.bool_)
-    # Half a second is the least that can be told from a key pressed twice.
+    # A shorter time cannot be distinguished from a key pressed twice.
     times = np.log(np.maximum(seconds, 0.5))
     return {
         "accuracy": _mean_score((choices == truth).astype(np.float64), every, units),

@@ -97,7 +97,7 @@ def _answers_csv(design: StudyDesign, answers: Sequence[Answer]) -> str:
 
 
 def result_rows(design: StudyDesign, analysis: StudyAnalysis) -> list[tuple[object, ...]]:
-    """(score, what is compared, mean, low, high, p) of every arm and every two arms.
+    """(score, arm or pair of arms, mean, low, high, p) of every arm and every pair of arms.
 
     Times are geometric means in seconds, and their differences are ratios.
     """
