@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stderr.write(NO_DISPLAY)
             return 1
         try:
-            from semblance.app.program import open_window
+            from semblance.app.open_window import open_window
 
             return open_window(library)
         except ModuleNotFoundError as error:

@@ -1,10 +1,34 @@
-"""The Qt application, with requests of the system to open a library."""
+"""The Qt application: its name, language, theme and log, and requests of the system to open a library."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Signal
-from PySide6.QtGui import QFileOpenEvent
+import logging
+import os
+import re
+import sys
+
+from PySide6.QtCore import (
+    QEvent,
+    QLibraryInfo,
+    QMessageLogContext,
+    QtMsgType,
+    QTranslator,
+    Signal,
+    qInstallMessageHandler,
+)
+from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
+
+from semblance import resources
+from semblance.app.shell.settings import Settings
+from semblance.app.shell.theme import set_theme
+from semblance.app.widgets import focus_ring
+from semblance.core.language import ENGLISH, LANGUAGE_VARIABLE, current_language, set_language
+from semblance.core.log import PublicText, logger
+
+#: A message of Qt without a display for every window with a minimum size. It is harmless.
+_HARMLESS = "This plugin does not support propagateSizeHints()"
+_LEVELS = {"QtDebugMsg": logging.DEBUG, "QtInfoMsg": logging.INFO, "QtCriticalMsg": logging.ERROR}
 
 
 class Application(QApplication):
@@ -18,3 +42,41 @@ class Application(QApplication):
             self.open_requested.emit(event.file())
             return True
         return super().event(event)
+
+
+def _log_qt(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
+    """Write Qt's own messages to the log."""
+    if text != _HARMLESS:
+        # Before the first colon stands a function of Qt; after it there may be a path.
+        function, colon, rest = text.partition(": ")
+        known = re.fullmatch(r"Q\w+(::~?\w+)*(\(\))?", function)
+        what = PublicText(function) if colon and known else PublicText("Qt")
+        logger.log(_LEVELS.get(kind.name, logging.WARNING), "%s: %s", what, rest if colon and known else text)
+
+
+def make_application() -> QApplication:
+    """The Qt application with name and theme; the existing one if there is one."""
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        application = Application(sys.argv[:1])
+        application.setApplicationName("Semblance")
+        application.setOrganizationName("Semblance")
+        application.setDesktopFileName("semblance")
+        application.setWindowIcon(QIcon(str(resources.path("semblance.svg"))))
+        focus_ring.install(application)
+        qInstallMessageHandler(_log_qt)
+    settings = Settings()
+    _set_language(application, settings.language)
+    set_theme(application, settings.theme, settings.text_scale)
+    return application
+
+
+def _set_language(application: QApplication, code: str) -> None:
+    """Use the language ``code`` for our texts and Qt's own, before modules with texts are imported."""
+    if LANGUAGE_VARIABLE not in os.environ:
+        set_language(code)
+    if current_language() != ENGLISH:
+        translator = QTranslator(application)
+        folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+        if translator.load(f"qtbase_{current_language()}", folder):
+            application.installTranslator(translator)

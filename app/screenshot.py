@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, QThread
 
-from semblance.app.program import make_application
+from semblance.app.application import make_application
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import is_styled, set_theme
 from semblance.core.errors import SemblanceError

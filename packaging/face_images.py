@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from semblance.app.program import make_application
+from semblance.app.application import make_application
 from semblance.app.screenshot import image_of_window
 from semblance.core.searches.query import Query
 from semblance.core.workflows.demo import demo_query, make_demo

@@ -15,8 +15,8 @@ from PIL import Image
 from PySide6.QtCore import QElapsedTimer, Qt
 from PySide6.QtGui import QImage
 
+from semblance.app.application import make_application
 from semblance.app.library.prepare_operations import import_and_prepare
-from semblance.app.program import make_application
 from semblance.app.screenshot import PATIENCE_MS, settle, temporary_settings, turn
 from semblance.app.shell import search_operations
 from semblance.app.shell.theme import set_theme

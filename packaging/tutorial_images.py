@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, QRect, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.program import make_application
+from semblance.app.application import make_application
 from semblance.app.screenshot import settle, temporary_settings
 from semblance.app.search.feedback import refine_metric
 from semblance.app.shell import search_operations

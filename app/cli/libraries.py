@@ -27,12 +27,12 @@ def demo(
     ] = False,
 ) -> None:
     """Create the generated demo library, train BDM+V on it, and open the window."""
-    from semblance.app.demo import run_demo
+    from semblance.app.cli.demo import run_demo
 
     with ConsoleReporter() as reporter:
         result = run_demo(library, headless=headless, reporter=reporter)
     if result.opens_window:
-        from semblance.app.program import open_window
+        from semblance.app.open_window import open_window
 
         raise typer.Exit(open_window(result.library))
     for file in result.files:

@@ -154,6 +154,6 @@ def _start(
 
         echo(f"semblance {installed('semblance')}")
     elif context.invoked_subcommand is None:
-        from semblance.app.program import open_window
+        from semblance.app.open_window import open_window
 
         raise typer.Exit(open_window())

@@ -24,7 +24,7 @@ def since_birth():
 
 """
 WINDOW = """
-from semblance.app.program import make_application
+from semblance.app.application import make_application
 application = make_application()
 from semblance.app.window.main_window import MainWindow
 window = MainWindow()

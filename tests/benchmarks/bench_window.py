@@ -29,7 +29,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 def _timer(folder: Path) -> list[dict[str, Any]]:
     """Lateness of the timer over a minute in which everything happens at once."""
-    from semblance.app.program import SWITCH_INTERVAL_S, freeze_garbage_collector
+    from semblance.app.open_window import SWITCH_INTERVAL_S, freeze_garbage_collector
     from semblance.core.workflows.features.extract_features import extract_features
     from semblance.core.workflows.library.import_source import import_source
     from tests.helpers.images import striped_folder

@@ -19,7 +19,7 @@ TOP = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from semblance.app.program import make_application
+from semblance.app.application import make_application
 application = make_application()
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPushButton, QTabBar, QWidget
 from semblance.app.shell import search_operations

@@ -29,7 +29,7 @@ from pathlib import Path
 def main():
     from semblance.app.search.feedback import refine_metric
     from semblance.app.shell import search_operations
-    from semblance.app.program import make_application
+    from semblance.app.application import make_application
     from semblance.app.window.main_window import MainWindow
     from semblance.core.searches.query import Query
     from semblance.core.workflows.library.library_snapshot import load_state

@@ -10,7 +10,7 @@ from pathlib import Path
 
 PROGRAM = """
 import json, sys
-from semblance.app.program import make_application
+from semblance.app.application import make_application
 application = make_application()
 from semblance.app.window.main_window import MainWindow
 window = MainWindow()

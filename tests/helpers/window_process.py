@@ -90,9 +90,9 @@ def _window_state(window: MainWindow) -> dict[str, Any]:
 
 
 def main() -> None:
+    from semblance.app.application import make_application
     from semblance.app.library.prepare_operations import import_and_prepare
     from semblance.app.metrics import train_metric
-    from semblance.app.program import make_application
     from semblance.app.screenshot import settle
     from semblance.app.shell import library_operations as libraries
     from semblance.app.shell import search_operations

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent
 
-from semblance.app.program import make_application
+from semblance.app.application import make_application
 from semblance.app.screenshot import settle, turn
 from semblance.app.shell import search_operations
 from semblance.app.window.faces import RESEARCH

@@ -86,7 +86,7 @@ def main() -> None:
 
 def draw(library: Path, folder: Path, look: Look) -> None:
     """Save a picture of each panel on ``library`` into ``folder``."""
-    from semblance.app.program import make_application
+    from semblance.app.application import make_application
     from semblance.app.screenshot import settle, temporary_settings
     from semblance.app.shell.theme import set_theme
 

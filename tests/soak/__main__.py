@@ -33,7 +33,8 @@ def main() -> None:
 
 def soak(place: Path, seconds: float) -> int:
     """Use the window for ``seconds``; 1 if anything grew or failed."""
-    from semblance.app.program import SWITCH_INTERVAL_S, make_application
+    from semblance.app.application import make_application
+    from semblance.app.open_window import SWITCH_INTERVAL_S
     from semblance.core.imaging.memory import return_freed_blocks
     from tests.soak.measuring import Sample, grown, growth
     from tests.soak.using import cycles

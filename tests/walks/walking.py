@@ -50,8 +50,9 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     """Walk once in this process; what was done, shown, stalled and went wrong."""
     from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 
+    from semblance.app.application import make_application
     from semblance.app.library import demo_library
-    from semblance.app.program import SWITCH_INTERVAL_S, freeze_garbage_collector, make_application
+    from semblance.app.open_window import SWITCH_INTERVAL_S, freeze_garbage_collector
     from semblance.app.screenshot import settle
     from tests.walks.walker import Walker, stub_dialogs
     from tests.walks.watching import Watch

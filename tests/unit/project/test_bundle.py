@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 from PySide6.QtGui import QImage
 
-from semblance.app import __main__, program
+from semblance.app import __main__, open_window
 from semblance.app.cli.main import cli
 from semblance.core.library.library import Library
 
@@ -100,7 +100,7 @@ def test_the_icon_is_drawn_in_every_size(qapp, tmp_path):
 
 def test_a_library_named_alone_is_opened_in_the_window(tmp_path, monkeypatch):
     opened = []
-    monkeypatch.setattr(program, "open_window", lambda library=None: opened.append(library) or 0)
+    monkeypatch.setattr(open_window, "open_window", lambda library=None: opened.append(library) or 0)
     Library.create(tmp_path / "lib.semblance").close()
     assert __main__.main([str(tmp_path / "lib.semblance")]) == 0
     assert __main__.main([]) == 0
@@ -112,7 +112,7 @@ def test_a_missing_display_is_reported(tmp_path, monkeypatch, capsys):
     for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(program, "open_window", None)
+    monkeypatch.setattr(open_window, "open_window", None)
     assert __main__.main([]) == 1
     assert capsys.readouterr().err.startswith("There is no display to open the window on. Start it in")
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from semblance.app.program import make_application
+from semblance.app.application import make_application
 from semblance.app.screenshot import settle
 from semblance.app.search.saved import saved_searches
 from semblance.app.shell import search_operations

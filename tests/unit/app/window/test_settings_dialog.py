@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from semblance.app.program import apply_settings
+from semblance.app.open_window import apply_settings
 from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.window.settings_dialog import SettingsDialog
 from semblance.core.engine import WORKERS_VARIABLE, default_workers

@@ -1,26 +1,20 @@
-"""Starts the window, with as little work as possible before the first paint."""
+"""Open the window and run until it is closed, with as little work as possible before the first paint."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
-import logging
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from semblance import resources
 from semblance.core.engine import WORKERS_VARIABLE
 from semblance.core.limits import MEMORY_VARIABLE
 from semblance.core.log import VARIABLE as LOG_VARIABLE
-from semblance.core.log import PublicText, logger, start_log, stop_log
+from semblance.core.log import logger, start_log, stop_log
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QMessageLogContext, QtMsgType
-    from PySide6.QtWidgets import QApplication
-
     from semblance.app.shell.settings import Settings
 
 #: Threads of the engine release the interpreter after this time, so that the window never waits long for it.
@@ -34,64 +28,6 @@ _MISSING_LIBRARY = (
     "    sudo apt install libxcb-cursor0        (Debian, Ubuntu)\n"
     "    sudo dnf install xcb-util-cursor       (Fedora)\n"
 )
-
-#: A message of Qt without a display for every window with a minimum size. It is harmless.
-_HARMLESS = "This plugin does not support propagateSizeHints()"
-
-
-def _log_qt(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
-    """Write Qt's own messages to the log."""
-    if text != _HARMLESS:
-        # Before the first colon stands a function of Qt; after it there may be a path.
-        function, colon, rest = text.partition(": ")
-        known = re.fullmatch(r"Q\w+(::~?\w+)*(\(\))?", function)
-        what = PublicText(function) if colon and known else PublicText("Qt")
-        logger.log(_LEVELS.get(kind.name, logging.WARNING), "%s: %s", what, rest if colon and known else text)
-
-
-_LEVELS = {"QtDebugMsg": logging.DEBUG, "QtInfoMsg": logging.INFO, "QtCriticalMsg": logging.ERROR}
-
-
-def make_application() -> QApplication:
-    """The Qt application with name and theme; the existing one if there is one."""
-    from PySide6.QtCore import qInstallMessageHandler
-    from PySide6.QtGui import QIcon
-    from PySide6.QtWidgets import QApplication
-
-    from semblance.app.application import Application
-    from semblance.app.shell.settings import Settings
-    from semblance.app.shell.theme import set_theme
-    from semblance.app.widgets import focus_ring
-
-    application = QApplication.instance()
-    if not isinstance(application, QApplication):
-        application = Application(sys.argv[:1])
-        application.setApplicationName("Semblance")
-        application.setOrganizationName("Semblance")
-        application.setDesktopFileName("semblance")
-        application.setWindowIcon(QIcon(str(resources.path("semblance.svg"))))
-        focus_ring.install(application)
-        qInstallMessageHandler(_log_qt)
-    settings = Settings()
-    _set_language(application, settings.language)
-    set_theme(application, settings.theme, settings.text_scale)
-    return application
-
-
-def _set_language(application: QApplication, code: str) -> None:
-    """Use the language ``code`` for our texts and Qt's own, before modules with texts are imported."""
-    from PySide6.QtCore import QLibraryInfo, QTranslator
-
-    from semblance.core.language import ENGLISH, LANGUAGE_VARIABLE, current_language, set_language
-
-    if LANGUAGE_VARIABLE not in os.environ:
-        set_language(code)
-    if current_language() != ENGLISH:
-        translator = QTranslator(application)
-        folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
-        if translator.load(f"qtbase_{current_language()}", folder):
-            application.installTranslator(translator)
-
 
 #: Setting -> the environment variable that it sets, unless the user has set the variable.
 _VARIABLES = {"workers": WORKERS_VARIABLE, "memory_mb": MEMORY_VARIABLE}
@@ -141,8 +77,10 @@ def open_window(library: Path | None = None) -> int:
     apply_settings(settings)
     start_log()
     logger.info("the window starts")
+    from semblance.app.application import Application, make_application
+
     application = make_application()
-    from semblance.app.application import Application
+    # Modules with texts come after the language is chosen.
     from semblance.app.shell.interrupt import INTERRUPTED, Interrupt
     from semblance.app.window.main_window import MainWindow
     from semblance.core.imaging.memory import return_freed_blocks
