@@ -5,7 +5,7 @@ from __future__ import annotations
 from semblance.app.shell.measured_on import measured_text
 from semblance.core.language import tr, translate
 from semblance.core.reports.formatting import prevalence_text
-from semblance.core.workflows.searches.estimate import Vote
+from semblance.core.workflows.searches.vote import Vote
 
 #: The query was among the training cases.
 TRAINED_ON_QUERY = tr(

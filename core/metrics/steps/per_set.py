@@ -14,8 +14,17 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.language import join_texts, tr_lazy
 from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.steps.codebook import Codebook
+from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
+from semblance.core.metrics.steps.impute import Impute
+from semblance.core.metrics.steps.l2 import L2
+from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
+
+#: The kinds of steps that a set can have.
+SINGLE_STEPS: tuple[type[Step], ...] = (Impute, Standardise, L2, PCA, MRMR, Codebook, ExcludedGroups)
 
 _WRONG_FORM = tr_lazy("A stored step 'sets' has the wrong form.")
 
@@ -136,9 +145,7 @@ class PerSet(Step):
         Raises:
             BadInput: sets, steps or scales that do not fit together.
         """
-        from semblance.core.metrics.steps.sequence import STEPS
-
-        kinds = {kind.kind: kind for kind in STEPS if kind is not cls}
+        kinds = {kind.kind: kind for kind in SINGLE_STEPS}
         scales, sets = arrays.get("scales"), []
         try:
             for place, one in enumerate(settings["sets"]):

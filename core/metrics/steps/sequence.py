@@ -14,18 +14,17 @@ from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.codebook import Codebook
-from semblance.core.metrics.steps.excluded_groups import ExcludedGroups
 from semblance.core.metrics.steps.impute import Impute
 from semblance.core.metrics.steps.l2 import L2
 from semblance.core.metrics.steps.mrmr import MRMR
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.steps.per_set import PerSet
+from semblance.core.metrics.steps.per_set import SINGLE_STEPS, PerSet
 from semblance.core.metrics.steps.standardise import Standardise
 from semblance.core.metrics.steps.step import Step
 from semblance.core.metrics.training_data.rows import as_rows
 from semblance.core.metrics.training_data.training_sample import stratified_sample
 
-STEPS: tuple[type[Step], ...] = (Impute, Standardise, L2, PCA, MRMR, Codebook, ExcludedGroups, PerSet)
+STEPS: tuple[type[Step], ...] = (*SINGLE_STEPS, PerSet)
 
 _MEANINGS = tr_lazy(
     "standardise, l2 (each case brought to length 1), impute, pca:N (N components), mrmr:N (N features), "

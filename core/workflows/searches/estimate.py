@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from semblance.core.evaluation.findings_map import DROPPED, parse_findings_map
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.workflows.searches.prevalence import cases_by_finding, shift_to_prevalence
+from semblance.core.workflows.searches.vote import Vote
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.calibration import Calibration
@@ -56,60 +57,6 @@ NO_FINDINGS = tr_lazy("None of the nearest has a finding the metric was scored o
 NO_MATCH = tr_lazy("The nearest cases are farther from the query than is usual in this library.")
 #: Key of the number of cases by finding in the cache of a loaded metric.
 _BY_FINDING = "cases by finding"
-
-
-@dataclass(frozen=True)
-class Vote:
-    """The findings of the nearest cases, and the estimate from them.
-
-    ``voters``: the finding of each of the nearest, nearest first, ``None`` if it has none; ``counts``: the most
-    frequent first. ``finding`` has most votes. Its ``probability`` and the 95 % ``interval`` are calibrated on
-    ``measured_on``; if both are ``None``, ``why_not`` gives the reason. ``findings``: all findings of the
-    calibration. ``trained``: the metric was trained on the finding of the query or of a case of its patient, so its
-    order is partly remembered and there is no estimate. ``caution``: if the error of the estimates on the
-    ``measured`` cases is significant, its size, otherwise empty. ``prevalence``: the share of the finding that was
-    set for the library, and its share in the library; ``None`` where none was set.
-    """
-
-    voters: tuple[str | None, ...] = ()
-    counts: dict[str, int] = field(default_factory=dict)
-    finding: str | None = None
-    probability: float | None = None
-    interval: tuple[float, float] | None = None
-    measured_on: str | None = None
-    findings: tuple[str, ...] = ()
-    trained: bool = False
-    why_not: str = ""
-    caution: str = ""
-    measured: int = 0
-    prevalence: tuple[float, float] | None = None
-
-    @property
-    def calibrated(self) -> bool:
-        """Whether there is an estimate besides the counts."""
-        return self.probability is not None
-
-    def without_estimate(self, why_not: str) -> Vote:
-        """The counts without an estimate, with the reason."""
-        return Vote(
-            self.voters, self.counts, next(iter(self.counts), None), trained=self.trained, why_not=why_not
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The part ``vote`` of ``semblance search --json``."""
-        return {
-            "voters": len(self.voters),
-            "counts": self.counts,
-            "calibrated": self.calibrated,
-            "measured_on": self.measured_on,
-            "finding": self.finding,
-            "probability": self.probability,
-            "interval": None if self.interval is None else list(self.interval),
-            "prevalence": None if self.prevalence is None else list(self.prevalence),
-            "query_trained_on": self.trained,
-            "caution": self.caution or None,
-            "why_not": self.why_not or None,
-        }
 
 
 def estimate_from_neighbours(

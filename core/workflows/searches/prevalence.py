@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.prior_shift import shift_prior
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Reporter
-
-if TYPE_CHECKING:
-    from semblance.core.workflows.searches.estimate import Vote
+from semblance.core.workflows.searches.vote import Vote
 
 
 def prevalences(library: Path, *, reporter: Reporter = SILENT) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from semblance.core.searches.marks import NO_MARKS, QueryMarks
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.estimate import Vote
+from semblance.core.workflows.searches.vote import Vote
 
 #: The features by which the distance of a :class:`MatchCheck` is measured.
 ENCODER, METRIC = "encoder", "metric"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grimp
+import numpy as np
 import pytest
+import scipy.sparse.csgraph
 
 TOP = Path(__file__).resolve().parents[3]
 ROOTS = ("core", "app", "resources", "tests")
@@ -29,3 +32,31 @@ def test_every_package_says_in_a_sentence_what_belongs_there(root):
         if not file.read_text(encoding="utf-8").startswith('"""')
     ]
     assert silent == []
+
+
+#: Modules that name each other. The parts of the image view name its class in annotations only. A fusion makes its
+#: extractors through the registry that lists it.
+KNOWN_CYCLES = [
+    {f"app.viewer.{name}" for name in ("image_view", "pointer", "view_keys", "view_painting")},
+    {"core.features.fusion", "core.features.registry"},
+    {"core.library.catalogue", "core.library.lesion_groups"},
+]
+
+
+def test_no_modules_import_each_other_in_a_cycle():
+    """Imports inside functions and for annotations count too."""
+    graph = grimp.build_graph("semblance.core", "semblance.app", cache_dir=None)
+    modules = sorted(graph.modules)
+    place = {module: number for number, module in enumerate(modules)}
+    arrows = [
+        (place[module], place[other])
+        for module in modules
+        for other in graph.find_modules_directly_imported_by(module)
+    ]
+    table = scipy.sparse.coo_array((np.ones(len(arrows)), np.transpose(arrows)), shape=(len(modules),) * 2)
+    _, parts = scipy.sparse.csgraph.connected_components(table, connection="strong")
+    cycles = [
+        {modules[number].removeprefix("semblance.") for number in np.flatnonzero(parts == part)}
+        for part in np.flatnonzero(np.bincount(parts) > 1)
+    ]
+    assert [cycle for cycle in cycles if cycle not in KNOWN_CYCLES] == []

@@ -29,9 +29,10 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.reports.build_report_document import _notes, _order
 from semblance.core.workflows.searches import estimate as reasons
-from semblance.core.workflows.searches.estimate import Vote, estimate_from_neighbours
+from semblance.core.workflows.searches.estimate import estimate_from_neighbours
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.workflows.searches.vote import Vote
 from tests.helpers.contexts import make_context
 from tests.helpers.manual_jobs import ManualJobs
 from tests.helpers.scored_snapshots import metric, snapshot

@@ -7,7 +7,6 @@ import pytest
 from semblance.core.errors import BadArguments
 from semblance.core.evaluation.prior_shift import shift_prior
 from semblance.core.searches.query import Query
-from semblance.core.workflows.searches.estimate import Vote
 from semblance.core.workflows.searches.prevalence import (
     cases_by_finding,
     parse_shares,
@@ -16,6 +15,7 @@ from semblance.core.workflows.searches.prevalence import (
     shift_to_prevalence,
 )
 from semblance.core.workflows.searches.rank_cases import nearest_cases
+from semblance.core.workflows.searches.vote import Vote
 from tests.helpers.tables import PLAIN, table_library
 
 VOTE = Vote(finding="malignant", probability=0.8, interval=(0.6, 0.9))
