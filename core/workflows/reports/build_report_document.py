@@ -50,7 +50,12 @@ from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, r
 from semblance.core.workflows.reports.build_card_document import opening_text
 from semblance.core.workflows.reports.embedded_search import embedded_search
 from semblance.core.workflows.reports.export_plots import draw
-from semblance.core.workflows.searches.explain_distance import MOVED, nearest_mark, short_explanations
+from semblance.core.workflows.searches.explain_distance import (
+    MOVED,
+    ShortExplanation,
+    nearest_mark,
+    short_explanations,
+)
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
@@ -94,27 +99,8 @@ def report_document(
     why = short_explanations(library, search, [case.case_id for case in result.ranked], reporter=reporter)
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != JudgementKind.CLOSER}
-    chosen = {place for place, case in enumerate(result.ranked) if case.case_id in search.in_report}
-    shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked], chosen)
-    large = {case.case_id: _large_image(details[case.row], identified=options.identified) for case in shown}
     scored = _scored(snapshot, loaded.record.name, result.vote.finding or query.finding)
     card = loaded.metric.card if scored is None else scored_card(loaded.metric.card, scores)
-    without = len(result.vote.voters) - sum(result.counts.values())
-    estimate = result.vote
-    vote = VoteFacts(
-        result.counts,
-        estimate.finding or next(iter(result.counts), None),
-        estimate.calibrated,
-        estimate.probability,
-        estimate.interval,
-        estimate.measured_on,
-        without,
-        estimate.why_not,
-        estimate.trained,
-        estimate.caution,
-        estimate.prevalence,
-        estimate.voters,
-    )
     return ReportDocument(
         title=tr_lazy("Retrieval report"),
         created=now(),
@@ -124,27 +110,10 @@ def report_document(
         else tr_lazy("Library of {n:,} cases", n=len(snapshot.columns.ids)),
         metric=loaded.record.name,
         query=query,
-        ranking=tuple(
-            RankedRow(
-                case.rank,
-                case.case_id,
-                case.distance,
-                case.finding,
-                case.patient,
-                case.path,
-                _thumbnail(details[case.row], thumbnails),
-                _shown_parts(reason.parts, case.distance, moved=search.is_shifted),
-                judged.get(case.case_id, ""),
-                case.near_duplicates,
-                _reason(reason.sentence, case, result),
-                large.get(case.case_id),
-                is_chosen=case.case_id in search.in_report,
-            )
-            for case, reason in zip(result.ranked, why, strict=True)
-        ),
+        ranking=_ranking(ranked_search, details, thumbnails, why, judged, identified=options.identified),
         findings=snapshot.columns.findings,
         finding_colours=snapshot.finding_colours,
-        vote=vote,
+        vote=_vote_facts(result),
         card=card_facts(card, learner_title(card.learner)),
         measured_on=str(scores.get("measured_on", "")),
         tested=_tested(scored),
@@ -164,6 +133,58 @@ def report_document(
         logo=options.logo,
         comment=options.comment,
         embedded_search=embedded_search(loaded.library, search, in_force, identified=options.identified),
+    )
+
+
+def _ranking(
+    ranked_search: RankedSearch,
+    details: Mapping[int, CaseDetails],
+    thumbnails: Mapping[str, bytes],
+    why: Sequence[ShortExplanation],
+    judged: Mapping[str, str],
+    *,
+    identified: bool,
+) -> tuple[RankedRow, ...]:
+    """The ranked cases with their explanations ``why``; ``judged``: the verdict of each judged case."""
+    result, search = ranked_search.result, ranked_search.search
+    chosen = {place for place, case in enumerate(result.ranked) if case.case_id in search.in_report}
+    shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked], chosen)
+    large = {case.case_id: _large_image(details[case.row], identified=identified) for case in shown}
+    return tuple(
+        RankedRow(
+            case.rank,
+            case.case_id,
+            case.distance,
+            case.finding,
+            case.patient,
+            case.path,
+            _thumbnail(details[case.row], thumbnails),
+            _shown_parts(reason.parts, case.distance, moved=search.is_shifted),
+            judged.get(case.case_id, ""),
+            case.near_duplicates,
+            _reason(reason.sentence, case, result),
+            large.get(case.case_id),
+            is_chosen=case.case_id in search.in_report,
+        )
+        for case, reason in zip(result.ranked, why, strict=True)
+    )
+
+
+def _vote_facts(result: SearchResult) -> VoteFacts:
+    estimate = result.vote
+    return VoteFacts(
+        result.counts,
+        estimate.finding or next(iter(result.counts), None),
+        estimate.calibrated,
+        estimate.probability,
+        estimate.interval,
+        estimate.measured_on,
+        len(estimate.voters) - sum(result.counts.values()),
+        estimate.why_not,
+        estimate.trained,
+        estimate.caution,
+        estimate.prevalence,
+        estimate.voters,
     )
 
 
