@@ -293,7 +293,7 @@ class ReadingDialog(Dialog):
         if paused and self._started is not None:
             self._seconds, self._started = self.seconds, None
             self.message.show_message(
-                tr("Paused"), tr("The time stands still."), tr("Continue"), self.pause_button.toggle
+                tr("Paused"), tr("The time is stopped."), tr("Continue"), self.pause_button.toggle
             )
             self._pages.setCurrentWidget(self.message)
         elif not paused and self._case is not None and self.pane.view.image is not None:

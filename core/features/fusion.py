@@ -88,7 +88,7 @@ class Fusion(Extractor):
                         feature_set=one.name,
                         title=extractor.title,
                     ),
-                    "Extract them again, then train anew.",
+                    "Extract them again, then train again.",
                 )
         self.volumes = any(extractor.volumes for extractor in self._extractors)
 

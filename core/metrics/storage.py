@@ -248,7 +248,7 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as file:
         data = file.read(info.file_size + 1)
     if len(data) != info.file_size:
-        raise BadInput("One of its entries has another size than it says.")
+        raise BadInput("One of its entries has another size than stated.")
     return data
 
 

@@ -175,7 +175,7 @@ class DataCheckPage(FullPage):
         job.cancelled.connect(self._show_cancelled)
         job.ended.connect(lambda: self._end(job))
         if self._result is None:
-            self.empty.show_message(tr("Checking…"), tr("You can go on working meanwhile."))
+            self.empty.show_message(tr("Checking…"), tr("You can continue to work."))
             self._pages.setCurrentWidget(self._waiting)
         self._show_progress()
         self._update_buttons()

@@ -60,7 +60,7 @@ class Encoder(Extractor):
         Parameter(
             "weights",
             TRAINED,
-            "Those learnt on ImageNet, or random ones, which show what was learnt is worth.",
+            "Weights trained on ImageNet, or random ones, which show the effect of training.",
             choices=(TRAINED, RANDOM),
         ),
     )

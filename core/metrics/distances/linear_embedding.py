@@ -57,10 +57,10 @@ class LinearEmbeddingDistance(Distance):
         """
         L, inner, of_base = arrays.get("L"), settings.get("settings"), distance_class(settings.get("base"))
         if of_base is None or of_base is cls or not isinstance(inner, dict):
-            raise BadInput("A mapped distance without the one it stands on.")
+            raise BadInput("A mapped distance lacks its base distance.")
         own = {name.removeprefix("base_"): array for name, array in arrays.items() if name != "L"}
         base = of_base.restore(inner, own)
         width = base.embed(np.zeros((1, base.n_features))).shape[1]
         if L is None or L.ndim != 2 or L.dtype != np.float64 or len(L) == 0 or L.shape[1] != width:
-            raise BadInput("The map of a mapped distance does not fit the one it stands on.")
+            raise BadInput("The map of a mapped distance does not fit its base distance.")
         return cls(base, L)

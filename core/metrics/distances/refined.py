@@ -80,7 +80,7 @@ class RefinedDistance(Distance):
             raise BadInput("A distance learnt from clicks lacks the one it started from.")
         own = {name: arrays[name] for name in ("weights", "directions", "gains") if name in arrays}
         if len(own) != 3 or any(array.dtype != np.float64 for array in own.values()):
-            raise BadInput("A distance learnt from clicks lacks what was learnt.")
+            raise BadInput("A distance learned from feedback lacks its learned form.")
         rest = {name.removeprefix("base_"): array for name, array in arrays.items() if name not in own}
         base = of_base.restore(inner, rest)
         distance = cls(base, scale, own["weights"], own["directions"], own["gains"])

@@ -117,7 +117,7 @@ def _gabor_energy_places(
     nearer = by_block(np.square(usual - q).mean(axis=0)) - by_block(np.square(x - q))
     score = np.maximum(nearer, 0.0) * np.sqrt(by_block(q * q) * by_block(x * x))
     rings = _peaks(score)
-    note = _agreeing(len(rings)) if rings else tr_lazy("No place stands out in both images.")
+    note = _agreeing(len(rings)) if rings else tr_lazy("No region is distinctive in both images.")
     return MatchingPlaces(ImagePlaces(rings), ImagePlaces(rings), note)
 
 

@@ -246,7 +246,7 @@ def _column(
     given_away = _finding_given_away(keys, values, findings)
     if given_away:
         return tr_lazy(
-            "it tells the finding '{finding}' from all others, so it would give it away", finding=given_away
+            "it separates the finding '{finding}' from all others, so it would reveal it", finding=given_away
         )
     if values is not None:
         return ClinicalColumn(name)

@@ -300,8 +300,8 @@ def wrong_sides(measured: Sequence[tuple[CheckedCase, ImageMeasures]]) -> tuple[
         if is_left != lies_left[side]
     }
     texts = {
-        "left": tr_lazy("It is said to be a left breast, but the image shows a right one, or is mirrored."),
-        "right": tr_lazy("It is said to be a right breast, but the image shows a left one, or is mirrored."),
+        "left": tr_lazy("The file states a left breast, but the image shows a right one, or is mirrored."),
+        "right": tr_lazy("The file states a right breast, but the image shows a left one, or is mirrored."),
     }
     return [
         _issue(Check.WRONG_SIDE, Severity.HIGH, members, texts[doubtful[members[0].image]])

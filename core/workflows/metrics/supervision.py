@@ -70,7 +70,7 @@ def training_supervision(
     if not len(constraints):
         raise BadInput(
             tr_lazy(
-                "None of the {n} judgements says anything about the training cases that {title} can use.",
+                "None of the {n} judgements is about training cases that {title} can use.",
                 n=len(judgements),
                 title=learner.title,
             ),

@@ -177,7 +177,7 @@ def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tup
                 feature_set=feature_set.name,
                 title=extractor.title,
             ),
-            "Extract them again, then train anew.",
+            "Extract them again, then train again.",
         )
     case = None
     if query.case is not None:

@@ -287,7 +287,7 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
     if not is_complete or not lines:
         return ReopenedSearch(name, search, view, ranked_search, tuple(notes), is_complete=is_complete)
     if lost:
-        notes.append(tr_lazy_n("{n} ranked case is gone since.", "{n} ranked cases are gone since.", lost))
+        notes.append(tr_lazy_n("{n} ranked case no longer exists.", "{n} ranked cases no longer exist.", lost))
     if ranked_search is None:
         return ReopenedSearch(
             name, search, view, _saved_ranking(search, lines, state, notes), tuple(notes), is_current=False
@@ -360,7 +360,7 @@ def _present(library: Library, search: Search, notes: list[str]) -> Search:
         other = metrics[-1] if metrics else ""
         instead = tr_lazy("'{other}' ranks instead.", other=other) if other else tr_lazy("Train one to rank.")
         notes.append(
-            tr_lazy("The metric '{metric}' is gone. {instead}", metric=search.metric, instead=instead)
+            tr_lazy("The metric '{metric}' no longer exists. {instead}", metric=search.metric, instead=instead)
         )
         search = replace(search, metric=other, without=())
     query = search.query
@@ -368,7 +368,7 @@ def _present(library: Library, search: Search, notes: list[str]) -> Search:
         try:
             library.catalogue.row_of(query.case)
         except BadInput:
-            notes.append(tr_lazy("The case {case}, its query, is gone.", case=query.case))
+            notes.append(tr_lazy("The case {case}, its query, no longer exists.", case=query.case))
             search = replace(search, query=Query())
     elif not _has_image(query):
         notes.append(tr_lazy("The image {image} is not there any more.", image=query.image))
@@ -385,8 +385,8 @@ def _note_lost_judgements(library: Library, search: Search, notes: list[str]) ->
     if lost:
         notes.append(
             tr_lazy_n(
-                "{n} judgement speaks of cases that are gone.",
-                "{n} judgements speak of cases that are gone.",
+                "{n} judgement refers to cases that no longer exist.",
+                "{n} judgements refer to cases that no longer exist.",
                 lost,
             )
         )

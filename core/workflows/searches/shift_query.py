@@ -49,7 +49,7 @@ def shift_query(session: RefinementSession, search: Search) -> ShiftedQuery:
         learnt = learnt_direction(session, known[name]) if name in known else None
         if learnt is None:
             left_out.append(
-                tr_lazy("The concept '{name}' is gone.", name=name)
+                tr_lazy("The concept '{name}' no longer exists.", name=name)
                 if name not in known
                 else tr_lazy("The concept '{name}' needs cases with it and without it.", name=name)
             )

@@ -132,7 +132,7 @@ def test_a_start_without_the_metric_leaves_the_saved_search_as_it_was(library, m
         wait_for(window, lambda: window.state.ranking is not None)
         assert (window.state.search_name, window.state.search.metric) == ("", "plain")
         (warning,) = [m for m in window.context.messages.history if m.level == "warning"]
-        assert "'other' is gone" in warning.hint
+        assert "'other' no longer exists" in warning.hint
         settle(window)
     assert saved_searches.saved_searches(library)[0].metric == "other"
 
