@@ -287,7 +287,9 @@ def reopen(library: Path, name: str, *, reporter: Reporter = SILENT) -> Reopened
     if not is_complete or not lines:
         return ReopenedSearch(name, search, view, ranked_search, tuple(notes), is_complete=is_complete)
     if lost:
-        notes.append(tr_lazy_n("{n} ranked case no longer exists.", "{n} ranked cases no longer exist.", lost))
+        notes.append(
+            tr_lazy_n("{n} ranked case no longer exists.", "{n} ranked cases no longer exist.", lost)
+        )
     if ranked_search is None:
         return ReopenedSearch(
             name, search, view, _saved_ranking(search, lines, state, notes), tuple(notes), is_current=False
@@ -360,7 +362,9 @@ def _present(library: Library, search: Search, notes: list[str]) -> Search:
         other = metrics[-1] if metrics else ""
         instead = tr_lazy("'{other}' ranks instead.", other=other) if other else tr_lazy("Train one to rank.")
         notes.append(
-            tr_lazy("The metric '{metric}' no longer exists. {instead}", metric=search.metric, instead=instead)
+            tr_lazy(
+                "The metric '{metric}' no longer exists. {instead}", metric=search.metric, instead=instead
+            )
         )
         search = replace(search, metric=other, without=())
     query = search.query

@@ -164,7 +164,7 @@ def test_a_metric_that_is_missing_is_reported_and_another_ranks(library):
     )
     _execute(library, "DELETE FROM metrics WHERE name = ?", "plain")
     found = saved_searches.reopen(library, "mine")
-    assert "The metric 'plain' is gone. 'other' ranks instead." in found.notes
+    assert "The metric 'plain' no longer exists. 'other' ranks instead." in found.notes
     assert found.search.metric == "other"
     assert found.ranked_search.result.metric == "other"
     assert not found.is_complete
@@ -184,7 +184,7 @@ def test_the_last_search_is_incomplete_once_its_metric_is_deleted(library):
     _execute(library, "DELETE FROM metrics WHERE name = 'other'")
     found = saved_searches.last_search(library)
     assert (found.search.metric, found.is_complete) == ("plain", False)
-    assert "'other' is gone" in found.notes[0]
+    assert "'other' no longer exists" in found.notes[0]
     with Library.open(library) as opened:
         opened.save_search(LAST, {"query": 5})
     assert saved_searches.last_search(library) is None
@@ -197,7 +197,7 @@ def test_a_query_that_is_missing_is_reported(library):
     )
     _forget_case(library, search.query.case)
     found = saved_searches.reopen(library, "mine")
-    assert any("its query, is gone" in words for words in found.notes)
+    assert any("its query, no longer exists" in words for words in found.notes)
     assert (found.search.query, found.ranked_search, found.is_complete) == (Query(), None, False)
     (line,) = saved_searches.saved_searches(library)
     assert (line.case_row, line.query) == (-1, search.query.case)
