@@ -91,7 +91,7 @@ def test_a_deleted_or_one_sided_concept_is_left_out_and_reported(table):
     ranked_search = rank_cases(table, search_for(concepts=(("high", 1.0), ("half", 1.0))), k=20)
     assert ranked(ranked_search) == plain[:20]
     assert ranked_search.left_out == (
-        "The concept 'high' is gone.",
+        "The concept 'high' no longer exists.",
         "The concept 'half' needs cases with it and without it.",
     )
     concepts.restore_concept(table, "plain", key)
