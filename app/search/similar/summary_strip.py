@@ -46,9 +46,9 @@ from semblance.core.workflows.searches.estimate import (
     SHIFTED,
     TRAINED,
     WHOLE_IMAGE_QUERY,
-    Vote,
 )
 from semblance.core.workflows.searches.search_result import SearchResult
+from semblance.core.workflows.searches.vote import Vote
 
 HEIGHT = 56
 #: Space above the line of caution.
