@@ -76,7 +76,7 @@ def _show_preparation(prepared: Mapping[str, Any]) -> None:
     for reason in prepared["refused"].values():
         echo(f"  not compared: {reason}")
     echo(prepared["message"])
-    echo(f"current metric: {prepared['current']}")
+    echo(f"current metric: {prepared['current'] or 'none'}")
 
 
 def _distance(distance: float) -> str:

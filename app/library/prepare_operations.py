@@ -70,12 +70,7 @@ def import_and_prepare(
             view.show(part)
 
     def finish(result: PreparedImport) -> None:
-        view.finish(result.prepared, result.error if result.imported.cases > 1 else None)
-        if result.imported.cases == 1:
-            context.messages.info(
-                tr("{name} has one case: there is nothing to compare it with.", name=library.stem),
-                tr("Choose File > Add a folder to this library… to add more."),
-            )
+        view.finish(result.prepared, result.error)
 
     job.partial.connect(show_part)
     job.done.connect(finish)

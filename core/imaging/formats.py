@@ -64,7 +64,10 @@ def sniff(head: bytes) -> str | None:
 
 
 def foreign_format(head: bytes) -> str:
-    """A description of the format of a file that is not a readable image."""
+    """A description of the format of a file that is not what was expected."""
+    found = sniff(head)
+    if found is not None and found != DICOM:
+        return tr_lazy("a {format} image", format=found)
     for offset, mark, name in _FOREIGN:
         if head.startswith(mark, offset):
             return name

@@ -31,6 +31,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import HEAD_BYTES, READABLE, foreign_format, sniff
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
+from semblance.core.imaging.png_stream import has_all_pixels
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_PIXELS, check_pixels
 
@@ -118,6 +119,8 @@ def load(
         grey_alpha = bool(pil_image.tile) and pil_image.tile[0][3] == "LA;16B"
         with one_large_image_at_a_time(width * height):
             pil_image.load()
+        if pil_image.format == "PNG" and _ends_in_black(pil_image) and not has_all_pixels(data):
+            raise EOFError
         if pil_image.format == "TIFF":
             width, height = pil_image.size
         image = pil_image if transposition is None else pil_image.transpose(transposition)
@@ -241,6 +244,11 @@ def _select(image: ImageFile.ImageFile, name: str, frame: int | None) -> None:
             tr_lazy("'{name}' is an animation, and one case is one still image.", name=name),
             "Save its frames as single images.",
         )
+
+
+def _ends_in_black(image: PILImage.Image) -> bool:
+    """Whether the last row may be one that was never filled."""
+    return not np.asarray(image.crop((0, image.height - 1, image.width, image.height))).any()
 
 
 def _only_page(image: Any) -> int | None:

@@ -54,17 +54,19 @@ def feedback_scores(
 ) -> Matrix:
     """(n,) scores of all cases for one search with marks; larger is shown earlier.
 
-    ``X`` (n, d): coordinates in which squared Euclidean distance is the metric's; scaled inside by one common factor.
-    ``query``: a row number or (d,) coordinates. ``liked`` and ``disliked``: row numbers; a number given twice counts
-    once, and the query itself is ignored among the liked. ``base`` (n,): the metric's squared distances of all cases
-    from the query, by default those in ``X``. Disliked cases come last. Without marks the order is that of ``base``.
-    The same input gives the same scores.
+    ``X`` (n, d): coordinates in which squared Euclidean distance is the metric's; centred and scaled inside by one
+    common factor, so neither their origin nor their unit counts. ``query``: a row number or (d,) coordinates. ``liked``
+    and ``disliked``: row numbers; a number given twice counts once, and the query itself is ignored among the liked.
+    ``base`` (n,): the metric's squared distances of all cases from the query, by default those in ``X``. Disliked cases
+    come last. Without marks the order is that of ``base``. The same input gives the same scores.
 
     Raises:
         ValueError: not a table of finite numbers, a query or distances that do not fit it, row numbers outside
             of it, or a case marked both ways.
     """
     table = np.asarray(X)
+    if np.iscomplexobj(table):
+        raise ValueError("Complex data is not supported.")
     if table.ndim != 2 or not table.size:
         raise ValueError(f"Expected a table of cases, got an array of shape {table.shape}.")
     if not np.issubdtype(table.dtype, np.floating):
@@ -80,7 +82,10 @@ def feedback_scores(
     if len(both := np.intersect1d(plus, minus)):
         raise ValueError(f"Cases marked both ways: {', '.join(map(str, both.tolist()))}.")
     if base is None:
-        distances = squared_distances(table, query_row)
+        with np.errstate(over="ignore"):
+            distances = squared_distances(table, query_row)
+        if not np.isfinite(distances).all():
+            raise ValueError("Input X contains numbers that are too large for their squares.")
     else:
         distances = np.asarray(base, dtype=np.float64)
         if distances.shape != (len(table),):
@@ -121,25 +126,33 @@ class Feedback:
         self._rows_of, self._n, self._d = rows_of, shape[0], shape[1]
         self.liked, self.disliked = liked, disliked
         sample = self._rows(np.arange(0, self._n, max(1, self._n // SAMPLE)))
-        variance = float(sample.var(axis=0).mean())
-        scale = 1.0 / np.sqrt(variance) if variance > _TINY else 1.0
+        #: (d,) what is subtracted from coordinates, and what they are multiplied by then.
+        self._centre = sample.mean(axis=0)
+        scale = _one_over_deviation(sample - self._centre)
         positive = np.vstack(
             [query_row[np.newaxis], self._rows(liked), *(one[np.newaxis] for one in more_liked)]
         )
         negative = np.vstack([self._rows(disliked), *(one[np.newaxis] for one in more_disliked)])
-        #: (d,) what coordinates are multiplied by.
+        positive, negative = positive - self._centre, negative - self._centre
         self._stretch = scale * np.sqrt(coordinate_weights(positive * scale, negative * scale))
         self._positive, self._negative = positive * self._stretch, negative * self._stretch
 
     def _rows(self, places: Rows) -> Matrix:
         return np.asarray(self._rows_of(places), dtype=np.float64).reshape(-1, self._d)
 
+    def _stretched(self, places: Rows) -> Matrix:
+        rows: Matrix = self._rows(places) - self._centre
+        rows *= self._stretch
+        return rows
+
     def scores(self, base: Matrix) -> Matrix:
         """(n,) as :func:`feedback_scores`; ``base`` (n,) squared distances."""
         if len(self._positive) + len(self._negative) == 1:
             return -base
         pool = self._pool(base)
-        rows = self._rows(pool) * self._stretch
+        # Statistics of the distances do not depend on their unit, whose square may be too large or too small.
+        base = base / (float(np.abs(base).max()) or 1.0)
+        rows = self._stretched(pool)
         to_positive = _squared(rows, self._positive)
         to_negative = _squared(rows, self._negative)
         rule = _rule(to_positive, to_negative)
@@ -160,7 +173,7 @@ class Feedback:
 
     def nearest(self, rows: Rows) -> NearestMarks:
         """Which marked cases each of ``rows`` (r,) is nearest to, other than itself."""
-        here = self._rows(rows) * self._stretch
+        here = self._stretched(rows)
         plus = self._positive[1 : 1 + len(self.liked)]
         minus = self._negative[: len(self.disliked)]
         liked, to_liked = _nearest(here, plus, rows, self.liked)
@@ -179,8 +192,7 @@ class Feedback:
         """(s, d) cases of the whole range of distances, the same whatever their order."""
         step = max(1, len(base) // SAMPLE)
         order = np.argsort(base[::step], kind="stable") * step
-        drawn: Matrix = self._rows(order[_spread_over(len(order), PAIRED)]) * self._stretch
-        return drawn
+        return self._stretched(order[_spread_over(len(order), PAIRED)])
 
     def _process(
         self, to_positive: Matrix, to_negative: Matrix, base: Matrix, rows: Rows, sample: Matrix
@@ -236,6 +248,14 @@ class NearestMarks:
     liked: Rows
     disliked: Rows
     nearer_to_liked: npt.NDArray[np.bool_]
+
+
+def _one_over_deviation(centred: Matrix) -> float:
+    """What makes the mean variance of the columns of ``centred`` (n, d) 1; 1 for equal rows."""
+    reach = float(np.abs(centred).max())
+    if not reach > np.finfo(np.float64).tiny:
+        return 1.0
+    return float(1.0 / (reach * np.sqrt(np.square(centred / reach).mean())))
 
 
 def coordinate_weights(positive: Matrix, negative: Matrix) -> Matrix:

@@ -53,7 +53,7 @@ def rejection_of(source: Source, entry: Entry) -> RejectedFile | None:
     if found is not None and entry.size > len(head):
         return None
     return RejectedFile(
-        name, tr_lazy("Not an image: it seems to be {head}.", head=foreign_format(head)), failed=False
+        name, tr_lazy("Not a readable image: it seems to be {head}.", head=foreign_format(head)), failed=False
     )
 
 

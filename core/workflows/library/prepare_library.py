@@ -206,6 +206,14 @@ class LibraryPreparation:
 
     def choose_metric(self) -> Preparation:
         """The plain distance, the comparison of learners and the trained metric; see :func:`prepare_library`."""
+        if self.state.extracted == 1:
+            self.update(
+                message=tr_lazy(
+                    "{library} has one case: there is nothing to compare it with.", library=self.path.stem
+                ),
+                details=tr_lazy("Add more cases to the library."),
+            )
+            return self.state
         self._measure_for_chosen_metric()
         with open_library(self.path, writable=True) as library:
             data = read_training_data(library, self._request(PLAIN, ""), make_learner(PLAIN))
@@ -372,8 +380,13 @@ class LibraryPreparation:
             self._select(library, record.name)
         current = library.current_metric()
         assert current is not None
+        units = patient_codes(data.cases.units, data.cases.n_cases)
+        test = np.empty(0, dtype=np.int64) if data.split is None else data.split.test
         self.update(
             metrics=(_prepared(record),),
+            held_out_cases=len(test),
+            held_out_units=len(test if units is None else np.unique(units[test])),
+            by_patient=data.cases.by_patient,
             current=current.name,
             provisional=False,
             message=tr_lazy("Similar cases are ranked by {metric}.", metric=current.name),

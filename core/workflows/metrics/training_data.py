@@ -114,6 +114,15 @@ def split_cases(
     """
     cases = prepare(everything, findings=findings_map, max_cases=request.max_cases, seed=request.seed)
     split = hold_out(cases.y.tolist(), cases.units, request.seed, request.held_out)
+    if len(split.train) < 2:
+        raise BadInput(
+            tr_lazy(
+                "{data} has {n_cases} cases with a finding: too few to hold some out.",
+                data=cases.name,
+                n_cases=cases.n_cases,
+            ),
+            "Import more.",
+        )
     return TrainingData(feature_set, everything, cases, split, findings_map)
 
 

@@ -12,6 +12,7 @@ from semblance.app.cli.registry_lists import NAMES
 from semblance.app.cli.show_results import MAX_IDS
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.features.extract_features import extract_features
+from tests.helpers.bad_images import encoded, pattern
 from tests.helpers.images import striped_folder
 from tests.helpers.tables import table_library, write_table
 
@@ -79,6 +80,14 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
         "evaluate", "--table", table, "--learner", "euclidean", "--protocol", "bdm", "--repeats", "2"
     )
     assert by_table["source"]["path"] == str(table)
+
+
+def test_preparing_a_single_image_is_no_error(document, tmp_path):
+    image = tmp_path / "only.png"
+    image.write_bytes(encoded(pattern()))
+    prepared = document("import", tmp_path, "--library", tmp_path / "lib", "--prepare")["prepared"]
+    assert (prepared["extracted"], prepared["metrics"], prepared["current"]) == (1, [], None)
+    assert prepared["message"].startswith("lib has one case: there is nothing to compare it with.")
 
 
 def test_an_import_that_prepares_needs_no_other_command_before_a_search(document, run_command, tmp_path):

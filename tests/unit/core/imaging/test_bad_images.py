@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import tracemalloc
 import warnings
+import zlib
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from tests.helpers.bad_images import (
     encoded,
     pages,
     pattern,
+    png_chunk,
     png_claiming,
 )
 
@@ -142,3 +145,20 @@ def test_mutated_files_never_raise_anything_else(name, capfd):
                 assert "'mutant'" in error.message
     # The library behind compressed TIFF writes complaints of its own to stderr; stdout belongs to us.
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("interlace", [0, 1])
+def test_a_png_whose_pixels_end_early_is_cut_off(interlace):
+    """Its stream is whole and its checksums are right, so Pillow shows the missing rows black."""
+
+    def png(rows: int) -> bytes:
+        header = struct.pack(">IIBBBBB", 9, 11, 8, 0, 0, 0, interlace)
+        chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(rows))), (b"IEND", b""))
+        return b"\x89PNG\r\n\x1a\n" + b"".join(png_chunk(*chunk) for chunk in chunks)
+
+    # A byte a pixel and one for each row, or for each row of each pass.
+    passes = [(2, 2), (1, 2), (3, 1), (2, 3), (5, 3), (4, 6), (9, 5)]
+    whole = sum(rows * (columns + 1) for columns, rows in passes) if interlace else 11 * 10
+    assert not decode(png(whole), "black.png").pixels.any()
+    with pytest.raises(BadInput, match="cut off"):
+        decode(png(whole - 1), "short.png")

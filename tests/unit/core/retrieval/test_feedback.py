@@ -23,7 +23,7 @@ def plain_scores(X: np.ndarray, query: int, liked: list[int], disliked: list[int
     """The definition, case by case."""
     n, d = X.shape
     base = np.array([squared(row, X[query]) for row in X])
-    X = X / np.sqrt(np.mean([np.var(X[:, j]) for j in range(d)]))
+    X = (X - [np.mean(X[:, j]) for j in range(d)]) / np.sqrt(np.mean([np.var(X[:, j]) for j in range(d)]))
     positive, negative = [query, *sorted(liked)], sorted(disliked)
     w = np.ones(d)
     if len(positive) > 1 and negative:
@@ -109,11 +109,27 @@ def test_marks_find_what_the_distance_cannot():
     assert now > before + 0.15
 
 
-def test_the_order_of_cases_and_of_marks_and_the_unit_change_nothing():
+@pytest.mark.parametrize("unit", [1e-140, 1e-8, 1e6, 1e140])
+@pytest.mark.parametrize("origin", [0.0, 1e4])
+def test_neither_the_unit_nor_the_origin_of_the_coordinates_counts(unit, origin):
+    X, liked, disliked = cases(300), [4, 9, 17], [5, 80]
+    scores = feedback_scores(X, 0, liked, disliked)
+    moved = feedback_scores(unit * (X + origin), 0, liked, disliked)
+    np.testing.assert_allclose(moved, scores, rtol=1e-6, atol=1e-6)
+    base = ((X - X[0]) ** 2).sum(axis=1)
+    scaled = feedback_scores(X, 0, liked, disliked, base=unit**2 * base)
+    np.testing.assert_allclose(scaled, scores, rtol=1e-6, atol=1e-6)
+
+
+def test_equal_large_numbers_are_no_obstacle():
+    scores = feedback_scores(np.full((300, 5), 1e20, dtype=np.float32), 0, [1, 2], [3])
+    assert np.isfinite(scores).all() and scores.argmin() == 3
+
+
+def test_the_order_of_cases_and_of_marks_changes_nothing():
     X, liked, disliked = cases(300), np.array([4, 9, 17]), np.array([5, 80])
     scores = feedback_scores(X, 0, liked, disliked)
     np.testing.assert_allclose(feedback_scores(X, 0, [17, 4, 9, 4], [80, 5]), scores)
-    np.testing.assert_allclose(feedback_scores(1000.0 * X, 0, liked, disliked), scores, rtol=1e-6)
     np.testing.assert_allclose(feedback_scores(X, X[0], liked, disliked), scores)
     np.testing.assert_array_equal(feedback_scores(X, 0, [0, *liked], disliked), scores)
     shuffled = np.random.default_rng(0).permutation(300)
@@ -169,6 +185,8 @@ def test_cases_beyond_the_pool_keep_the_order_of_their_distances(monkeypatch):
     ("changes", "says"),
     [
         ({"X": np.zeros(4)}, "table"),
+        ({"X": cases() * 1j}, "Complex"),
+        ({"X": cases() * 1e200}, "too large"),
         ({"X": np.array([[1.0, np.nan], [0.0, 1.0]])}, "NaN"),
         ({"query": 60}, "query must be from 0 to 59"),
         ({"query": np.zeros(5)}, "6 numbers"),

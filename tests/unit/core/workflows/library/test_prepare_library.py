@@ -90,6 +90,9 @@ def test_a_better_metric_becomes_current_and_both_scores_are_reported(imported, 
     growing = [news for news in reporter.partials if isinstance(news, Preparation)]
     first = next(news for news in growing if news.metrics)
     assert (first.current, first.chosen, len(first.metrics)) == (PLAIN, "", 1)
+    # Its score is of the same cases.
+    facts = (done.held_out_cases, done.held_out_units, done.by_patient)
+    assert (first.held_out_cases, first.held_out_units, first.by_patient) == facts
 
 
 def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch):
