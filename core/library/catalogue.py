@@ -284,6 +284,13 @@ class Catalogue:
         )
         return dict(zip(contents, case_ids, strict=True))
 
+    def rows_of_contents(self, contents: Collection[str]) -> set[int]:
+        """Row ids of the cases that show one of ``contents``."""
+        found: set[int] = set()
+        for part in in_batches(sorted(contents)):
+            found.update(r.id for r in self.read(sa.select(cases.c.id).where(cases.c.content.in_(part))))
+        return found
+
     def files_without_cases(self) -> list[tuple[str, str, str, str]]:
         """(source name, path, state, reason) of every file that gave no case or is missing."""
         query = (

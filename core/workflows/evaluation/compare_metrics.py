@@ -312,7 +312,7 @@ def _compared(left: _MetricRanking, right: _MetricRanking) -> MetricComparison:
                 ComparedCase(
                     place,
                     row,
-                    here.loaded.cases.ids[row],
+                    here.loaded.cases.id_of(row),
                     distance,
                     here.loaded.cases.finding_of(row),
                     other or None,
@@ -351,7 +351,7 @@ def _disagreement(
         compared = (_lesions(one.loaded, left), _lesions(one.loaded, right))
     return Disagreement(
         row,
-        one.loaded.cases.ids[row],
+        one.loaded.cases.id_of(row),
         finding,
         shared(*compared, VOTERS),
         two.agreement(embedded[1], left),

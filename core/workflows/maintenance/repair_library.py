@@ -301,6 +301,8 @@ def unreadable_files(library: Path) -> tuple[list[Path], list[Path]]:
 
 def unused_files(library: Library) -> list[tuple[Path, bool]]:
     """Unreferenced files, and whether each is too new to be moved."""
+    from semblance.core.workflows.searches.derived_arrays import CASES_FILE, NEAR_SUFFIX
+
     folder = library.path
     copy = {record.file.name for record in library.metrics()}
     stems = {Path(name).stem for name in copy}
@@ -315,7 +317,8 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
     found += [
         file
         for file in _inside(folder / DERIVED)
-        if file.suffix != ".npz" or file.name.partition(".")[0] not in stems
+        if file.name != CASES_FILE
+        and (file.suffix not in (".npz", NEAR_SUFFIX) or file.name.partition(".")[0] not in stems)
     ]
     return [(file, time.time() - os.lstat(file).st_mtime < MIN_AGE_S) for file in found]
 

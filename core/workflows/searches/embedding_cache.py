@@ -3,9 +3,8 @@ data."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import DERIVED, FeatureSet, MetricRecord
 from semblance.core.metrics.metric import Metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
+from semblance.core.workflows.searches.derived_arrays import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -47,23 +46,10 @@ def sample_places(n: int) -> npt.NDArray[np.int64]:
 def load_embedding(file: Path) -> CachedEmbedding | None:
     """The data that :func:`save_embedding` wrote; ``None`` if there is nothing usable, because derived data is made
     again."""
-    try:
-        if not file.is_file() or not _plainly_packed(file):
-            return None
-        # If numpy opens a damaged file itself, it leaves the file open.
-        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
-            rows, embedding, ties, drawn = (arrays[name] for name in CachedEmbedding._fields)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        EOFError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
-        MemoryError,
-    ):
+    arrays = load_arrays(file)
+    if arrays is None or not arrays.keys() >= set(CachedEmbedding._fields):
         return None
+    rows, embedding, ties, drawn = (arrays[name] for name in CachedEmbedding._fields)
     fits = (
         rows.dtype == np.int64 and embedding.dtype == ties.dtype == np.float64 and drawn.dtype.kind in "fiub"
     )
@@ -71,12 +57,6 @@ def load_embedding(file: Path) -> CachedEmbedding | None:
     fits = fits and len(rows) == len(embedding) == len(ties)
     fits = fits and len(drawn) in (0, min(DRAWN, len(rows)))
     return CachedEmbedding(rows, embedding, ties, drawn) if fits else None
-
-
-def _plainly_packed(file: Path) -> bool:
-    """Whether no array in it is larger than the file, as :func:`save_embedding` writes them."""
-    with zipfile.ZipFile(file) as archive:
-        return all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
 
 
 def is_readable(file: Path) -> bool:
@@ -87,15 +67,10 @@ def is_readable(file: Path) -> bool:
 def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     """Write ``prepared`` and remove the earlier data of the same metric."""
     older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*.npz") if found != file]
-    try:
-        file.parent.mkdir(exist_ok=True)
-        with replacing(file, durable=False) as temporary, temporary.open("xb") as out:
-            np.savez(out, allow_pickle=False, **prepared._asdict())
-        for found in older:
+    save_arrays(file, prepared._asdict())
+    for found in older:
+        with contextlib.suppress(OSError):
             found.unlink(missing_ok=True)
-    except OSError:
-        # If the disk is full, the next start takes some seconds longer; this search must not fail.
-        return
 
 
 def embed_cases(
@@ -104,8 +79,9 @@ def embed_cases(
     metric: Metric,
     feature_set: FeatureSet,
     reporter: Reporter = SILENT,
-) -> CachedEmbedding:
-    """The cases that have ``feature_set``, stored by an earlier run, or embedded and stored now.
+) -> tuple[CachedEmbedding, str]:
+    """The cases that have ``feature_set``, stored by an earlier run, or embedded and stored now; and a text that
+    changes whenever their features do.
 
     Raises:
         BadInput: no case has the features.
@@ -122,7 +98,7 @@ def embed_cases(
         # That of a provisional metric is soon out of date.
         if library.writable and PROVISIONAL not in record.card:
             save_embedding(file, embedding)
-    return embedding
+    return embedding, stamp.hexdigest()
 
 
 def _embedded(

@@ -99,7 +99,7 @@ def estimate_from_neighbours(
     if not loaded.prevalences:
         return found
     if _BY_FINDING not in loaded.cache:
-        loaded.cache[_BY_FINDING] = cases_by_finding(loaded.findings, _renamed(loaded), DROPPED)
+        loaded.cache[_BY_FINDING] = cases_by_finding(loaded.findings.tolist(), _renamed(loaded), DROPPED)
     return shift_to_prevalence(found, loaded.prevalences, loaded.cache[_BY_FINDING])
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data_sources import sealed_rows
-from semblance.core.library.records import CaseDetails, MetricRecord
+from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.neighbourhoods import Neighbourhoods
@@ -30,10 +32,8 @@ from semblance.core.workflows.metrics.leakage import (
 )
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.searches.case_table import CaseTable
-from semblance.core.workflows.searches.embedding_cache import (
-    CachedEmbedding,
-    embed_cases,
-)
+from semblance.core.workflows.searches.derived_arrays import NEAR_SUFFIX, load_arrays, save_arrays
+from semblance.core.workflows.searches.embedding_cache import CachedEmbedding, embed_cases
 from semblance.core.workflows.searches.transformed_cases import TransformedCases
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ MAX_REDUCED = 4
 MAX_LEDGERS = 64
 #: Cases whose details one metric caches.
 MAX_DETAILS = 20_000
+#: Neighbourhoods of fewer cases are not stored, because computing them is as fast.
+FEWEST_KEPT = 20_000
 #: Number of cases, spread over the library, that are checked for regions.
 REGION_SAMPLE = 100
 
@@ -60,11 +62,13 @@ class LoadedMetric:
         self.metric: Metric = stored_metric(record)
         self.feature_set = library.features.of_metric(record)
         # The cases are read last, because another program may add some with features in between.
-        embedded = embed_cases(library, record, self.metric, self.feature_set, reporter)
-        self.cases = CaseTable(library.catalogue)
+        embedded, stamp = embed_cases(library, record, self.metric, self.feature_set, reporter)
+        self.cases = CaseTable(library)
         #: Row ids of the cases in the sealed test vault, which are neither ranked nor queries.
         self.sealed = frozenset(sealed_rows(library).tolist())
         self._set_up(embedded)
+        #: Identifies the features that :attr:`neighbourhoods` are stored for; "" if they are not stored.
+        self._stamp = stamp if len(self.rows) >= FEWEST_KEPT else ""
         self.calibration = stored_calibration(record.scores)
         self.prevalences = library.prevalences
         self._whole: LoadedMetric | None = None
@@ -112,35 +116,36 @@ class LoadedMetric:
 
     def _set_up(self, embedded: CachedEmbedding) -> None:
         rows, embedding, ties, drawn = embedded
-        there = np.array([int(row) in self.cases and int(row) not in self.sealed for row in rows], dtype=bool)
-        self.rows, self.embedding, ties = rows[there], embedding[there], ties[there]
+        places = self.cases.places(rows)
+        there = (places >= 0) & ~np.isin(rows, list(self.sealed))
+        # A copy would take hundreds of megabytes.
+        whole = bool(there.all())
+        if not whole:
+            rows, embedding, ties, places = rows[there], embedding[there], ties[there], places[there]
+        self.rows, self.embedding = rows, embedding
         #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_places`;
         #: ``None`` where they have to be read.
-        self.drawn = drawn.astype(np.float64) if len(drawn) and there.all() else None
+        self.drawn = drawn.astype(np.float64) if len(drawn) and whole else None
         self.ties = ties if ties.shape[1] else None
         self.index = index_for(self.metric.distance, self.embedding, self.ties)
-        self._place = {int(row): place for place, row in enumerate(self.rows)}
-        self.findings = [self.cases.finding_of(row) for row in self.rows.tolist()]
-        self._finding_numbers: dict[str | None, int] = {None: -1}
-        numbers = self._finding_numbers
         #: (n,) a number for each finding, -1 where a case has none.
-        self.finding_codes = np.array(
-            [numbers.setdefault(finding, len(numbers) - 1) for finding in self.findings], dtype=np.int64
-        )
-        self.patients = np.array([self.cases.patient_of(row) for row in self.rows.tolist()], dtype=object)
-        codes: dict[str, int] = {}
+        self.finding_codes = self.cases.finding_codes[places].astype(np.int64)
+        #: (n,) the finding of each case, ``None`` where it has none.
+        self.findings = _named(self.finding_codes, self.cases.finding_names)
         #: (n,) a number for each patient, -1 where unknown: numbers compare much faster than names.
-        self.patient_codes = np.array(
-            [codes.setdefault(name, len(codes)) if name else -1 for name in self.patients.tolist()],
-            dtype=np.int32,
-        )
-        self._code_of_patient = codes
+        self.patient_codes = self.cases.patient_codes[places]
         #: (n,) a number for each lesion; its nearest case represents all.
-        self.keys = np.array([self.cases.lesion_of(row) for row in self.rows.tolist()], dtype=np.int64)
+        self.keys = self.cases.lesions[places]
+
+    @cached_property
+    def patients(self) -> npt.NDArray[Any]:
+        """(n,) the patient of each case, ``None`` where it is unknown."""
+        return _named(self.patient_codes, self.cases.patient_names)
 
     def place_of(self, row: int) -> int | None:
         """The position of the case in :attr:`embedding`; ``None`` without features."""
-        return self._place.get(row)
+        place = int(np.searchsorted(self.rows, row))
+        return place if place < len(self.rows) and self.rows[place] == row else None
 
     def patient_of_case(self, case: str) -> str | None:
         """The patient of a case by its id; ``None`` if unknown, or for a case without features."""
@@ -148,8 +153,7 @@ class LoadedMetric:
             place = self.place_of(self.cases.row_of(case))
         except BadInput:
             return None
-        patient = None if place is None else self.patients[place]
-        return str(patient) if patient else None
+        return None if place is None else self.cases.patient_of(int(self.rows[place]))
 
     def case_query(self, place: int) -> EmbeddedQuery:
         """A case with features as a query."""
@@ -161,15 +165,17 @@ class LoadedMetric:
 
     def places_of(self, rows: Collection[int]) -> set[int]:
         """The positions of those of the cases ``rows`` that have features."""
-        return {place for row in rows if (place := self._place.get(row)) is not None}
+        return {place for row in rows if (place := self.place_of(row)) is not None}
 
     def code_of(self, finding: str) -> int:
         """The number of a finding in :attr:`finding_codes`."""
-        return self._finding_numbers[finding]
+        return self.cases.finding_names.index(finding)
 
     def query_patient(self, row: int) -> int | None:
         """The number in :attr:`patient_codes` of the case's patient; ``None`` if no case with features has it."""
-        return self._code_of_patient.get(self.cases.patient_of(row) or "")
+        place = int(self.cases.places(np.array([row]))[0])
+        code = int(self.cases.patient_codes[place]) if place >= 0 else -1
+        return code if code >= 0 and bool((self.patient_codes == code).any()) else None
 
     def without(self, groups: Collection[str], reporter: Reporter = SILENT) -> LoadedMetric:
         """The same cases compared without some groups of features; nothing is written to disk.
@@ -209,6 +215,7 @@ class LoadedMetric:
             other.record = replace(self.record, training=refitted.training)
             other.transformed = TransformedCases(self.library, self.feature_set, other.metric, self.rows)
             other._compare_transformed(reporter)
+            other._stamp = ""
             other._near, other._refitted, other._reduced, other.cache = None, None, OrderedDict(), {}
             other.without_patient = True
             self._refitted = (key, other)
@@ -265,11 +272,26 @@ class LoadedMetric:
         """
         if self._near is None:
             self._near = (
-                Neighbourhoods.sampled(self.index, self.case_query, self.patient_codes, self.keys)
+                self._sampled_neighbourhoods()
                 if self._whole is None
                 else self._whole.neighbourhoods.measured_anew(self.index, self.embedding)
             )
         return self._near
+
+    def _sampled_neighbourhoods(self) -> Neighbourhoods:
+        """The neighbourhoods, stored by an earlier run or computed now, which takes seconds for a million cases."""
+        digest = hashlib.blake2b(self._stamp.encode(), digest_size=12)
+        for array in (self.rows, self.patient_codes, self.keys) if self._stamp else ():
+            digest.update(array.tobytes())
+        file = self.library.path / DERIVED / f"{self.record.file.stem}{NEAR_SUFFIX}"
+        kept = load_arrays(file, digest.hexdigest()) if self._stamp else None
+        names = ("places", "nearest", "distances")
+        if kept is not None and kept.keys() == set(names):
+            return Neighbourhoods(*(kept[name] for name in names))
+        found = Neighbourhoods.sampled(self.index, self.case_query, self.patient_codes, self.keys)
+        if self._stamp and self.library.writable:
+            save_arrays(file, {name: getattr(found, name) for name in names}, digest.hexdigest())
+        return found
 
     @cached_property
     def with_regions(self) -> bool:
@@ -278,3 +300,9 @@ class LoadedMetric:
         details = self.library.catalogue.details(some)
         there = [case for case in details.values() if case.address is not None]
         return 2 * sum(case.region is not None for case in there) > len(there)
+
+
+def _named(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> npt.NDArray[Any]:
+    """(n,) the name of each of ``codes``; ``None`` for -1, which is the last."""
+    found: npt.NDArray[Any] = np.array([*names, None], dtype=object)[codes]
+    return found

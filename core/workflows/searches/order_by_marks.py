@@ -36,7 +36,7 @@ class MarkedComparison:
         found = self.feedback.nearest(_places(loaded, [case.case_id for case in ranked]))
 
         def named(place: int) -> str | None:
-            return None if place < 0 else loaded.cases.ids[int(loaded.rows[place])]
+            return None if place < 0 else loaded.cases.id_of(int(loaded.rows[place]))
 
         near = zip(found.liked.tolist(), found.disliked.tolist(), found.nearer_to_liked.tolist(), strict=True)
         return tuple(

@@ -73,8 +73,8 @@ class RefinementSession:
             return None
 
     def case_at(self, place: int) -> str:
-        """The id of the case at a position."""
-        return str(self.loaded.cases.ids[int(self.loaded.rows[place])])
+        """The id of the case at a place."""
+        return self.loaded.cases.id_of(int(self.loaded.rows[place]))
 
     # Vectors
 

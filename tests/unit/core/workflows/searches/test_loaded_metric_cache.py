@@ -203,7 +203,7 @@ def test_a_metric_without_coordinates_is_searched_and_explained(tmp_path):
     library = table_library(
         tmp_path, metrics=(TrainRequest("metricboost", "votes", settings={"readout": "votes"}),)
     )
-    query = Query(case=next(iter(open_metric(library, "votes").cases.ids.values())))
+    query = Query(case=open_metric(library, "votes").cases.id_of(1))
     first = nearest_cases(library, "votes", query, k=5)
     distances = [case.distance for case in first.ranked]
     assert len(distances) == 5

@@ -34,7 +34,7 @@ def library(tmp_path):
 
 
 def _search(library, metric="plain"):
-    return Search(metric, Query(case=open_metric(library, metric).cases.ids[1]), new_ledger())
+    return Search(metric, Query(case=open_metric(library, metric).cases.id_of(1)), new_ledger())
 
 
 def _judge(library, search, *cases):
