@@ -93,7 +93,7 @@ def test_parts_sum_to_the_distance(variant, name):
         assert sum(parts) == pytest.approx(d, rel=1e-9, abs=1e-14 * max(map(abs, parts)))
 
 
-@on()
+@on("two findings", "many findings", "d > n")
 def test_a_seed_gives_the_same_metric(variant, name):
     metric = metric_of(variant, name)
     assert variant.make().fit(*problem(name)).metric().card.content_hash == metric.card.content_hash
