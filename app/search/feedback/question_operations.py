@@ -1,4 +1,4 @@
-"""Ask me next: fetch questions, save answers, and score the refined metric."""
+"""Ask me next: fetch questions and save answers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
 from semblance.core.searches.questions import Answer, answer_judgements
-from semblance.core.workflows.searches import next_question, refine_metric
+from semblance.core.workflows.searches import next_question
 from semblance.core.workflows.searches.next_question import CaseQuestion
-from semblance.core.workflows.searches.refinement_session import HeldOutScore
 
 
 def fetch_question(
@@ -51,21 +50,3 @@ def save_answer(context: Context, question: CaseQuestion, answer: Answer) -> Job
     return judgements.judge(
         context, answer_judgements(answer, question.query, question.first, question.second)
     )
-
-
-def fetch_curve_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
-    """Score the refined metric for a point of the learning curve."""
-    state = context.state
-    if state.path is None or state.search is None:
-        return None
-    job = context.jobs.run(
-        "",
-        refine_metric.held_out_score,
-        state.path,
-        state.search,
-        lane=Lane.SEARCH,
-        channel="learning curve",
-        quiet=True,
-    )
-    job.done.connect(then)
-    return job

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from semblance.app.search.feedback import question_operations
+from semblance.app.search.feedback import refine_metric
 from semblance.app.search.feedback.learning_progress import LearningProgress
 from semblance.app.search.feedback.question_section import KEYS
 from semblance.app.search.feedback.question_session import QuestionSession
@@ -158,8 +158,10 @@ class QuestionsPage(FullPage):
         self._show()
         judged = self._state.judgement_count
         if self._state.can_judge:
-            question_operations.fetch_curve_score(
-                self._context, lambda score: self.progress.show_score(judged, score)
+            refine_metric.fetch_score(
+                self._context,
+                lambda score: self.progress.show_score(judged, score),
+                channel="learning curve",
             )
 
     def _clear(self) -> None:

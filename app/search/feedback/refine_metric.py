@@ -146,7 +146,9 @@ def fetch_influence(context: Context, then: Callable[[list[Influence]], None], k
     return context.follow(job, then)
 
 
-def fetch_score(context: Context, then: Callable[[HeldOutScore | None], None]) -> Job | None:
+def fetch_score(
+    context: Context, then: Callable[[HeldOutScore | None], None], *, channel: str = _SCORE
+) -> Job | None:
     """Score the refined metric on cases that are neither used for training nor judged."""
     state = context.state
     if state.path is None or state.search is None:
@@ -157,7 +159,7 @@ def fetch_score(context: Context, then: Callable[[HeldOutScore | None], None]) -
         state.path,
         state.search,
         lane=Lane.SEARCH,
-        channel=_SCORE,
+        channel=channel,
         quiet=True,
     )
     job.done.connect(then)
