@@ -1,4 +1,4 @@
-"""Find the nearest cases: the exact index, the ranking, re-ordering by marks, and the vote of the nearest."""
+"""Find the nearest cases: the exact index, the ranking, and re-ordering by marks."""
 
 from semblance.core.retrieval.feedback import feedback_scores
 

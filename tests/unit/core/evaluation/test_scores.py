@@ -13,6 +13,7 @@ from semblance.core.evaluation.scores import (
     mean_over_queries,
     retrieval_accuracy,
     triplet_accuracy,
+    vote_weights,
     votes,
 )
 
@@ -181,3 +182,26 @@ def test_triplets_of_a_perfect_and_of_a_random_distance():
     assert triplet_accuracy(EmbeddedDistances(noise, noise), findings).share == pytest.approx(0.5, abs=0.02)
     apart = noise + 100.0 * findings[:, None]
     assert triplet_accuracy(EmbeddedDistances(apart, apart), findings).share == 1.0
+
+
+def test_one_exact_copy_does_not_decide_alone():
+    weights = vote_weights([0.0, 1.0, 1.0, 1.0])
+    assert weights[0] == pytest.approx(1 / (1 + 3 * np.exp(-1)))
+    assert weights[0] < weights[1:].sum()
+
+
+@given(
+    st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=12),
+    st.sampled_from([2.0**-20, 8.0]),
+)
+def test_weights_sum_to_one_fall_with_distance_and_know_no_scale(distances, scale):
+    d = np.sort(distances)
+    weights = vote_weights(d)
+    assert weights.sum() == pytest.approx(1)
+    assert (np.diff(weights) <= 0).all()
+    assert vote_weights(d * scale) == pytest.approx(weights)
+    assert (vote_weights(np.stack([d, d]))[1] == weights).all()
+
+
+def test_equal_copies_weigh_alike():
+    assert vote_weights(np.zeros(4)).tolist() == [0.25] * 4
