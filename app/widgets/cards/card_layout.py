@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QPoint, QRect, Qt
 
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.finding_chip import SIDE as CHIP_SIDE
@@ -15,6 +15,16 @@ SIDE = 8
 GAP_X, GAP_Y = 2, 4
 SMALLEST, LARGEST = 64, 160
 NO_PLACE = -1
+#: Key -> columns, lines and viewports to move.
+_STEPS: dict[int, tuple[int, int, int]] = {
+    Qt.Key.Key_Left: (-1, 0, 0),
+    Qt.Key.Key_Right: (1, 0, 0),
+    Qt.Key.Key_Up: (0, -1, 0),
+    Qt.Key.Key_Down: (0, 1, 0),
+    Qt.Key.Key_PageUp: (0, 0, -1),
+    Qt.Key.Key_PageDown: (0, 0, 1),
+}
+_ENDS: dict[int, int] = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: -1}
 #: Height of the line with the distance and of the line with a note below a card.
 DISTANCE_HEIGHT = NOTE_HEIGHT = 15
 #: The cases that the summary above the cards is about.
@@ -160,6 +170,13 @@ class CardLayout:
         first = max(0, (top - self.top) // self.pitch)
         last = max(0, (bottom - self.top) // self.pitch)
         return range(min(self.count, first * self.columns), min(self.count, (last + 1) * self.columns))
+
+    def place_after_key(self, key: int, place: int, height: int) -> int | None:
+        """The place that ``key`` moves to in a viewport ``height`` px high, ``None`` for another key."""
+        if key in _STEPS:
+            columns, lines, pages = _STEPS[key]
+            return self.place_after_move(place, columns, lines, pages * max(1, height // self.pitch))
+        return _ENDS[key] % self.count if key in _ENDS and self.count else None
 
     def place_after_move(self, place: int, columns: int, lines: int, page: int) -> int:
         """The place ``columns`` to the right and ``lines`` (plus ``page`` viewports' lines) below."""

@@ -24,7 +24,6 @@ from semblance.app.widgets.cards.card_view import NONE, CardView
 from semblance.app.widgets.cards.case_drag import drag, mime_data
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.cards.case_selection import Selection
-from semblance.app.widgets.cards.grid_keys import place_after_key
 from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageState
 
@@ -211,7 +210,7 @@ class CaseGrid(CardView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, held = event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         reaching = self._multiple and held == Qt.KeyboardModifier.ShiftModifier
-        place = place_after_key(key, self._layout, self._place, self.viewport().height())
+        place = self._layout.place_after_key(key, self._place, self.viewport().height())
         if key == Qt.Key.Key_Escape and not held and self._deselect():
             return
         if self._multiple and event.matches(QKeySequence.StandardKey.SelectAll):
