@@ -62,6 +62,17 @@ X_LIBRARIES = {
     "libxcb-xkb1": "libxcb-xkb.so.1",
 }
 FONT_PACKAGE = "fonts-dejavu-core"
+#: There where installing a server starts it.
+SYSTEMD = Path("/run/systemd/system")
+#: Debian package -> a program in it. Tests against a real PACS are skipped without them.
+TEST_PACKAGES = {
+    "orthanc": "Orthanc",
+    "orthanc-dicomweb": "/usr/share/orthanc/plugins/libOrthancDicomWeb.so",
+    "dcmtk": "storescu",
+    "dicom3tools": "dciodvfy",
+    "nginx": "nginx",
+    "stunnel4": "stunnel4",
+}
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 
 
@@ -83,7 +94,11 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         ensure_system_packages()
-        ensure_python_packages(arguments[0])
+        if is_installed(arguments[0]):
+            return 0
+        if arguments[0] == "test":
+            install_test_packages()
+        install_python_packages(arguments[0])
     except SetupError as failure:
         show_message(str(failure))
         return NETWORK_FAILED if isinstance(failure, NetworkError) and arguments[0] == "deep" else 1
@@ -136,6 +151,23 @@ def missing_packages() -> list[str]:
     return missing
 
 
+def install_test_packages() -> None:
+    """Install what only tests need, where that is allowed and starts no server: as root of a container.
+
+    Elsewhere, and where it fails, these tests are skipped with the reason.
+    """
+    path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
+    missing = [
+        package
+        for package, program in TEST_PACKAGES.items()
+        if not Path(program).exists() and shutil.which(program, path=path) is None
+    ]
+    if not missing or not shutil.which("apt-get") or SYSTEMD.exists() or os.geteuid() != 0:
+        return
+    show_message(f"Installing packages for tests: {' '.join(missing)}")
+    install_with_apt([], missing)
+
+
 def can_load(library: str) -> bool:
     try:
         ctypes.CDLL(library)
@@ -171,12 +203,21 @@ def install_with_apt(become_root: list[str], packages: list[str]) -> None:
 # --- Python packages ----------------------------------------------------------------------------------
 
 
-def ensure_python_packages(purpose: str) -> None:
-    venv = {"deep": DEEP_VENV, "bundle": BUNDLE_VENV}.get(purpose, VENV)
-    stamp, expected = venv / f"semblance-{purpose}.stamp", installation_digest()
+def environment_of(purpose: str) -> Path:
+    return {"deep": DEEP_VENV, "bundle": BUNDLE_VENV}.get(purpose, VENV)
+
+
+def is_installed(purpose: str) -> bool:
+    """Whether nothing changed since it was installed for ``purpose``."""
+    venv = environment_of(purpose)
     with contextlib.suppress(OSError):
-        if stamp.read_text() == expected and venv_works(venv):
-            return
+        stamp = (venv / f"semblance-{purpose}.stamp").read_text()
+        return stamp == installation_digest() and venv_works(venv)
+    return False
+
+
+def install_python_packages(purpose: str) -> None:
+    venv, expected = environment_of(purpose), installation_digest()
     if not venv_works(venv):
         make_venv(venv)
     show_message(

@@ -63,8 +63,8 @@ def report(
         str,
         typer.Option(
             "--as",
-            metavar="pdf|sr|kos|seg",
-            help="What a .dcm file is: a PDF, a structured report, key objects, or regions as segmentations.",
+            metavar="pdf|sr|kos|seg|all",
+            help="What a .dcm file is: a PDF, a structured report, key objects, segmentations, or all in a set.",
         ),
     ] = "pdf",
     page: Annotated[str, typer.Option(metavar="A4|letter", help="Paper size.")] = "A4",

@@ -1,1 +1,1 @@
-"""The dialog of PACS servers: find studies, retrieve them into a library, search with one."""
+"""The dialogs of PACS: servers and their studies, sending, and watching for new images."""

@@ -16,7 +16,6 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QFileDialog,
     QGridLayout,
     QLabel,
@@ -26,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.network.server_box import ServerBox
 from semblance.app.network.server_dialog import ServerDialog
 from semblance.app.network.study_tree import StudyTree
 from semblance.app.shell import library_operations, search_operations
@@ -37,22 +37,20 @@ from semblance.app.widgets.dialog import closing_row, dialog_button, dialog_layo
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
-from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.records import SUFFIX
-from semblance.core.network.servers import Server, read_servers
+from semblance.core.network.servers import Server
 from semblance.core.network.studies import MAX_STUDIES, Series, Study, StudyQuery
 from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
 from semblance.core.workflows.library.import_source import ImportResult
 from semblance.core.workflows.network import find_studies, retrieve_study, saved_servers
-from semblance.core.workflows.network.retrieve_study import RetrievedFiles
 
 _SIZE = (980, 680)
-_SERVER = "pacs_server"
 #: What the extra ``pacs`` brings.
 _PACKAGES = ("pynetdicom", "requests", "keyring")
 _INSTALL = 'pip install "semblance[app,pacs]"'
@@ -67,7 +65,6 @@ class PacsDialog(Dialog):
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
-        self._servers: list[Server] = []
         self._asked: Server | None = None
         self._job: Job | None = None
         self._folder: TemporaryDirectory[str] | None = None
@@ -75,9 +72,8 @@ class PacsDialog(Dialog):
         self.is_installed = all(find_spec(package) is not None for package in _PACKAGES)
         self.setWindowTitle(tr("PACS"))
         resize_dialog(self, *_SIZE)
-        self.server_box: QComboBox = NoWheelComboBox()
-        self.server_box.setAccessibleName(tr("PACS server"))
-        self.server_box.currentIndexChanged.connect(lambda _: self._choose_server())
+        self.server_box = ServerBox(context.settings)
+        self.server_box.chosen.connect(self._choose_server)
         self.add_button = dialog_button(tr("Add…"), self.add_server)
         self.edit_button = dialog_button(tr("Edit…"), self.edit_server)
         self.remove_button = dialog_button(tr("Remove…"), self._ask_remove)
@@ -153,31 +149,17 @@ class PacsDialog(Dialog):
     def load_servers(self, choose: str = "") -> None:
         """List the saved servers, and choose the one named ``choose`` or used last."""
         try:
-            self._servers = read_servers()
+            self.server_box.load(choose)
         except SemblanceError as error:
-            self._servers = []
             self._show_error(error)
-        names = [server.name for server in self._servers]
-        choose = choose or self._context.settings.text(_SERVER)
-        self.server_box.blockSignals(True)
-        self.server_box.clear()
-        for server in self._servers:
-            self.server_box.addItem(f"{server.name}  ({server.address})", server.name)
-        if choose in names:
-            self.server_box.setCurrentIndex(names.index(choose))
-        self.server_box.blockSignals(False)
-        self._choose_server()
 
     def server(self) -> Server | None:
         """The chosen server."""
-        place = self.server_box.currentIndex()
-        return self._servers[place] if 0 <= place < len(self._servers) else None
+        return self.server_box.server()
 
     def _choose_server(self) -> None:
         """What was found belongs to the server that was asked."""
         server = self.server()
-        if server is not None:
-            self._context.settings.set_text(_SERVER, server.name)
         if server != self._asked:
             self._asked = None
             self.tree.show_studies([])
@@ -390,9 +372,11 @@ class PacsDialog(Dialog):
             library_operations.renew(self._context)
 
     def use_as_query(self) -> None:
-        """Search with the image in the middle of what is selected. Its files are deleted with the program's end."""
+        """Search with the image in the middle of what is selected, or open the search of a report. The files are
+        deleted with the program's end."""
         wanted = self.tree.chosen()
-        if self._asked is None or len(wanted) != 1:
+        library = self._context.state.path
+        if self._asked is None or len(wanted) != 1 or library is None:
             return
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="semblance-pacs-", ignore_cleanup_errors=True)
@@ -403,17 +387,25 @@ class PacsDialog(Dialog):
         folder = Path(mkdtemp(dir=self._folder.name))
         self._start(
             tr("Retrieving the query"),
-            self._search_with,
-            retrieve_study.retrieve_into_folder,
+            partial(self._search_with, library),
+            retrieve_study.retrieve_query,
             self._asked,
             study,
             folder,
+            library,
             series=series,
         )
 
-    def _search_with(self, found: RetrievedFiles) -> None:
-        self.note.setText(tr("The image in the middle of it is the query now. It is not kept."))
-        search_operations.submit_query(self._context, Query(image=found.middle))
+    def _search_with(self, library: Path, found: Query | Search) -> None:
+        if self._context.state.path != library:
+            return
+        if isinstance(found, Search):
+            self.note.setText(tr("The search of this report is open now."))
+            self._context.state.restore_search(found)
+            search_operations.rank(self._context)
+        else:
+            self.note.setText(tr("The image in the middle of it is the query now. It is not kept."))
+            search_operations.submit_query(self._context, found)
 
     def cancel(self) -> None:
         """Cancel what runs."""

@@ -39,6 +39,10 @@ class ServerDialog(Dialog):
         self.own_ae_title = _line(shown.own_ae_title)
         self.retrieval = _box((("C-GET", "get"), ("C-MOVE", "move")), shown.retrieval)
         self.listen_host, self.listen_port = _line(shown.listen_host), _port(shown.listen_port)
+        for field in (self.listen_host, self.listen_port):
+            field.setToolTip(
+                tr("Where the PACS reaches this computer, for C-MOVE and storage commitment only.")
+            )
         self.tls = QCheckBox(tr("Encrypt with TLS"))
         self.tls.setChecked(shown.tls)
         self.url = _line(shown.url, "https://HOST:PORT/dicom-web")
@@ -57,7 +61,6 @@ class ServerDialog(Dialog):
         self._make_layout()
         self.kind.currentIndexChanged.connect(lambda _: self._show_fields())
         self.authentication.currentIndexChanged.connect(lambda _: self._show_fields())
-        self.retrieval.currentIndexChanged.connect(lambda _: self._show_fields())
         self._show_fields()
 
     def _make_layout(self) -> None:
@@ -122,9 +125,6 @@ class ServerDialog(Dialog):
         is_dimse, authentication = self.kind.currentData() == DIMSE, self.authentication.currentData()
         for field in self._dimse:
             self._form.setRowVisible(field, is_dimse)
-        # With C-GET only storage commitment needs it, which is asked for in the terminal.
-        for field in (self.listen_host, self.listen_port):
-            self._form.setRowVisible(field, is_dimse and self.retrieval.currentData() == "move")
         for field in (self.url, self.authentication):
             self._form.setRowVisible(field, not is_dimse)
         self._form.setRowVisible(self.user, not is_dimse and authentication == "basic")

@@ -37,9 +37,10 @@ FORMATS = (
     ("sr", tr("DICOM, a structured report")),
     ("kos", tr("DICOM, key objects")),
     ("seg", tr("DICOM, regions as segmentations")),
+    ("all", tr("DICOM, all of these as one set")),
 )
 #: Formats that are DICOM files other than a PDF.
-DICOM_FORMS = frozenset(("sr", "kos", "seg"))
+DICOM_FORMS = frozenset(("sr", "kos", "seg", "all"))
 DE_IDENTIFIED = tr("Cases are numbered. Patient ids and names of files are left out. Text in images stays.")
 IDENTIFIED = tr("The report contains patient IDs and file paths. Share it with care.")
 FREE_TEXT = tr("Comments and body parts may name the patient: read them before you send the report.")
@@ -145,7 +146,7 @@ class ReportDialog(Dialog):
         warning = [IDENTIFIED if self._identified.isChecked() else DE_IDENTIFIED]
         warning += [FREE_TEXT] if self._free_text.isChecked() else []
         self._privacy.setText(" ".join(warning))
-        has_pages = self._format_box.currentData() in ("pdf", "dcm")
+        has_pages = self._format_box.currentData() in ("pdf", "dcm", "all")
         self._rows.setRowVisible(self._page, has_pages)
         self._error.set_error(None)
 

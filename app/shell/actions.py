@@ -66,6 +66,8 @@ COMMANDS = (
     ),
     Command("import_file", tr("Add a zip, table or file…"), "File", "Ctrl+Shift+I", "plus", "writable"),
     Command("pacs", tr("PACS…"), "File", "", "search"),
+    Command("send_to_pacs", tr("Send to PACS…"), "File", "", "export", "library"),
+    Command("watch", tr("Watch for new images…"), "File", "", "plus", "writable"),
     Command("import_labels", tr("Import labels…"), "File", "", "table", "writable"),
     Command("not_read", tr("Files that could not be read…"), "File", "", "warning", "library"),
     Command("relink", tr("Find moved images…"), "File", "", "relink", "writable"),

@@ -13,6 +13,8 @@ SYNONYMS = {
     "import_more": tr("import dicom images"),
     "import_file": tr("import csv"),
     "pacs": tr("server DICOMweb DIMSE query retrieve archive study network"),
+    "send_to_pacs": tr("store STOW C-STORE archive export report structured"),
+    "watch": tr("listen receive DICOM listener folder SCP automatic import"),
     "import_labels": tr("csv findings patients diagnoses table annotations"),
     "not_read": tr("failed ignored errors problems"),
     "relink": tr("relink missing lost path"),

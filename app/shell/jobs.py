@@ -44,6 +44,7 @@ class Lane(Enum):
     SLICE = "slice"
     DRAW = "draw"
     NETWORK = "network"
+    WATCH = "watch"
     BACKGROUND = "background"
 
 
@@ -55,6 +56,8 @@ _LANES = {
     Lane.DRAW: (1, 5),
     # A server may be slow. Another can be queried meanwhile.
     Lane.NETWORK: (2, 0),
+    # It runs until it is stopped, so that nothing may queue behind it.
+    Lane.WATCH: (2, 10),
     Lane.BACKGROUND: (2, 10),
 }
 

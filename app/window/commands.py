@@ -81,7 +81,7 @@ class Commands(QObject):
         self.experiments = ExperimentCommands(context, window, panels.thumbnails)
         self.experiments.case_requested.connect(full.view_case)
         self.experiments.help_requested.connect(self.show_help)
-        self.pacs = PacsCommands(context, window)
+        self.pacs = PacsCommands(context, window, self.selected_cases)
         self.pacs.retrieved.connect(partial(prepare_for_searching, context))
         self.pacs.help_requested.connect(self.show_help)
         self._commands: dict[str, Callable[[], object]] = {

@@ -67,7 +67,16 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         tr("Report and maintain"),
-        ("reports", "deidentification", "pacs", "serve", "data_check", "maintenance", "settings"),
+        (
+            "reports",
+            "deidentification",
+            "pacs",
+            "conformance",
+            "serve",
+            "data_check",
+            "maintenance",
+            "settings",
+        ),
     ),
     (
         tr("Reference"),

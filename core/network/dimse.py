@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from semblance.core.errors import SemblanceError
+from semblance.core.language import tr_lazy
 from semblance.core.network.association import answers, association, query_seconds
 from semblance.core.network.studies import (
     MAX_STUDIES,
@@ -46,7 +48,7 @@ _SERIES_KEYS: Final = (
 #: Presentation contexts of one association (PS3.8, section 9.3.2.2).
 _MAX_CONTEXTS: Final = 128
 #: Transfer syntaxes in which objects are taken, so that a PACS need not decode what it stores.
-_SYNTAXES: Final = (
+SYNTAXES: Final = (
     "1.2.840.10008.1.2.1",  # explicit, little endian
     "1.2.840.10008.1.2",  # implicit
     "1.2.840.10008.1.2.4.90",  # JPEG 2000, lossless
@@ -59,6 +61,8 @@ _SYNTAXES: Final = (
 )
 #: Responses to one retrieval: one for each object, and some that only say that it goes on.
 _MOST_RESPONSES: Final = 10_000
+#: How often a PACS may send one object in a retrieval.
+_MOST_REPEATED: Final = 20
 _SUCCESS: Final = 0x0000
 _CANNOT_UNDERSTAND: Final = 0xC000
 _OUT_OF_RESOURCES: Final = 0xA700
@@ -141,9 +145,22 @@ def get_instances(
     contexts += offered
     roles = _storage_roles(offered)
     problems: list[Exception] = []
+    sent: Counter[str] = Counter()
 
     def store(event: Any) -> int:
         if is_cancelled():
+            return _OUT_OF_RESOURCES
+        uid = str(event.request.AffectedSOPInstanceUID)
+        sent[uid] += 1
+        if sent[uid] > _MOST_REPEATED:
+            # A PACS may send an object again, but this one would not end.
+            problems.append(
+                SemblanceError(
+                    tr_lazy("The PACS '{name}' sends the same object again and again.", name=server.name),
+                    "Ask who looks after the PACS; its log says more.",
+                )
+            )
+            event.assoc.abort()
             return _OUT_OF_RESOURCES
         return _keep(event, keep, problems)
 
@@ -269,8 +286,8 @@ def _storage_contexts(sop_classes: Sequence[str]) -> list[Any]:
     classes = list(dict.fromkeys(sop_classes)) or [
         str(context.abstract_syntax) for context in StoragePresentationContexts
     ]
-    plain = [build_context(uid, list(_SYNTAXES[:2])) for uid in classes[:room]]
-    packed = [build_context(uid, [syntax]) for syntax in _SYNTAXES[2:] for uid in classes]
+    plain = [build_context(uid, list(SYNTAXES[:2])) for uid in classes[:room]]
+    packed = [build_context(uid, [syntax]) for syntax in SYNTAXES[2:] for uid in classes]
     return [*plain, *packed][:room]
 
 

@@ -66,9 +66,9 @@ class ReceivedFiles:
         if study is not None and ids.study != study:
             raise BadInput("The PACS sent an object of another study than was asked for.")
         path = self.path(ids)
-        if path.exists():
-            return ids, False
         with self._lock:
+            if path.exists() and not _is_start(path, encoded):
+                return ids, False
             # The note comes first, so that nothing is forgotten if the program ends here.
             note = self.folder / _WAITING / ids.study
             if not note.exists():
@@ -90,18 +90,28 @@ class ReceivedFiles:
                 (self.folder / _WAITING / study).unlink(missing_ok=True)
 
 
+def _is_start(path: Path, encoded: bytes) -> bool:
+    """Whether the file is only the start of ``encoded``, which was complete before it was copied."""
+    size = path.stat().st_size
+    return size < len(encoded) and path.read_bytes() == encoded[:size]
+
+
 def object_ids(encoded: bytes) -> ObjectIds:
     """The UIDs of an object in the file format of PS3.10.
 
     Raises:
         BadInput: it is damaged or has none.
     """
+    from pydicom.uid import UID
+
     from semblance.core.imaging.dicom.dicom_file import UNDEFINED, open_dicom
 
-    opened = open_dicom(io.BytesIO(encoded), tr_lazy("A received object"), _UIDS)
+    opened = open_dicom(io.BytesIO(encoded), tr_lazy("A received object"), (*_UIDS, "SOPClassUID"))
     if opened.pixels and opened.length != UNDEFINED and opened.offset + opened.length > opened.size:
         raise BadInput("A received object ends within its pixels.", "Send it again.")
     dataset = opened.dataset
+    if not opened.pixels and "Image Storage" in UID(text_of(dataset, "SOPClassUID")).name:
+        raise BadInput("A received object ends before its pixels.", "Send it again.")
     uids = [text_of(dataset, keyword) for keyword in _UIDS]
     if not all(is_uid(uid) for uid in uids):
         raise BadInput("A received object has no valid UIDs.")

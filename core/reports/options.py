@@ -10,8 +10,9 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 
 PAGES = ("A4", "letter")
-#: What a report is as a DICOM object: an encapsulated PDF, a structured report, key objects, segmentations.
-DICOM_OBJECTS = ("pdf", "sr", "kos", "seg")
+#: What a report is as a DICOM object: an encapsulated PDF, a structured report, key objects, segmentations, or all of
+#: them as one set.
+DICOM_OBJECTS = ("pdf", "sr", "kos", "seg", "all")
 #: Limits of the logo of a letterhead.
 MAX_LOGO_BYTES, MAX_LOGO_SIDE = 4 << 20, 4000
 #: Characters of the comment, at most.

@@ -1,19 +1,33 @@
-"""An image that is in no DICOM file as a Secondary Capture, so that reports can refer to it."""
+"""Images that are in no DICOM file as Secondary Captures, so that reports can refer to them."""
 
 from __future__ import annotations
 
 import io
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.reports.dicom.common import MANUFACTURER, complete_header
+
 if TYPE_CHECKING:
     from pydicom import Dataset
 
 #: Secondary Capture Image Storage.
 SOP_CLASS = "1.2.840.10008.5.1.4.1.1.7"
+_COPIED = (
+    "StudyInstanceUID",
+    "PatientID",
+    "PatientName",
+    "PatientBirthDate",
+    "PatientSex",
+    "StudyDate",
+    "StudyTime",
+    "StudyID",
+    "AccessionNumber",
+    "ReferringPhysicianName",
+)
 
 
-def secondary_capture(picture: bytes, patient: str, study: str, series: str, number: int) -> Dataset:
-    """The PNG or JPEG ``picture`` as object ``number`` of ``series`` in ``study``; ``patient`` may be empty."""
+def secondary_capture(picture: bytes, header: Dataset, series: str, description: str = "") -> Dataset:
+    """The PNG or JPEG ``picture`` as the one object of ``series`` in the study, and of the patient, of ``header``."""
     import numpy as np
     from PIL import Image
     from pydicom.dataset import FileDataset, FileMetaDataset
@@ -25,25 +39,19 @@ def secondary_capture(picture: bytes, patient: str, study: str, series: str, num
     meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = UID(SOP_CLASS), generate_uid(prefix=None)
     meta.TransferSyntaxUID = ExplicitVRLittleEndian
     file = FileDataset("", {}, file_meta=meta, preamble=b"\0" * 128)
-    values: dict[str, Any] = {
+    complete = complete_header(header)
+    values: dict[str, Any] = {keyword: complete.get(keyword, "") for keyword in _COPIED}
+    values |= {
         "SpecificCharacterSet": "ISO_IR 192",
         "SOPClassUID": SOP_CLASS,
         "SOPInstanceUID": meta.MediaStorageSOPInstanceUID,
-        "StudyInstanceUID": study,
         "SeriesInstanceUID": series,
-        "PatientID": patient[:64],
-        "PatientName": "",
-        "PatientBirthDate": "",
-        "PatientSex": "",
-        "StudyDate": "",
-        "StudyTime": "",
-        "StudyID": "",
-        "AccessionNumber": "",
-        "ReferringPhysicianName": "",
         "Modality": "OT",
         "ConversionType": "WSD",
+        "SecondaryCaptureDeviceManufacturer": MANUFACTURER,
+        "SeriesDescription": description[:64],
         "SeriesNumber": 2,
-        "InstanceNumber": number,
+        "InstanceNumber": 1,
         "PatientOrientation": "",
         "Laterality": "",
         "SamplesPerPixel": 3,

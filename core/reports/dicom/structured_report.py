@@ -32,10 +32,15 @@ _LONGEST_MEANING = 64
 
 
 def structured_report(
-    document: ReportDocument, query: SourceObject, cases: Sequence[SourceObject | None], uids: Sequence[str]
+    document: ReportDocument,
+    query: SourceObject,
+    cases: Sequence[SourceObject | None],
+    uids: Sequence[str],
+    montage: SourceObject | None = None,
 ) -> bytes:
     """The report as a file. ``query`` gives patient and study; ``cases`` are the sources of the ranking, ``None``
     where they must not be referred to or have none; ``uids`` are the tracking UIDs of the query and of the cases.
+    ``montage`` shows the cases; it is listed in the image library (TID 1600).
 
     Raises:
         SemblanceError: highdicom is not installed.
@@ -66,8 +71,10 @@ def structured_report(
         procedure_reported=Code("363679005", "SCT", "Imaging procedure"),
         imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
+        referenced_images=None if montage is None else [montage.header],
     )
-    evidence = [complete_header(query.header), *(source.header for source in cases if source is not None)]
+    others = [source.header for source in (*cases, montage) if source is not None]
+    evidence = [complete_header(query.header), *others]
     report = EnhancedSR(
         evidence=evidence,
         content=content[0],

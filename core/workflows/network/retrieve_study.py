@@ -7,13 +7,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from semblance.core.errors import BadInput
+from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
 from semblance.core.network.retrieval import Retrieval, retrieve_study
 from semblance.core.network.servers import Server
-from semblance.core.network.studies import check_uid
+from semblance.core.network.studies import check_uid, text_of
+from semblance.core.reports.dicom.common import MANUFACTURER
+from semblance.core.searches.query import Query
+from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.import_source import ImportResult, import_source
+from semblance.core.workflows.reports.embedded_search import is_structured_report, reopen_report
+
+#: What tells an image from other objects, and where in its series it stands.
+_IMAGE_TAGS = ("SeriesInstanceUID", "InstanceNumber", "Modality", "SecondaryCaptureDeviceManufacturer")
 
 
 @dataclass
@@ -26,11 +35,6 @@ class RetrievedFiles:
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
         return asdict(self.retrieval) | {"files": [str(file) for file in self.files]}
-
-    @property
-    def middle(self) -> Path:
-        """The file in the middle, which shows most of a series."""
-        return self.files[len(self.files) // 2]
 
 
 def retrieve_into_library(
@@ -129,3 +133,54 @@ def retrieve_into_folder(
     files = received.instances(study)
     received.imported(study, list(files))
     return RetrievedFiles(retrieval, list(files.values()))
+
+
+def retrieve_query(
+    server: Server,
+    study: str,
+    folder: Path,
+    library: Path,
+    *,
+    series: Sequence[str] = (),
+    reporter: Reporter = SILENT,
+) -> Query | Search:
+    """Retrieve a study, or some ``series`` of it, into ``folder`` to search ``library`` with it.
+
+    The query is the image in the middle of the largest series. Structured reports of this program alone give the search
+    of the first of them, for which the rest of the study is retrieved too.
+
+    Raises:
+        BadInput: there is neither an image nor such a report, or it was not made from ``library``.
+        SemblanceError, Cancelled: as :func:`retrieve_into_folder`.
+    """
+    files = retrieve_into_folder(server, study, folder, series=series, reporter=reporter).files
+    if series:
+        files = [file for file in files if file.parent.name in series]
+    image = _middle_image(files)
+    if image is not None:
+        return Query(image=image)
+    report = next((file for file in files if is_structured_report(file)), None)
+    if report is None:
+        raise BadInput("There is no image in what was selected.", "Select a series with images.")
+    if series:
+        retrieve_into_folder(server, study, folder, reporter=reporter)
+    return reopen_report(library, report, reporter=reporter)
+
+
+def _middle_image(files: Sequence[Path]) -> Path | None:
+    """The image that shows most of ``files``; none of reports, segmentations and what this program made."""
+    found: dict[str, list[tuple[int, Path]]] = {}
+    for path in files:
+        with path.open("rb") as file:
+            opened = open_dicom(file, path.name, _IMAGE_TAGS)
+        header = opened.dataset
+        made_here = text_of(header, "SecondaryCaptureDeviceManufacturer") == MANUFACTURER
+        if not opened.pixels or made_here or text_of(header, "Modality") == "SEG":
+            continue
+        number = text_of(header, "InstanceNumber")
+        place = int(number) if number.isdecimal() else 0
+        found.setdefault(text_of(header, "SeriesInstanceUID"), []).append((place, path))
+    if not found:
+        return None
+    largest = sorted(max(found.values(), key=len))
+    return largest[len(largest) // 2][1]

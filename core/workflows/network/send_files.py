@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from semblance.core.errors import BadInput, SemblanceError
@@ -39,6 +40,23 @@ def send(
         paths = [source]
     else:
         raise BadInput(tr_lazy("There is no file or folder {path}.", path=source), "Check the path.")
+    return send_paths(server, paths, commit=commit, commit_seconds=commit_seconds, reporter=reporter)
+
+
+def send_paths(
+    server: Server,
+    paths: Sequence[Path],
+    *,
+    commit: bool = False,
+    commit_seconds: float = COMMIT_S,
+    reporter: Reporter = SILENT,
+) -> Sending:
+    """:func:`send` for the files at ``paths``.
+
+    Raises:
+        BadInput: none of them can be sent.
+        SemblanceError, Cancelled: as there.
+    """
     outgoing: list[Outgoing] = []
     refused: list[dict[str, str]] = []
     for path in paths:
@@ -49,8 +67,8 @@ def send(
             refused.append({"path": str(path), "reason": str(error)})
     if not outgoing:
         raise BadInput(
-            tr_lazy("There is no DICOM file in {path} that can be sent.", path=source),
-            refused[0]["reason"] if refused else "Choose another folder.",
+            "There is no DICOM file that can be sent.",
+            refused[0]["reason"] if refused else "Choose other files.",
         )
     result = send_files(server, outgoing, commit=commit, commit_seconds=commit_seconds, reporter=reporter)
     result.failed = refused + result.failed

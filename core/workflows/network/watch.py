@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -63,7 +63,7 @@ def watch(
     Each object is copied into the library's folder once, whatever sends it; the files of ``folder`` stay. A study is
     imported when nothing of it came for ``quiet`` seconds, and again when more comes. What an earlier run received and
     did not import is imported first. It runs until the reporter cancels, or with ``once`` until everything that is
-    there is imported or failed.
+    there is imported or failed. Each change of the numbers is a partial result.
 
     Raises:
         BadArguments: neither or both of ``folder`` and ``listen``; ``once`` with ``listen``.
@@ -79,8 +79,13 @@ def watch(
     with open_or_create_library(library) as target:
         received = ReceivedFiles(target.path / FOLDER)
     run = _Watch(library, received, quiet, identified, reporter)
+    shown = None
     with run.listening(listen, ae_title, allowed), contextlib.suppress(Cancelled):
         while True:
+            counted = run.counted()
+            if counted != shown:
+                reporter.partial(counted)
+                shown = counted
             reporter.check_cancelled()
             is_settled = folder is None or run.look(folder)
             run.import_quiet(at_once=once and is_settled)
@@ -107,6 +112,11 @@ class _Watch:
         self._seen: dict[Path, tuple[int, int]] = {}
         self._done: dict[Path, tuple[int, int]] = {}
         self._retry: dict[object, float] = {}
+
+    def counted(self) -> Watched:
+        """A copy of the numbers so far."""
+        with self._lock:
+            return replace(self.result, refused=dict(self.result.refused), failed=dict(self.result.failed))
 
     @contextlib.contextmanager
     def listening(

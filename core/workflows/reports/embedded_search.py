@@ -19,6 +19,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.zip_archive import open_regular_file
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
+from semblance.core.network.studies import is_uid
 from semblance.core.reports.dicom.structured_report import PRIVATE_CREATOR, PRIVATE_ELEMENT, PRIVATE_GROUP
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
@@ -52,7 +53,9 @@ def embedded_search(
             return {"case": digest(one.case), "region": region}
         assert one.image is not None
         location = {"path": str(one.image.absolute())} if identified else {}
-        return {"content": _content(one.image), "region": region, **location}
+        uid = _instance(one.image)
+        instance = {} if uid is None else {"instance": digest(uid)}
+        return {"content": _content(one.image), "region": region, **instance, **location}
 
     plain = search.to_json()
     return {
@@ -138,7 +141,7 @@ def _opened(
                     "Import its image again.",
                 )
             return Query(case=cases[data["case"]], region=region)
-        return Query(image=_found(report, data), region=region)
+        return Query(image=_found(report, data, digest), region=region)
 
     ledger = new_ledger()
     concepts = _concepts(library, digest)
@@ -215,6 +218,14 @@ def _read(report: Path) -> Mapping[str, Any]:
     return search
 
 
+def is_structured_report(file: Path) -> bool:
+    """Whether ``file`` is a structured report of this program with its search."""
+    try:
+        return bool(_search_of_object(file))
+    except SemblanceError:
+        return False
+
+
 def _search_of_object(report: Path) -> dict[str, Any] | None:
     """The search in a structured report of this program; ``None`` if ``report`` is no DICOM file."""
     with open_regular_file(report, str(report)) as file:
@@ -236,19 +247,40 @@ def _damaged(report: Path) -> BadInput:
     )
 
 
-def _found(report: Path, data: Mapping[str, Any]) -> Path:
-    """The image from outside at its old path, or a file with the same content beside the report."""
-    expected = str(data["content"])
+def _found(report: Path, data: Mapping[str, Any], digest: Callable[[str], str]) -> Path:
+    """An image from outside: where it was, or the file with its content, or of the same DICOM instance, beside the
+    report or in another series of the study that was retrieved with it."""
+    expected, instance = str(data["content"]), data.get("instance")
     location = [Path(str(data["path"]))] if "path" in data else []
-    beside = sorted(file for file in report.parent.iterdir() if file.is_file())[:MAX_FILES]
+    near = [file for file in report.parent.iterdir() if file.is_file()]
+    if is_uid(report.parent.name) and is_uid(report.parent.parent.name):
+        near += [file for file in report.parent.parent.glob("*/*.dcm") if file.parent != report.parent]
     size = int(expected.partition("-")[0])
-    for file in (*location, *beside):
-        if file.is_file() and file.stat().st_size == size and _content(file) == expected:
+    candidates = [file for file in (*location, *sorted(near)[:MAX_FILES]) if file.is_file()]
+    for file in candidates:
+        if file.stat().st_size == size and _content(file) == expected:
+            return file
+    # A PACS may write the header of a file anew.
+    for file in candidates if instance is not None else ():
+        uid = _instance(file)
+        if uid is not None and digest(uid) == instance:
             return file
     raise BadInput(
         tr_lazy("The query image of {report} was not found.", report=report.name),
         "Put it into the folder of the report; its name does not matter.",
     )
+
+
+def _instance(file: Path) -> str | None:
+    """The SOP Instance UID; ``None`` of a file that is not a DICOM object."""
+    try:
+        with open_regular_file(file, str(file)) as opened:
+            if sniff(opened.read(HEAD_BYTES)) != DICOM:
+                return None
+            header = open_dicom(opened, file.name, ("SOPInstanceUID",)).dataset
+    except BadInput:
+        return None
+    return str(header.get("SOPInstanceUID", "")) or None
 
 
 def _content(file: Path) -> str:

@@ -1,11 +1,13 @@
 """A search as DICOM objects for an image archive.
 
-Objects for a patient's record refer to instances of this patient only, and call other cases "Case 2". De-identified
-objects may refer to all cases, by the UIDs that the de-identified files of the library have.
+Objects for a patient's record refer to instances of this patient only. They call other cases "Case 2" and show them on a
+montage, a Secondary Capture in the patient's own study. De-identified objects may refer to all cases, by the UIDs that
+the de-identified files of the library have.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from semblance.core.imaging.deidentification.profile import Profile
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.library.records import CaseDetails
+from semblance.core.reports.dicom.common import SourceObject
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.options import ReportOptions
 from semblance.core.reports.redaction import CaseNames
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
 
     from pydicom import Dataset
 
-    from semblance.core.reports.dicom.common import SourceObject
-
 
 def report_objects(
     loaded: LoadedMetric,
@@ -42,7 +43,8 @@ def report_objects(
     case_names: CaseNames | None = None,
 ) -> list[bytes]:
     """The files of a search as ``options.dicom`` says, the object itself first, then those it needs: secondary
-    captures of images that are in no DICOM file, or key objects of further studies.
+    captures of images that are in no DICOM file, the montage, or key objects of further studies. ``all``: the
+    structured report, key objects, PDF and, where there is a region, segmentations, which share what they need.
 
     Raises:
         BadInput: an image that cannot be read, or that lacks the region or the pixels that the object needs.
@@ -67,7 +69,9 @@ class _Objects:
         library = loaded.library
         # A read-only library may have no key yet; then its codes are valid for this export only.
         self._pseudonyms = library.available_pseudonyms() or Pseudonyms(Pseudonyms.new_key())
+        #: Objects that those asked for refer to, and those of similar cases by their rows.
         self._captured: list[bytes] = []
+        self._captured_cases: dict[int, SourceObject] = {}
         rows = [case.row for case in self._result.ranked]
         self._details = library.catalogue.details(rows)
         self._case: CaseDetails | None = None
@@ -76,54 +80,69 @@ class _Objects:
             self._case = library.catalogue.details([row])[row]
 
     def files(self) -> list[bytes]:
+        makers = {
+            "pdf": self._pdf,
+            "sr": self._structured_report,
+            "kos": self._key_objects,
+            "seg": self._segmentations,
+        }
         kind = self._options.dicom
-        if kind == "pdf":
-            return self._pdf()
-        if kind == "sr":
-            return self._structured_report()
-        return self._key_objects() if kind == "kos" else self._segmentations()
+        if kind != "all":
+            return [*makers[kind](), *self._captured]
+        made = [*self._structured_report(), *(self._key_objects() if self._key_images else []), *self._pdf()]
+        if self._marked_regions:
+            made += self._segmentations()
+        return [*made, *self._captured]
 
     def _pdf(self) -> list[bytes]:
         from semblance.core.reports.encapsulated_pdf import report_dicom
 
-        source = self._source_of_query(all_slices=False)
-        header = self._stub() if source is None else source.header
-        return [report_dicom(self._document, self._options.page, header, identified=self._options.identified)]
+        identified = self._options.identified
+        header = self._of_query.header
+        return [report_dicom(self._document, self._options.page, header, identified=identified)]
 
     def _structured_report(self) -> list[bytes]:
-        from semblance.core.reports.dicom.common import SourceObject
         from semblance.core.reports.dicom.structured_report import structured_report
 
-        query = self._source_of_query(all_slices=False) or self._captured_query()
-        query = query or SourceObject((self._stub(),), is_image=False)
+        query = self._captured_query or self._of_query
         cases: list[SourceObject | None] = [None] * len(self._result.ranked)
         if not self._options.identified:
-            cases = [
-                self._source_of(self._details[case.row], all_slices=False) for case in self._result.ranked
-            ]
+            cases = self._sources_of_cases(all_slices=False)
         names = [self._query.case or str(self._query.image), *(case.case_id for case in self._result.ranked)]
         uids = [self._pseudonyms.uid(f"case {name}") for name in names]
-        return [structured_report(self._document, query, cases, uids), *self._captured]
+        return [structured_report(self._document, query, cases, uids, self._montage)]
 
     def _key_objects(self) -> list[bytes]:
         from semblance.core.reports.dicom.key_objects import key_objects
 
-        query = self._source_of_query(all_slices=True) or self._captured_query()
-        sources = [] if query is None else [query]
-        if not self._options.identified:
-            found = [
-                self._source_of(self._details[case.row], all_slices=True) for case in self._result.ranked
-            ]
-            sources += [source for source in found if source is not None]
-        if not sources:
+        if not self._key_images:
             raise BadInput(
                 "There are no images for key objects in this search.", "Write a report as sr or pdf."
             )
-        return [*key_objects(sources, self._document.versions), *self._captured]
+        return key_objects(self._key_images, self._document.versions)
+
+    @functools.cached_property
+    def _key_images(self) -> list[SourceObject]:
+        query = self._source_of_query(all_slices=True) or self._captured_query
+        sources = [query, self._montage]
+        if not self._options.identified:
+            sources += self._sources_of_cases(all_slices=True)
+        return [source for source in sources if source is not None]
 
     def _segmentations(self) -> list[bytes]:
         from semblance.core.reports.dicom.region_objects import segmentation
 
+        if not self._marked_regions:
+            raise BadInput(
+                "Neither the query nor a similar case has a region on a DICOM image.", "Search with a region."
+            )
+        return [
+            segmentation(source.header, _on_slice(region), label, self._document.versions)
+            for source, region, label in self._marked_regions
+        ]
+
+    @functools.cached_property
+    def _marked_regions(self) -> list[tuple[SourceObject, Region, str]]:
         marked: list[tuple[SourceObject, Region, str]] = []
         region = self._query.region or (self._case.region if self._case is not None else None)
         address = self._address()
@@ -136,14 +155,7 @@ class _Objects:
                 details = self._details[case.row]
                 if details.region is not None and (found := self._source_of(details, all_slices=False)):
                     marked.append((found, details.region, str(row.case_id)))
-        if not marked:
-            raise BadInput(
-                "Neither the query nor a similar case has a region on a DICOM image.", "Search with a region."
-            )
-        return [
-            segmentation(source.header, _on_slice(region), label, self._document.versions)
-            for source, region, label in marked
-        ]
+        return marked
 
     def _address(self) -> ImageAddress | None:
         if self._case is not None:
@@ -155,6 +167,19 @@ class _Objects:
         address = self._address()
         place = region.middle_slice if region is not None else None
         return None if address is None else self._read(address, place, all_slices=all_slices)
+
+    def _sources_of_cases(self, *, all_slices: bool) -> list[SourceObject | None]:
+        """Of each similar case its instances, a Secondary Capture of another image, or nothing without an image."""
+        found: list[SourceObject | None] = []
+        for case, row in zip(self._result.ranked, self._document.ranking, strict=True):
+            details, image = self._details[case.row], row.image or row.thumbnail
+            source = self._source_of(details, all_slices=all_slices)
+            if source is None and image is not None:
+                if case.row not in self._captured_cases:
+                    self._captured_cases[case.row] = self._capture(image, str(row.case_id), self._stub(""))
+                source = self._captured_cases[case.row]
+            found.append(source)
+        return found
 
     def _source_of(self, case: CaseDetails, *, all_slices: bool) -> SourceObject | None:
         """The DICOM headers of a similar case, ``None`` if it has none or its files are missing."""
@@ -168,8 +193,6 @@ class _Objects:
             return None
 
     def _read(self, address: ImageAddress, place: int | None, *, all_slices: bool) -> SourceObject | None:
-        from semblance.core.reports.dicom.common import SourceObject
-
         slices = address.slices or (address,)
         shown = min(max(len(slices) // 2 if place is None else place, 0), len(slices) - 1)
         wanted = slices if all_slices else slices[shown : shown + 1]
@@ -197,30 +220,56 @@ class _Objects:
                 deidentify(header, Profile(), self._pseudonyms, Changes())
         return header
 
+    @functools.cached_property
+    def _of_query(self) -> SourceObject:
+        """The query's instance; where it is in no DICOM file, a patient and study for the objects."""
+        source = self._source_of_query(all_slices=False)
+        return source or SourceObject((self._stub(self._patient()),), is_image=False)
+
+    @functools.cached_property
     def _captured_query(self) -> SourceObject | None:
-        """The query's image as a Secondary Capture, written beside the object; ``None`` without an image."""
+        """The image of a query that is in no DICOM file, as a Secondary Capture."""
+        image = self._document.query.overview or self._document.query.thumbnail
+        if image is None or self._of_query.is_image:
+            return None
+        return self._capture(image, "Query", self._of_query.header)
+
+    @functools.cached_property
+    def _montage(self) -> SourceObject | None:
+        """The similar cases in one image of the query's study, where the objects must not refer to theirs."""
+        from semblance.core.reports.dicom.montage import montage
+
+        if not self._options.identified:
+            return None
+        ranks = {
+            case.rank
+            for case in self._result.ranked
+            if self._details[case.row].attributes.get("burnt_in_text")
+        }
+        image = montage(self._document.ranking, without_image=ranks)
+        return None if image is None else self._capture(image, "Similar cases", self._of_query.header)
+
+    def _capture(self, image: bytes, description: str, header: Dataset) -> SourceObject:
+        """``image`` as a Secondary Capture in the study of ``header``, which goes with the objects."""
         from pydicom.uid import generate_uid
 
-        from semblance.core.reports.dicom.common import SourceObject, encoded
+        from semblance.core.reports.dicom.common import encoded
         from semblance.core.reports.dicom.secondary_capture import secondary_capture
 
-        image = self._document.query.overview or self._document.query.thumbnail
-        if image is None:
-            return None
-        study, series = (str(generate_uid(prefix=None)) for _ in range(2))
-        made = secondary_capture(image, self._patient(), study, series, 1)
+        series = str(generate_uid(prefix=None))
+        made = secondary_capture(image, header, series, f"Semblance: {description}")
         self._captured.append(encoded(made))
         return SourceObject((made,))
 
-    def _stub(self) -> Dataset:
-        """Patient and study of an object that refers to no image."""
+    def _stub(self, patient: str) -> Dataset:
+        """A patient and a study of an image that is in no DICOM file."""
         from pydicom import Dataset
         from pydicom.uid import generate_uid
 
         from semblance.core.reports.dicom.secondary_capture import SOP_CLASS as SECONDARY_CAPTURE
 
         stub = Dataset()
-        stub.PatientID, stub.SOPClassUID = self._patient(), SECONDARY_CAPTURE
+        stub.PatientID, stub.SOPClassUID = patient, SECONDARY_CAPTURE
         for keyword in ("StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID"):
             setattr(stub, keyword, generate_uid(prefix=None))
         return stub

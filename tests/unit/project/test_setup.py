@@ -75,6 +75,25 @@ def test_without_rights_the_one_line_to_run_is_named(bootstrap, monkeypatch):
         bootstrap.ensure_system_packages()
 
 
+@pytest.mark.parametrize(("starts_servers", "user"), [(False, 0), (True, 0), (False, 1000)])
+def test_servers_for_tests_are_installed_only_where_that_starts_none(
+    bootstrap, monkeypatch, tmp_path, starts_servers, user
+):
+    installed = []
+    monkeypatch.setattr(bootstrap, "TEST_PACKAGES", {"no-pacs": "no-such-program", "shell": "sh"})
+    monkeypatch.setattr(bootstrap, "SYSTEMD", tmp_path if starts_servers else tmp_path / "none")
+    monkeypatch.setattr(bootstrap.os, "geteuid", lambda: user)
+    which = bootstrap.shutil.which
+    monkeypatch.setattr(
+        bootstrap.shutil,
+        "which",
+        lambda name, path=None: "apt" if name == "apt-get" else which(name, path=path),
+    )
+    monkeypatch.setattr(bootstrap, "install_with_apt", lambda root, packages: installed.append(packages))
+    bootstrap.install_test_packages()
+    assert installed == ([] if starts_servers or user else [["no-pacs"]])
+
+
 def test_an_x_display_needs_more_libraries(bootstrap, monkeypatch):
     monkeypatch.setattr(bootstrap, "can_load", lambda _library: False)
     monkeypatch.setattr(bootstrap, "has_fonts", lambda: True)

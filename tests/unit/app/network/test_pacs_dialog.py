@@ -91,11 +91,12 @@ def test_a_study_is_retrieved_into_a_library(archive, opened, context, tmp_path)
     assert "1 was there already" in dialog.note.text()
 
 
-def test_a_series_becomes_the_query_and_no_library_is_needed_for_its_files(
-    archive, opened, context, monkeypatch
+def test_a_series_becomes_the_query_and_its_files_are_not_in_the_library(
+    archive, opened, context, monkeypatch, tmp_path
 ):
     asked = []
     monkeypatch.setattr(State, "available", {"metric"})
+    monkeypatch.setattr(State, "path", tmp_path / "none.semblance", raising=False)
     monkeypatch.setattr(
         "semblance.app.shell.search_operations.submit_query", lambda _, query: asked.append(query)
     )

@@ -131,6 +131,15 @@ def test_a_pacs_that_sends_without_end_is_stopped(tmp_path, monkeypatch):
         retrieve_study(find_server(archive.address), STUDY, [], ReceivedFiles(tmp_path / "got"), waits=())
 
 
+def test_a_pacs_that_sends_one_object_again_and_again_is_stopped(tmp_path):
+    with running_archive(ct_series(tmp_path / "pacs", 1)) as archive:
+        archive.datasets *= 500
+        server = find_server(archive.address)
+        with pytest.raises(SemblanceError, match="again and again"):
+            retrieve_study(server, STUDY, [], ReceivedFiles(tmp_path / "got"), waits=())
+        assert len(archive.sent) < 500
+
+
 def test_a_part_that_a_killed_program_left_is_removed_after_a_day(tmp_path):
     received = ReceivedFiles(tmp_path / "got")
     received.put(encoded(ct_slice(np.zeros((4, 4), np.int16))), durable=True)

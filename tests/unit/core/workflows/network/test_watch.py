@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from pydicom import dcmread
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.network import received_files
@@ -13,10 +15,11 @@ from semblance.core.workflows.library.descriptions import describe_library
 from semblance.core.workflows.network import watch as module
 from semblance.core.workflows.network.send_files import send
 from semblance.core.workflows.network.watch import watch
-from tests.helpers.dicom_files import ROOT, ct_series
+from tests.helpers.dicom_files import ROOT, ct_series, encoded, image
 from tests.helpers.orthanc import free_port
 
 STUDY = f"{ROOT}.1"
+SR = "1.2.840.10008.5.1.4.1.1.88.22"
 
 
 @pytest.fixture(autouse=True)
@@ -126,3 +129,29 @@ def test_what_cannot_be_watched_is_an_error(tmp_path):
     with pytest.raises(BadArguments, match="looked at once"):
         watch(tmp_path / "lib.semblance", listen=("127.0.0.1", 1), once=True)
     assert not (tmp_path / "lib.semblance").exists()
+
+
+def test_a_file_that_ends_in_its_header_is_taken_when_it_is_whole(folder, tmp_path):
+    half = folder / "003.dcm"
+    whole = half.read_bytes()
+    place = dcmread(half).get_item("Rows").value_tell
+    library = tmp_path / "lib.semblance"
+    for length in (place - 8, place + 2):
+        half.write_bytes(whole[:length])
+        refused = watch(library, folder=folder, once=True).refused
+        assert "ends before its pixels" in refused[str(half)]
+    half.write_bytes(whole)
+    assert watch(library, folder=folder, once=True).taken == 1
+    (kept,) = library.glob(f"{FOLDER}/{STUDY}/*/*.4.dcm")
+    assert kept.read_bytes() == whole
+
+
+def test_the_start_of_an_object_is_replaced_by_the_whole(tmp_path):
+    received = ReceivedFiles(tmp_path)
+    document = image(np.zeros((4, 4)), SOPClassUID=SR, StudyInstanceUID="1.2", SeriesInstanceUID="1.3")
+    del document.PixelData
+    report = encoded(document)
+    for content, is_new in ((report[:-10], True), (report, True), (report[:-10], False)):
+        ids, new = received.put(content, durable=False)
+        assert new == is_new
+    assert received.path(ids).read_bytes() == report

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from pydicom import Dataset, dcmread
 
+from semblance import resources
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
+from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.library import Library
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
@@ -22,43 +25,15 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.embedded_search import reopen_report
 from semblance.core.workflows.reports.write_reports import write_report_files
-from tests.helpers.dicom_files import MG, ROOT, image, save
+from tests.helpers.dicom_files import ROOT, save
+from tests.helpers.images import striped_folder
+from tests.helpers.mammogram_library import PATIENTS, mammogram, mammogram_library
 from tests.helpers.tables import table_library
-
-PATIENTS = 12
-
-
-def mammogram(patient: int) -> Dataset:
-    rng = np.random.default_rng(patient)
-    return image(
-        (rng.integers(0, 200, (48, 48)) + 1000 * (patient % 2)).astype(np.uint16),
-        SOPClassUID=MG,
-        Modality="MG",
-        PatientID=f"MRN{patient:04d}",
-        PatientName=f"Quixley{patient:02d}^Ann",
-        StudyInstanceUID=f"{ROOT}.5.{patient}",
-        SeriesInstanceUID=f"{ROOT}.6.{patient}",
-        SOPInstanceUID=f"{ROOT}.7.{patient}",
-        StudyDate="20200101",
-        AccessionNumber=f"ACC{patient:04d}",
-        PixelSpacing=[0.1, 0.1],
-        InstanceNumber=1,
-        SeriesNumber=1,
-        PatientOrientation=["A", "F"],
-    )
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("objects")
-    for patient in range(PATIENTS):
-        save(mammogram(patient), folder / "in" / f"{patient:02d}.dcm")
-    findings = "".join(f"{n:02d}.dcm,{'malignant' if n % 2 else 'benign'}\n" for n in range(PATIENTS))
-    (folder / "in" / "labels.csv").write_text(f"file,finding\n{findings}")
-    import_source(folder / "in", folder / "lib")
-    extract_features(folder / "lib", "pixels", workers=1)
-    train_metric(folder / "lib", TrainRequest("euclidean", "plain"))
-    return folder / "lib"
+    return mammogram_library(tmp_path_factory.mktemp("objects"))
 
 
 def written(library, tmp_path, kind: str, *, identified: bool = False, region: Region | None = None):
@@ -101,9 +76,19 @@ def values(group: Dataset) -> dict[tuple[str, str], str]:
     return out
 
 
+def referenced(items) -> set[str]:
+    """The SOP Instance UIDs that ``items`` refer to, at any depth."""
+    found = set()
+    for item in items:
+        for element in item.iterall():
+            if element.keyword == "ReferencedSOPInstanceUID":
+                found.add(str(element.value))
+    return found
+
+
 @pytest.mark.parametrize("identified", [False, True])
 def test_a_structured_report_has_a_group_for_the_query_and_each_case(library, tmp_path, identified):
-    _, (file,) = written(library, tmp_path, "sr", identified=identified)
+    _, (file, *_) = written(library, tmp_path, "sr", identified=identified)
     report = dcmread(file)
     assert (report.ContentTemplateSequence[0].TemplateIdentifier, report.SOPClassUID.name) == (
         "1500",
@@ -122,16 +107,43 @@ def test_a_structured_report_has_a_group_for_the_query_and_each_case(library, tm
 
 def test_an_object_for_a_record_refers_to_its_own_patient_only(library, tmp_path):
     patient = query_source(library)
-    for kind in ("sr", "kos", "pdf"):
-        _, (file,) = written(library, tmp_path, kind, identified=True)
-        made, content = dcmread(file), file.read_bytes()
+    _, files = written(library, tmp_path, "all", identified=True)
+    objects = [dcmread(file) for file in files]
+    assert [made.Modality for made in objects] == ["SR", "KO", "DOC", "OT"]
+    for made, file in zip(objects, files, strict=True):
         assert (made.PatientID, made.StudyInstanceUID) == (f"MRN{patient:04d}", f"{ROOT}.5.{patient}")
-        assert made.AccessionNumber == f"ACC{patient:04d}"
+        assert (made.AccessionNumber, made.PatientName) == (f"ACC{patient:04d}", f"Quixley{patient:02d}^Ann")
+        content = file.read_bytes()
         for other in set(range(PATIENTS)) - {patient}:
-            for told in (f"{ROOT}.7.{other}\0", f"MRN{other:04d}", f"Quixley{other:02d}"):
-                assert told.encode() not in content
-        if kind != "pdf":
-            assert f"{ROOT}.7.{patient}".encode() in content
+            for known in (f"{ROOT}.7.{other}\0", f"MRN{other:04d}", f"Quixley{other:02d}"):
+                assert known.encode() not in content
+    report, key_objects, _, sheet = objects
+    for made in (report, key_objects):
+        evidence = made.CurrentRequestedProcedureEvidenceSequence
+        assert referenced(evidence) == {f"{ROOT}.7.{patient}", sheet.SOPInstanceUID}
+        assert referenced(made.ContentSequence) == referenced(evidence)
+
+
+def test_the_montage_shows_each_case_but_those_with_burnt_in_text(library, tmp_path, monkeypatch):
+    def cells(sheet: np.ndarray) -> list[bool]:
+        """Whether each cell has an image, by the texture in its middle."""
+        corners = [(40 + 312 * (n // 5), 12 + 268 * (n % 5)) for n in range(PATIENTS - 1)]
+        return [bool(sheet[y + 20 : y + 90, x + 20 : x + 236].std() > 5) for y, x in corners]
+
+    _, files = written(library, tmp_path, "kos", identified=True)
+    assert cells(dcmread(files[1]).pixel_array) == [True] * (PATIENTS - 1)
+    details = Catalogue.details
+
+    def flagged(self, rows):
+        found = details(self, rows)
+        if len(rows) < 2:
+            return found
+        first = replace(found[rows[0]], attributes={**found[rows[0]].attributes, "burnt_in_text": "possible"})
+        return found | {rows[0]: first}
+
+    monkeypatch.setattr(Catalogue, "details", flagged)
+    _, files = written(library, tmp_path, "kos", identified=True)
+    assert cells(dcmread(files[1]).pixel_array) == [False] + [True] * (PATIENTS - 2)
 
 
 def test_a_de_identified_object_refers_to_the_de_identified_files(library, tmp_path):
@@ -185,6 +197,26 @@ def test_a_row_of_a_table_is_reported_as_text(tmp_path):
     assert len(found) == 21 and not any(("image", "") in group for group in found)
 
 
+def test_an_image_that_is_in_no_dicom_file_becomes_a_secondary_capture(tmp_path):
+    import_source(striped_folder(tmp_path / "images", n=12), tmp_path / "lib")
+    extract_features(tmp_path / "lib", "pixels", workers=1)
+    train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
+    for identified in (False, True):
+        _, files = written(tmp_path / "lib", tmp_path, "all", identified=identified)
+        objects = [dcmread(file) for file in files]
+        made = {str(one.SOPInstanceUID) for one in objects if one.Modality == "OT"}
+        report = objects[0]
+        # The query and its montage, or the query and each similar case.
+        assert len(made) == (2 if identified else len(groups(report))) > 1
+        assert referenced(report.CurrentRequestedProcedureEvidenceSequence) <= made
+        assert referenced(report.ContentSequence) == made
+        assert (
+            referenced(one for key in objects if key.Modality == "KO" for one in key.ContentSequence) == made
+        )
+        # Without a study of its own the report is in that of the captured query.
+        assert report.StudyInstanceUID in {one.StudyInstanceUID for one in objects if one.Modality == "OT"}
+
+
 def test_an_object_is_a_dicom_file(library, tmp_path):
     with pytest.raises(BadArguments, match="DICOM"):
         write_report_files(library, Search("plain", Query()), tmp_path / "r.pdf", ReportOptions(dicom="sr"))
@@ -194,10 +226,14 @@ def test_an_object_is_a_dicom_file(library, tmp_path):
 
 @pytest.mark.skipif(shutil.which("dciodvfy") is None, reason="dciodvfy of dicom3tools is not installed")
 @pytest.mark.parametrize("identified", [False, True])
-@pytest.mark.parametrize("kind", ["sr", "kos", "pdf", "seg"])
-def test_the_objects_are_valid(library, tmp_path, kind, identified):
-    region = Region(4, 6, 10, 8) if kind == "seg" else None
-    _, files = written(library, tmp_path, kind, identified=identified, region=region)
+def test_the_objects_are_valid(library, tmp_path, identified):
+    _, files = written(library, tmp_path, "all", identified=identified, region=Region(4, 6, 10, 8))
+    kinds = [dcmread(file).Modality for file in files]
+    assert kinds == (
+        ["SR", "KO", "DOC", "SEG", "OT"] if identified else ["SR", *["KO"] * PATIENTS, "DOC", "SEG"]
+    )
+    page = resources.path("help/conformance.md").read_text(encoding="utf-8")
     for file in files:
+        assert f"| `{dcmread(file).SOPClassUID}` |" in page
         said = subprocess.run(["dciodvfy", str(file)], capture_output=True, text=True, check=False).stderr
         assert [line for line in said.splitlines() if line.startswith("Error")] == []

@@ -1,0 +1,237 @@
+"""The dialog *Watch for new images*: those that come into a folder or to a DICOM listener go into the open library.
+
+It is off when Semblance starts, and runs until it is stopped or Semblance ends.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLineEdit, QSpinBox, QWidget
+
+from semblance.app.shell import library_operations
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.state import Change
+from semblance.app.widgets.dialog import (
+    accept_button,
+    closing_row,
+    dialog_button,
+    dialog_layout,
+    form,
+    help_button,
+    resize_dialog,
+)
+from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr, tr_n, translate
+from semblance.core.network.servers import LISTEN_PORT, LOOPBACK, OWN_AE_TITLE, check_ae_title
+from semblance.core.workflows.network import watch as workflow
+from semblance.core.workflows.network.watch import Watched
+
+_SIZE = (620, 480)
+FOLDER, LISTENER = "folder", "listener"
+_LOCAL = ("127.", "localhost", "::1")
+
+
+class WatchDialog(Dialog):
+    """``taken(library)``: cases were added to it · ``help_requested``."""
+
+    taken = Signal(object)
+    help_requested = Signal()
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._job: Job | None = None
+        self._library: Path | None = None
+        self._numbers: Watched | None = None
+        self.setWindowTitle(tr("Watch for new images"))
+        resize_dialog(self, *_SIZE)
+        self.source: QComboBox = NoWheelComboBox()
+        self.source.setAccessibleName(tr("Source"))
+        self.source.addItem(tr("DICOM files put into a folder"), FOLDER)
+        self.source.addItem(tr("Images sent to this computer (C-STORE)"), LISTENER)
+        self.folder = _line(tr("Folder"))
+        self.choose_button = dialog_button(tr("Choose…"), self._choose_folder)
+        self.host, self.port = _line(tr("Listen on"), LOOPBACK), QSpinBox()
+        self.port.setAccessibleName(tr("Port"))
+        self.port.setRange(1, 65535)
+        self.port.setValue(LISTEN_PORT)
+        self.ae_title = _line(tr("AE title of this computer"), OWN_AE_TITLE)
+        self.allowed = _line(tr("Accepted AE titles"))
+        self.allowed.setPlaceholderText(tr("All; or some with commas between"))
+        self.quiet = QSpinBox()
+        self.quiet.setAccessibleName(tr("Import after"))
+        self.quiet.setRange(1, 3600)
+        self.quiet.setSuffix(tr(" s without new images"))
+        self.quiet.setValue(round(workflow.QUIET_S))
+        self.identified = QCheckBox(tr("Keep patient IDs and dates"))
+        self.warning = WrappedLabel(role="second")
+        self.status = WrappedLabel(selectable=True)
+        self.status.setAccessibleName(tr("State"))
+        self.error = ErrorLine()
+        self.switch_button = accept_button(tr("Start watching"))
+        self.switch_button.clicked.connect(lambda _=False: self.switch())
+        self._make_layout()
+        self.source.currentIndexChanged.connect(lambda _: self._update())
+        for line in (self.folder, self.host):
+            line.textChanged.connect(lambda _: self._update())
+        context.state.on_change(Change.LIBRARY, self, self._update)
+        self._update()
+
+    def _make_layout(self) -> None:
+        self._form = form()
+        self._folder_row = QWidget()
+        across = hbox(self._folder_row, spacing=8)
+        across.addWidget(self.folder, 1)
+        across.addWidget(self.choose_button)
+        self._form.addRow(tr("Source"), self.source)
+        self._form.addRow(tr("Folder"), self._folder_row)
+        for field in (self.host, self.port, self.ae_title, self.allowed):
+            self._form.addRow(field.accessibleName(), field)
+        self._form.addRow(self.quiet.accessibleName(), self.quiet)
+        self._form.addRow("", self.identified)
+        self._form.addRow("", self.warning)
+        layout = dialog_layout(self)
+        layout.addLayout(self._form)
+        layout.addStretch(1)
+        layout.addWidget(self.status)
+        layout.addWidget(self.error)
+        actions = hbox(spacing=8)
+        actions.addStretch(1)
+        actions.addWidget(self.switch_button)
+        layout.addLayout(actions)
+        layout.addLayout(closing_row(self, help_button(self, self.help_requested.emit)))
+        # The closing row takes the default otherwise.
+        self.switch_button.setDefault(True)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it watches."""
+        return self._job is not None
+
+    def switch(self) -> None:
+        """Start, or stop."""
+        if self._job is not None:
+            self._job.cancel()
+        else:
+            self._start()
+
+    def _start(self) -> None:
+        library = self._context.state.path
+        if library is None:
+            return
+        listens = self.source.currentData() == LISTENER
+        allowed = [title.strip() for title in self.allowed.text().split(",") if title.strip()]
+        self.error.set_error(None)
+        try:
+            for title in (self.ae_title.text().strip(), *allowed) if listens else ():
+                check_ae_title(title)
+        except SemblanceError as error:
+            error.message, error.hint = translate(error.message), translate(error.hint)
+            self.error.set_error(error)
+            return
+        self._library, self._numbers = library, None
+        job = self._context.jobs.run(
+            self._title(library),
+            workflow.watch,
+            library,
+            folder=None if listens else Path(self.folder.text().strip()).expanduser(),
+            listen=(self.host.text().strip(), self.port.value()) if listens else None,
+            ae_title=self.ae_title.text().strip(),
+            allowed=allowed,
+            quiet=float(self.quiet.value()),
+            identified=self.identified.isChecked(),
+            lane=Lane.WATCH,
+            channel="pacs watch",
+        )
+        self._job = job
+        job.partial.connect(self._show_numbers)
+        job.failed.connect(self.error.set_error)
+        job.ended.connect(self._end)
+        self._update()
+
+    def _title(self, library: Path) -> str:
+        if self.source.currentData() == LISTENER:
+            where = f"{self.host.text().strip()}:{self.port.value()}"
+            return tr("Listening on {where} for {library}", where=where, library=library.stem)
+        return tr("Watching a folder for {library}", library=library.stem)
+
+    def _show_numbers(self, numbers: Watched) -> None:
+        before, self._numbers = self._numbers, numbers
+        if self._library is not None and numbers.studies > (0 if before is None else before.studies):
+            if self._context.state.path == self._library:
+                library_operations.renew(self._context)
+            self.taken.emit(self._library)
+        self._update()
+
+    def _end(self) -> None:
+        self._job = None
+        self._update()
+
+    def _choose_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, tr("Folder to watch"), self.folder.text())
+        if folder:
+            self.folder.setText(folder)
+
+    def _update(self) -> None:
+        running, listens = self.is_running, self.source.currentData() == LISTENER
+        self._form.setRowVisible(self._folder_row, not listens)
+        for field in (self.host, self.port, self.ae_title, self.allowed):
+            self._form.setRowVisible(field, listens)
+        is_local = self.host.text().strip().startswith(_LOCAL)
+        open_text = tr("Other computers of the network can send images to this one while it runs.")
+        local_text = tr("Only programs on this computer can send.")
+        self.warning.setText((local_text if is_local else open_text) if listens else "")
+        self._form.setRowVisible(self.warning, listens)
+        self.switch_button.setText(tr("Stop watching") if running else tr("Start watching"))
+        self.status.setText(self._status())
+        snapshot = self._context.state.library
+        writable = snapshot is not None and snapshot.writable
+        complete = bool(self.host.text().strip() if listens else self.folder.text().strip())
+        fields = (
+            *(self.source, self._folder_row, self.host, self.port),
+            *(self.ae_title, self.allowed, self.quiet, self.identified),
+        )
+        able = dict.fromkeys(fields, not running)
+        enable_widgets(able | {self.switch_button: running or (writable and complete)})
+        reason = tr("Open a library first") if snapshot is None else tr("The library is read-only")
+        missing = "" if complete else tr("Enter the folder or address first")
+        self.switch_button.setToolTip("" if running else missing if writable else reason)
+
+    def _status(self) -> str:
+        numbers = self._numbers
+        if self.is_running and numbers is None:
+            return tr("Starting…")
+        lines = []
+        if self.is_running and self._job is not None:
+            lines.append(tr("On. {what}.", what=self._job.title))
+        else:
+            lines.append(tr("Off. Semblance does not listen and watches no folder."))
+        if numbers is not None:
+            taken = tr_n("{n} image was taken", "{n} images were taken", numbers.taken)
+            studies = tr_n("{n} import into the library", "{n} imports into the library", numbers.studies)
+            lines.append(f"{taken}, {studies}.")
+            reasons = [*numbers.refused.values(), *numbers.failed.values()]
+            if reasons:
+                lines.append(
+                    tr_n(
+                        "{n} could not be taken: {reason}",
+                        "{n} could not be taken. The last: {reason}",
+                        len(reasons),
+                        reason=translate(reasons[-1]),
+                    )
+                )
+        return "\n".join(lines)
+
+
+def _line(name: str, text: str = "") -> QLineEdit:
+    line = QLineEdit(text)
+    line.setAccessibleName(name)
+    return line

@@ -1,0 +1,82 @@
+"""The dialog that watches: off until it is switched on, its state, what it takes, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from functools import partial
+
+import pytest
+
+from semblance.app.network.watch_dialog import LISTENER, WatchDialog
+from semblance.core.network.servers import find_server
+from semblance.core.workflows.network.send_files import send
+from tests.helpers.dicom_files import ct_series
+from tests.helpers.mammogram_library import PATIENTS, mammogram_library
+from tests.helpers.orthanc import free_port
+from tests.helpers.windows import open_window, wait_for
+
+
+@pytest.fixture
+def window(tmp_path):
+    with open_window(mammogram_library(tmp_path)) as main_window:
+        yield main_window
+
+
+def listens(port: int) -> bool:
+    with contextlib.suppress(OSError), contextlib.closing(socket.create_connection(("127.0.0.1", port), 5)):
+        return True
+    return False
+
+
+def test_a_listener_runs_from_start_to_stop_and_its_images_come_into_the_library(qtbot, window, tmp_path):
+    dialog = window.parts.commands.pacs.show_watch()
+    port = free_port()
+    dialog.source.setCurrentIndex(dialog.source.findData(LISTENER))
+    dialog.port.setValue(port)
+    assert dialog.host.text() == "127.0.0.1"
+    assert "Off." in dialog.status.text() and not listens(port)
+    dialog.quiet.setValue(1)
+    dialog.switch_button.click()
+    # The window does not come to rest while it watches.
+    wait = partial(qtbot.waitUntil, timeout=120_000)
+    wait(lambda: dialog.status.text().startswith("On."))
+    assert f"127.0.0.1:{port}" in dialog.status.text()
+    assert dialog.switch_button.text() == "Stop watching"
+    assert [job.title for job in window.jobs.listed] == [f"Listening on 127.0.0.1:{port} for mammograms"]
+    ct_series(tmp_path / "new", 3)
+    server = find_server(f"SEMBLANCE@127.0.0.1:{port}")
+    assert len(send(server, tmp_path / "new").sent) == 3
+    wait(lambda: len(window.state.columns) == PATIENTS + 1)
+    assert "3 images were taken, 1 import into the library." in dialog.status.text()
+    # Closing the dialog leaves it running.
+    dialog.accept()
+    assert window.parts.commands.pacs.show_watch() is dialog and dialog.is_running
+    dialog.switch_button.click()
+    assert dialog.status.text().startswith("Off.")
+    wait(lambda: not listens(port))
+
+
+def test_what_cannot_be_listened_on_has_a_reason(qtbot, window):
+    dialog = window.parts.commands.pacs.show_watch()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        dialog.source.setCurrentIndex(dialog.source.findData(LISTENER))
+        dialog.port.setValue(taken.getsockname()[1])
+        dialog.ae_title.setText("")
+        dialog.switch_button.click()
+        assert "AE title" in dialog.error.text
+        dialog.ae_title.setText("SEMBLANCE")
+        dialog.switch_button.click()
+        wait_for(window, lambda: "Cannot listen" in dialog.error.text)
+    assert not dialog.is_running
+
+
+def test_a_host_for_other_computers_says_so(context, qtbot):
+    dialog = WatchDialog(context)
+    qtbot.addWidget(dialog)
+    dialog.source.setCurrentIndex(dialog.source.findData(LISTENER))
+    assert "Only programs on this computer" in dialog.warning.text()
+    dialog.host.setText("0.0.0.0")
+    assert "Other computers" in dialog.warning.text()
+    assert not dialog.switch_button.isEnabled()
+    assert "library" in dialog.switch_button.toolTip()
