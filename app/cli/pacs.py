@@ -195,7 +195,7 @@ def watch(
             listen=parse_listen_address(listen) if listen else None,
             ae_title=ae_title,
             allowed=allow or (),
-            quiet=quiet,
+            quiet_seconds=quiet,
             once=once,
             identified=identified,
             reporter=reporter,

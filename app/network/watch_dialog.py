@@ -146,7 +146,7 @@ class WatchDialog(Dialog):
             listen=(self.host.text().strip(), self.port.value()) if listens else None,
             ae_title=self.ae_title.text().strip(),
             allowed=allowed,
-            quiet=float(self.quiet.value()),
+            quiet_seconds=float(self.quiet.value()),
             identified=self.identified.isChecked(),
             lane=Lane.WATCH,
             channel="pacs watch",

@@ -94,7 +94,11 @@ def check_connection(server: Server, *, timeout: float = CONNECT_S) -> None:
     try:
         with contextlib.closing(socket.create_connection((host, port), timeout)) as plain:
             if context is not None:
-                with context.wrap_socket(plain, server_hostname=host) as encrypted:
+                try:
+                    handshaken = context.wrap_socket(plain, server_hostname=host)
+                except ConnectionResetError as error:
+                    raise _no_tls(where, error) from error
+                with handshaken as encrypted:
                     # With TLS 1.3 a refused client certificate is told only after the handshake.
                     encrypted.settimeout(0.3)
                     with contextlib.suppress(TimeoutError):
@@ -128,10 +132,7 @@ def check_connection(server: Server, *, timeout: float = CONNECT_S) -> None:
                 ),
                 "Enter a certificate and key that the PACS trusts.",
             ) from error
-        raise SemblanceError(
-            tr_lazy("{where} does not speak TLS: {reason}.", where=where, reason=_reason(error)),
-            "Check the port, or switch TLS off.",
-        ) from error
+        raise _no_tls(where, error) from error
     except TimeoutError as error:
         raise SemblanceError(
             tr_lazy("{where} did not answer within {seconds:g} s.", where=where, seconds=timeout),
@@ -142,6 +143,13 @@ def check_connection(server: Server, *, timeout: float = CONNECT_S) -> None:
             tr_lazy("{where} cannot be reached: {reason}.", where=where, reason=_reason(error)),
             "Check the network, the host and the port.",
         ) from error
+
+
+def _no_tls(where: str, error: Exception) -> SemblanceError:
+    return SemblanceError(
+        tr_lazy("{where} does not speak TLS: {reason}.", where=where, reason=_reason(error)),
+        "Check the port, or switch TLS off.",
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.limits import memory_limit
-from semblance.core.network.connection import ANSWER_S, CONNECT_S, certificate_error, check_connection
+from semblance.core.network.connection import (
+    ANSWER_S,
+    CONNECT_S,
+    certificate_error,
+    check_connection,
+    is_encrypted,
+)
 from semblance.core.network.passwords import read_password
 from semblance.core.network.studies import (
     MAX_STUDIES,
@@ -52,6 +58,8 @@ _SERIES_FIELDS: Final = ("SeriesDescription", "BodyPartExamined", "NumberOfSerie
 #: An element's key in JSON, and the parts of a person's name.
 _TAG: Final = re.compile(r"[0-9A-Fa-f]{8}")
 _NAMES: Final = ("Alphabetic", "Ideographic", "Phonetic")
+#: HTTP errors of nginx where it does not accept the certificate of the client.
+_CERTIFICATE_CODES: Final = (400, 495, 496)
 _MULTIPART: Final = 'multipart/related; type="application/dicom"'
 
 
@@ -279,6 +287,15 @@ class DicomWeb:
 
     def _refused(self, answer: Any) -> SemblanceError:
         name, code = self._server.name, answer.status_code
+        if code in _CERTIFICATE_CODES and is_encrypted(self._server) and self._is_about_certificate(answer):
+            return SemblanceError(
+                tr_lazy(
+                    "The PACS '{name}' refused the certificate of this computer ({code}).",
+                    name=name,
+                    code=code,
+                ),
+                "Enter a certificate and key that the PACS trusts.",
+            )
         if code in (401, 403):
             return SemblanceError(
                 tr_lazy(
@@ -304,6 +321,13 @@ class DicomWeb:
             tr_lazy("The PACS '{name}' answered with the HTTP error {code}.", name=name, code=code),
             "Ask who looks after the PACS; its log says more.",
         )
+
+    def _is_about_certificate(self, answer: Any) -> bool:
+        """Whether the text of an error is nginx's about the certificate of the client."""
+        try:
+            return b"SSL certificate" in next(self._pieces(answer), b"")
+        except SemblanceError:
+            return False
 
     def _lost(self, error: Exception) -> SemblanceError:
         slow = "timed out" in str(error).lower()

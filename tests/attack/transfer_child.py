@@ -42,7 +42,7 @@ def live(way: str, library: Path, source: Path, log: Path) -> int:
     document = json.loads(source.read_text())
     if way == LISTENER:
         address = ("127.0.0.1", document["port"])
-        watching.watch(library, listen=address, quiet=0.3, reporter=_Ending(log))
+        watching.watch(library, listen=address, quiet_seconds=0.3, reporter=_Ending(log))
         return 0
     return int(bool(retrieve_into_library(Server(**document), STUDY, library).failed))
 

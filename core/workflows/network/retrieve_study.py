@@ -182,5 +182,5 @@ def _middle_image(files: Sequence[Path]) -> Path | None:
         found.setdefault(text_of(header, "SeriesInstanceUID"), []).append((place, path))
     if not found:
         return None
-    largest = sorted(max(found.values(), key=len))
-    return largest[len(largest) // 2][1]
+    largest = max(found.values(), key=len)
+    return sorted(largest)[len(largest) // 2][1]

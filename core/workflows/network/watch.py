@@ -16,7 +16,7 @@ from semblance.core.library.open_library import open_or_create_library
 from semblance.core.network.listener import Listener
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
 from semblance.core.network.servers import OWN_AE_TITLE
-from semblance.core.tasks import SILENT, Cancelled, Reporter
+from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
 from semblance.core.workflows.network.retrieve_study import import_received
 
 #: Seconds without a new object after which a study counts as complete.
@@ -53,7 +53,7 @@ def watch(
     listen: tuple[str, int] | None = None,
     ae_title: str = OWN_AE_TITLE,
     allowed: Collection[str] = (),
-    quiet: float = QUIET_S,
+    quiet_seconds: float = QUIET_S,
     once: bool = False,
     identified: bool = False,
     reporter: Reporter = SILENT,
@@ -61,7 +61,7 @@ def watch(
     """Take DICOM files from ``folder``, or objects sent to the address ``listen``, into ``library``.
 
     Each object is copied into the library's folder once, whatever sends it; the files of ``folder`` stay. A study is
-    imported when nothing of it came for ``quiet`` seconds, and again when more comes. What an earlier run received and
+    imported when nothing of it came for ``quiet_seconds``, and again when more comes. What an earlier run received and
     did not import is imported first. It runs until the reporter cancels, or with ``once`` until everything that is
     there is imported or failed. Each change of the numbers is a partial result.
 
@@ -78,7 +78,7 @@ def watch(
         raise BadInput(tr_lazy("There is no folder {path}.", path=folder), "Make it, or choose another one.")
     with open_or_create_library(library) as target:
         received = ReceivedFiles(target.path / FOLDER)
-    run = _Watch(library, received, quiet, identified, reporter)
+    run = _Watch(library, received, quiet_seconds, identified, reporter)
     shown = None
     with run.listening(listen, ae_title, allowed), contextlib.suppress(Cancelled):
         while True:
@@ -190,7 +190,12 @@ class _Watch:
                 continue
             try:
                 import_received(
-                    self.received, study, self.library, identified=self.identified, reporter=self.reporter
+                    self.received,
+                    study,
+                    self.library,
+                    identified=self.identified,
+                    # Its partial results are not those of a watch.
+                    reporter=PartReporter(self.reporter),
                 )
             except SemblanceError as error:
                 self.result.failed[study] = str(error)

@@ -101,7 +101,7 @@ def test_what_is_sent_to_the_port_is_in_the_library(folder, tmp_path):
             elif library.exists() and cases(library) and not ReceivedFiles(library / FOLDER).waiting():
                 raise Cancelled
 
-    result = watch(library, listen=("127.0.0.1", port), quiet=0.0, reporter=SendsThenEnds())
+    result = watch(library, listen=("127.0.0.1", port), quiet_seconds=0.0, reporter=SendsThenEnds())
     assert (result.taken, len(SendsThenEnds.sent), result.refused) == (4, 4, {})
     assert cases(library) == 1
 
