@@ -1,8 +1,8 @@
 """A search as DICOM objects for an image archive.
 
-Objects for a patient's record refer to instances of this patient only. They call other cases "Case 2" and show them on a
-montage, a Secondary Capture in the patient's own study. De-identified objects may refer to all cases, by the UIDs that
-the de-identified files of the library have.
+Objects for a patient's record refer to instances of this patient only. They call other cases "Case 2" and show them
+on a montage, a Secondary Capture in the patient's own study. De-identified objects may refer to all cases, by the UIDs
+that the de-identified files of the library have.
 """
 
 from __future__ import annotations
