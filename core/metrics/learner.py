@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.constraints import finding_codes
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance
@@ -23,15 +24,21 @@ from semblance.core.metrics.scikit_learn import (
     column_names,
     if_embedding,
 )
+from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
 from semblance.core.metrics.training_data.fixed_order import in_fixed_order
 from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.training_sample import (
     TRAINING_CASES,
+    sample_note,
+    stratified_sample,
     training_sample,
 )
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import SILENT, Reporter
+
+#: Parameters that say how it is fitted, and nothing of the method; all others are on the card.
+HOW_FITTED = frozenset({"random_state", "n_jobs"})
 
 
 class Learner(TupleEstimator, abc.ABC):
@@ -54,6 +61,8 @@ class Learner(TupleEstimator, abc.ABC):
     needs: ClassVar[str] = ""
 
     random_state: int | None = None
+    #: Threads that choose parameters, where a learner takes it; the result is the same for any number.
+    n_jobs: int | None = None
     #: Whether its distance can have an embedding.
     _embeds: ClassVar[bool] = True
     #: Whether it learns from tuples of rows alone, without taking all other pairs of these rows as dissimilar.
@@ -95,14 +104,47 @@ class Learner(TupleEstimator, abc.ABC):
         data = self._training_input(X, y, pairs, triplets, groups, reporter)
         with as_value_errors(len(data.X)):
             data = in_fixed_order(data, self.accepts)
-        data, notes = training_sample(data, getattr(self, TRAINING_CASES.name, 0))
+        data, notes = training_sample(data, self._most_cases)
         # More threads slow small eigenproblems a hundredfold on a busy machine, and change the last digits.
         with as_value_errors(len(data.X)), threadpool_limits(limits=1):
             self._fit(data)
         self._feature_names = column_names(X)
+        self._note(notes)
+        return self
+
+    def fit_chunks(self, rows: ChunkedRows, reporter: Reporter) -> Self:
+        """What :func:`semblance.core.metrics.fit_in_chunks` does for this learner; parameters are checked.
+
+        Here :meth:`fit` on the sample that it would draw of all the rows, or on all of them where it draws none.
+
+        Raises:
+            BadInput: as :meth:`fit`, or the rows do not fit into memory.
+            Cancelled: the reporter asked for it; the learner is then as before the call.
+        """
+        seed = self.random_state or 0
+        chosen, notes = np.arange(rows.n), list[str]()
+        if 0 < self._most_cases < rows.n:
+            strata = np.zeros(rows.n, dtype=np.int64) if rows.y is None else finding_codes(rows.y)[0]
+            hashes = rows.hashes(seed)
+            reporter.check_cancelled()
+            chosen = stratified_sample(strata, self._most_cases, seed, rows.groups, hashes)
+            notes.append(sample_note(len(chosen), rows.n, rows.groups, seed))
+        y, groups = (None if labels is None else labels[chosen] for labels in (rows.y, rows.groups))
+        data = TrainingInput(rows.take(chosen), y, None, None, groups, reporter, seed)
+        self._fit(in_fixed_order(data, self.accepts))
+        self._note(tuple(notes))
+        return self
+
+    @property
+    def _most_cases(self) -> int:
+        """How many cases it is fitted on at most; 0: all."""
+        most: int = getattr(self, TRAINING_CASES.name, 0)
+        return most
+
+    def _note(self, notes: tuple[str, ...]) -> None:
+        """Put ``notes`` first on the card."""
         if notes:
             self._card = dataclasses.replace(self._card, notes=(*notes, *self._card.notes))
-        return self
 
     def _training_input(
         self,
@@ -135,6 +177,10 @@ class Learner(TupleEstimator, abc.ABC):
         return TrainingInput(
             rows, findings, pairs, triplets, groups, reporter or SILENT, self.random_state or 0
         )
+
+    def method_params(self) -> dict[str, Any]:
+        """Values of the parameters of the method, by name: all but :data:`HOW_FITTED`."""
+        return {name: value for name, value in self.get_params().items() if name not in HOW_FITTED}
 
     @abc.abstractmethod
     def _fit(self, data: TrainingInput) -> None:

@@ -44,7 +44,10 @@ class LinearLearner(Learner):
 
     def _fit(self, data: TrainingInput) -> None:
         check_features(data.X.shape[1])
-        learnt = self._learn(data)
+        self._keep(self._learn(data), data)
+
+    def _keep(self, learnt: LearntMap, data: TrainingInput) -> None:
+        """Set what is fitted; of ``data`` all but the features count."""
         if not np.isfinite(learnt.L).all():
             raise BadInput("The features are too large to learn from.", "Add the step 'standardise'.")
         self.L_: Matrix = np.ascontiguousarray(learnt.L)

@@ -32,7 +32,7 @@ from semblance.core.metrics.estimators.scml import SCML
 from semblance.core.metrics.estimators.sdml import SDML
 from semblance.core.metrics.estimators.supcon import SupCon
 from semblance.core.metrics.estimators.triplet_head import TripletHead
-from semblance.core.metrics.learner import Learner
+from semblance.core.metrics.learner import HOW_FITTED, Learner
 from semblance.core.metrics.relevance_feedback.refined_metric import LEARNER as CLICKS
 from semblance.core.parameters import checked
 
@@ -98,16 +98,16 @@ def learner_title(name: str) -> str:
 
 
 def make_learner(name: str, **parameters: Any) -> Learner:
-    """The learner so named, not yet fitted; ``random_state`` is accepted by all.
+    """The learner so named, not yet fitted; ``random_state`` is accepted by all, ``n_jobs`` by those that choose.
 
     Raises:
         BadArguments: an unknown learner or parameter, or a value out of its range.
     """
     learner = learner_class(name)
-    own = {key: value for key, value in parameters.items() if key != "random_state"}
-    values = checked(name, learner.parameters, own)
-    if "random_state" in parameters:
-        values["random_state"] = parameters["random_state"]
+    how = HOW_FITTED & learner._defaults().keys()
+    own = {key: value for key, value in parameters.items() if key not in how}
+    values: dict[str, Any] = dict(checked(name, learner.parameters, own))
+    values.update((key, parameters[key]) for key in how & parameters.keys())
     return learner(**values)
 
 

@@ -52,6 +52,12 @@ def count_findings(y: npt.ArrayLike | None) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
+def count_patients(groups: npt.ArrayLike | None) -> int | None:
+    """How many patients are named in ``groups`` (n,); ``None`` where none is."""
+    names = [] if groups is None else np.asarray(groups).tolist()
+    return len({name for name in names if name not in (None, "")}) or None
+
+
 def begin_card(
     learner: Learner,
     data: TrainingInput,
@@ -61,15 +67,13 @@ def begin_card(
     rounds: int | None = None,
 ) -> MetricCard:
     """The card of a metric that ``learner`` fitted on ``data``, with the facts that the learner has."""
-    groups = [] if data.groups is None else np.asarray(data.groups).tolist()
-    patients = {group for group in groups if group not in (None, "")}
     return MetricCard(
         learner=learner.name,
         name=learner.name,
         parameters={parameter.name: getattr(learner, parameter.name) for parameter in learner.parameters},
         findings=count_findings(data.y),
         n_cases=len(data.X),
-        n_patients=len(patients) if patients else None,
+        n_patients=count_patients(data.groups),
         constraints=dict(constraints or {}),
         notes=notes,
         rounds=rounds,

@@ -203,7 +203,7 @@ def _measure_split(
     measured, seconds = fit_and_measure(learner, prepared, plan.measure, recorder, lambda: recorder.points)
     return {
         **_to_json(measured),
-        "params": {key: value for key, value in learner.get_params().items() if key != "random_state"},
+        "params": learner.method_params(),
         "chosen": {key: chosen[key] for key in choice.grid},
         "inner": means if choice.grid else [],
         "steps": steps_text(steps),

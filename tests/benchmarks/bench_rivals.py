@@ -52,7 +52,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     worse: dict[str, list[str]] = {name: [] for name in names}
     out = []
     for table in TABLES:
-        splits = list(_splits(folder, table))
+        splits = list(table_splits(folder, table))
         plain = np.array([_error("euclidean", *split) for split in splits])
         out.append(_row(f"euclidean, {table}", float(plain.mean())))
         for name in names:
@@ -77,7 +77,7 @@ def _row(what: str, value: float) -> dict[str, Any]:
     return {"what": what, "value": value, "unit": "", "target": None, "reached": None}
 
 
-def _splits(
+def table_splits(
     folder: Path, name: str
 ) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]]:
     """Training rows and codes, test rows and codes of each split, standardised on the training part."""

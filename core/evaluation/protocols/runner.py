@@ -117,7 +117,7 @@ class _LearnerRun:
 
     def __init__(self, spec: LearnerSpec, learner: str) -> None:
         self.spec, self._learner = spec, learner
-        self.params = {k: v for k, v in self._make(0).get_params().items() if k != "random_state"}
+        self.params = self._make(0).method_params()
         self.measured: list[Measured] = []
         self.seconds: list[float] = []
         self.failure: Failure | None = None

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from semblance.core.metrics.class_conditional.objective import expected_accuracy, make_batch
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.pca import PCA
+from semblance.core.metrics.training_data.in_threads import in_threads
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows
 from semblance.core.metrics.training_data.parameter_search import error_of, gallery_sample, hold_out_rows
 
@@ -77,6 +78,10 @@ class CCMLOptimiser:
         self.round = 0
         self.accuracy = 0.0
 
+    def take(self, rows: LabelledRows) -> None:
+        """Draw the batches from these rows from now on."""
+        self._rows, self._queue = rows, self._queue[:0]
+
     def step(self) -> None:
         """One batch; does nothing once all rounds are done."""
         if self.round >= self.rounds:
@@ -118,10 +123,12 @@ def best_hyperparameters(
     groups: npt.ArrayLike | None,
     seed: int,
     tick: Callable[[], None],
+    n_jobs: int | None = None,
 ) -> C:
     """The best of ``candidates`` by :func:`error_of` on a part set aside, the earlier within half a case.
 
-    All are run for a quarter of their rounds, the two best for another. ``tick`` is called every round.
+    All are run for a quarter of their rounds, the two best for another. ``tick`` is called every round, by
+    ``n_jobs`` threads.
     """
     fitted, validation = hold_out_rows(len(rows.X), groups, _SHARE, np.random.default_rng([seed, 1]))
     part = LabelledRows(rows.X[fitted], *_renumbered(rows.codes[fitted], rows.names))
@@ -134,14 +141,14 @@ def best_hyperparameters(
     first, last = np.arange(len(answers)), np.arange(len(answers), len(used_rows))
 
     def ranked(places: Sequence[int], share: float) -> list[int]:
-        errors = []
-        for place in places:
+        def error_after(place: int) -> float:
             run = runs[place]
             while run.round < share * run.rounds:
                 tick()
                 run.step()
-            error = error_of(run.embed(X), codes, first, last)
-            errors.append(error + 0.5 * place / len(validation))
+            return error_of(run.embed(X), codes, first, last) + 0.5 * place / len(validation)
+
+        errors = in_threads(error_after, places, n_jobs)
         return [places[number] for number in np.argsort(errors, kind="stable").tolist()]
 
     return candidates[ranked(ranked(range(len(runs)), 0.25)[:2], 0.5)[0]]

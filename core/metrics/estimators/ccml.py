@@ -5,9 +5,15 @@ Im, Taylor: Learning a metric for class-conditional KNN. IJCNN 2016. Equation nu
 
 from __future__ import annotations
 
-from typing import ClassVar
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.class_conditional.optimiser import (
@@ -16,11 +22,24 @@ from semblance.core.metrics.class_conditional.optimiser import (
     best_hyperparameters,
     usual_hyperparameters,
 )
+from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
+from semblance.core.metrics.numerics.moments import Moments
 from semblance.core.metrics.numerics.row_space import RowSpace
-from semblance.core.metrics.training_data.labelled_rows import LabelledRows, labelled_rows
+from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
+from semblance.core.metrics.training_data.fixed_order import fixed_order
+from semblance.core.metrics.training_data.labelled_rows import (
+    LabelledRows,
+    codes_to_learn_from,
+    labelled_rows,
+)
+from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.validation import rows_to_choose_on
 from semblance.core.parameters import Parameter
+from semblance.core.tasks import Reporter
+
+Places = npt.NDArray[np.intp]
 
 _SMALL, _SMALL_BATCH, _SMALL_ROUNDS = 400, 64, 90
 _BATCH, _ROUNDS, _PASSES = 128, 120, 2
@@ -100,6 +119,7 @@ class CCML(LinearLearner):
         batch: int = 0,
         rounds: int = 0,
         random_state: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.locality = locality
         self.k = k
@@ -109,6 +129,7 @@ class CCML(LinearLearner):
         self.batch = batch
         self.rounds = rounds
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         found = labelled_rows(self.title, data.X, data.y)
@@ -116,7 +137,57 @@ class CCML(LinearLearner):
         # The learning rates suit numbers of about 1.
         scale = float(np.sqrt(np.square(space.rows).mean()))
         rows = LabelledRows(space.rows / scale, found.codes, found.names)
-        n, reporter = len(rows.X), data.reporter
+        return self._ascend(rows, found.groups(data), len(rows.X), data, lambda A: space.map(A) / scale)
+
+    def fit_chunks(self, rows: ChunkedRows, reporter: Reporter) -> Self:
+        """As :meth:`Learner.fit_chunks`: its batches are drawn from one share of the rows after another.
+
+        A share is drawn at random from all rows, so their order changes nothing. Each is read in turn, and all of the
+        rows are gone through for as many shares as there are.
+        """
+        codes, names = codes_to_learn_from(self.title, rows.n, rows.y)
+        if rows.n <= rows.chunk_rows:
+            return super().fit_chunks(rows, reporter)
+        findings = np.asarray(rows.y)
+        seed = self.random_state or 0
+        classes = np.where(codes >= 0, 0, -1)
+        moments = functools.reduce(
+            operator.add, rows.map(lambda X, start: Moments.of(X, classes[start : start + len(X)], 1))
+        )
+        scale = math.sqrt(float(np.trace(moments.scatter)) / moments.n / rows.n_features)
+        if scale == 0.0:
+            check_different(np.zeros((2, 1)))
+        known = np.flatnonzero(codes >= 0)
+        turn = known[np.argsort(rows.hashes(seed)[known], kind="stable")]
+
+        def share(places: Places) -> tuple[LabelledRows, Places]:
+            places = np.sort(places)
+            X = rows.take(places)
+            order = fixed_order(X, findings[places], None)
+            return LabelledRows((X[order] - moments.mean) / scale, codes[places][order], names), places[order]
+
+        chosen, places = share(rows_to_choose_on(codes, rows.groups, seed, lambda: rows.hashes(seed)))
+        groups = None if rows.groups is None else rows.groups[places]
+        n_shares = -(-len(turn) // rows.chunk_rows)
+        shares = (share(part)[0] for part in itertools.cycle(np.array_split(turn, n_shares)))
+        facts = TrainingInput(np.zeros((rows.n, 1)), rows.y, None, None, rows.groups, reporter, seed)
+        self._keep(self._ascend(chosen, groups, len(known), facts, lambda A: A / scale, shares), facts)
+        return self
+
+    def _ascend(
+        self,
+        rows: LabelledRows,
+        groups: npt.NDArray[np.generic] | None,
+        n: int,
+        data: TrainingInput,
+        map_of: Callable[[Matrix], Matrix],
+        shares: Iterator[LabelledRows] | None = None,
+    ) -> LearntMap:
+        """The map ``map_of`` the one that is learnt in the coordinates of ``rows``, from patients ``groups``.
+
+        With ``shares`` of ``n`` rows these are learnt from, one after another, and ``rows`` only choose parameters.
+        """
+        reporter = data.reporter
         batch = self.batch or (_SMALL_BATCH if n < _SMALL else _BATCH)
         usual = _SMALL_ROUNDS if n < _SMALL else _ROUNDS
         rounds = self.rounds or max(usual, -(-_PASSES * n // batch))
@@ -135,17 +206,23 @@ class CCML(LinearLearner):
             local = self.locality == "local"
             return CCMLOptimiser(part, choice, local=local, batch=batch, rounds=rounds, seed=data.seed)
 
-        groups = found.groups(data)
-        chosen = best_hyperparameters(rows, candidates, begin, groups=groups, seed=data.seed, tick=tick)
-        ascent = begin(rows, chosen)
+        chosen = best_hyperparameters(
+            rows, candidates, begin, groups=groups, seed=data.seed, tick=tick, n_jobs=self.n_jobs
+        )
+        share = rows if shares is None else next(shares)
+        ascent = begin(share, chosen)
         notes = [_described(chosen, len(candidates) > 1)]
+        left = len(share.X) // batch
         while ascent.round < rounds:
             tick()
+            if shares is not None and left == 0:
+                share = next(shares)
+                ascent.take(share)
+                left = max(1, len(share.X) // batch)
+            left -= 1
             ascent.step()
             if ascent.round * _POINTS // rounds > (ascent.round - 1) * _POINTS // rounds:
-                reporter.partial(
-                    linear_point(ascent.round, 1.0 - ascent.accuracy, space.map(ascent.A) / scale)
-                )
+                reporter.partial(linear_point(ascent.round, 1.0 - ascent.accuracy, map_of(ascent.A)))
             if reporter.stop_requested:
                 notes.append(
                     tr_lazy(
@@ -157,7 +234,7 @@ class CCML(LinearLearner):
                 break
         else:
             notes.append(tr_lazy("All {rounds} rounds.", rounds=rounds))
-        return LearntMap(space.map(ascent.A) / scale, tuple(notes), rounds=ascent.round)
+        return LearntMap(map_of(ascent.A), tuple(notes), rounds=ascent.round)
 
     def _candidates(self, rows: LabelledRows) -> tuple[Hyperparameters, ...]:
         """What is tried, the parameters given taken as they are."""

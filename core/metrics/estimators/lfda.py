@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.estimators.mahalanobis import SHRINKAGE, shrinkage_note
 from semblance.core.metrics.linear_learner import COMPONENTS, LearntMap, LinearLearner
+from semblance.core.metrics.moment_learner import SHRINKAGE, shrinkage_note
 from semblance.core.metrics.numerics.covariance import shrunk
 from semblance.core.metrics.numerics.pair_weights import squared_distances
 from semblance.core.metrics.training_data.labelled_rows import labelled_rows
@@ -80,12 +80,14 @@ class LFDA(LinearLearner):
         shrinkage: float = -1.0,
         training_cases: int = 4_000,
         random_state: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.components = components
         self.k = k
         self.shrinkage = shrinkage
         self.training_cases = training_cases
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         rows = labelled_rows(self.title, data.X, data.y)
@@ -107,7 +109,7 @@ class LFDA(LinearLearner):
                 scatters = local_scatters(X[part], rows.codes[part], self.k)
                 return lambda amount: self._map(*scatters, amount)
 
-            found = best_shrinkage(X, rows.codes, rows.groups(data), data.seed, map_of)
+            found = best_shrinkage(X, rows.codes, rows.groups(data), data.seed, map_of, self.n_jobs)
             shrinkage = _USUAL if found is None else found
             how = "" if found is None else tr_lazy(", chosen on cases set aside")
         L = self._map(*local_scatters(X, rows.codes, self.k), shrinkage)

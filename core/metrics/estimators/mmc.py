@@ -17,18 +17,20 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.estimators.mahalanobis import (
-    SHRINKAGE,
-    chosen_shrinkage,
-    shrinkage_note,
-)
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
-from semblance.core.metrics.numerics.covariance import shrunk_root
+from semblance.core.metrics.moment_learner import SHRINKAGE, chosen_shrinkage, shrinkage_note
+from semblance.core.metrics.numerics.covariance import ledoit_wolf_of_rows, roots_of_rows
 from semblance.core.metrics.numerics.minimise import Descent, minimise
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.pairs import drawn_pairs, pair_differences
 from semblance.core.metrics.training_data.training_input import TrainingInput
-from semblance.core.metrics.training_data.validation import VALIDATION, Rows, chosen_rounds, set_aside
+from semblance.core.metrics.training_data.validation import (
+    VALIDATION,
+    Rows,
+    best_shrinkage,
+    chosen_rounds,
+    set_aside,
+)
 from semblance.core.parameters import Parameter
 
 #: Arrays of pairs x features held at once.
@@ -74,12 +76,14 @@ class MMC(LinearLearner):
         shrinkage: float = -1.0,
         validation: float = 0.2,
         random_state: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.draw = draw
         self.rounds = rounds
         self.shrinkage = shrinkage
         self.validation = validation
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _learn(self, data: TrainingInput) -> LearntMap:
         source, z = pair_differences(self.title, data, draw=self.draw, copies=_COPIES)
@@ -89,11 +93,20 @@ class MMC(LinearLearner):
         if not similar.any():
             raise BadInput("Cases called similar have the same features.", "Nothing is left to learn.")
 
-        def similar_within(rows: Rows) -> Matrix:
-            return source.within(rows, len(data.X)).similar_differences(data.X)
+        codes = None if data.y is None else codes_of_findings(len(data.X), data.y)[0]
 
-        shrinkage, how = chosen_shrinkage(self.shrinkage, similar, data, similar_within)
-        white, used = shrunk_root(similar, shrinkage)
+        def map_of(rows: Rows) -> Callable[[float], Matrix]:
+            within = source.within(rows, len(data.X)).similar_differences(data.X)
+            roots = roots_of_rows(within) if len(within) else None
+            return lambda amount: np.eye(data.X.shape[1]) if roots is None else roots.root(amount)[0]
+
+        def choose() -> float | None:
+            if codes is None:
+                return None
+            return best_shrinkage(data.X, codes, data.groups, data.seed, map_of, self.n_jobs)
+
+        shrinkage, how = chosen_shrinkage(self.shrinkage, choose, lambda: ledoit_wolf_of_rows(similar))
+        white, used = roots_of_rows(similar).root(shrinkage)
 
         def spread(apart: Matrix, rounds: int, what: str, **reports: Any) -> Descent:
             apart = apart[np.einsum("ij,ij->i", apart, apart) > 0.0]
@@ -109,13 +122,8 @@ class MMC(LinearLearner):
                 spread(apart, self.rounds, what, ended=lambda F: ended(_unit(F) @ white))
 
         part = None
-        if data.y is not None:
-            codes = codes_of_findings(len(data.X), data.y)[0]
-            part = (
-                set_aside(data.X, codes, data.groups, self.validation, data.seed)
-                if (codes >= 0).all()
-                else None
-            )
+        if codes is not None and (codes >= 0).all():
+            part = set_aside(data.X, codes, data.groups, self.validation, data.seed)
         rounds, chosen = chosen_rounds(part, self.rounds, on_part)
         found = spread(
             dissimilar @ white.T,

@@ -6,6 +6,7 @@ Progress in Artificial Intelligence 2, 2013. Equation numbers are theirs.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Iterator
@@ -26,16 +27,21 @@ from semblance.core.metrics.numerics.margin_model import VARIANTS, MarginModel, 
 from semblance.core.metrics.numerics.psd import psd_root
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.scikit_learn import as_value_errors, column_names
-from semblance.core.metrics.training import TrainingPoint, begin_card
+from semblance.core.metrics.training import TrainingPoint, begin_card, count_findings, count_patients
+from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
+from semblance.core.metrics.training_data.fixed_order import fixed_order
+from semblance.core.metrics.training_data.in_threads import in_threads
+from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.pairs import Pairs, drawn_pairs, training_pairs
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
+from semblance.core.metrics.training_data.validation import rows_to_choose_on
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
 #: Where C is looked for (4.2).
-GRID = tuple(10.0 ** (exponent / 2.0) for exponent in range(-8, 5))
+GRID: tuple[float, ...] = tuple(10.0 ** (exponent / 2.0) for exponent in range(-8, 5))
 #: Without a choice and too few pairs to make one.
 FALLBACK_C = 0.01
 #: Pairs used to choose C at most.
@@ -123,6 +129,7 @@ class PassiveAggressive(Learner):
         passes: int = 0,
         start: str = "zero",
         random_state: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.variant = variant
         self.psd = psd
@@ -131,6 +138,7 @@ class PassiveAggressive(Learner):
         self.passes = passes
         self.start = start
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def start_from(self, distance: Distance, threshold: float | None = None) -> Self:
         """Let the next :meth:`fit` or first :meth:`partial_fit` start from ``distance``, not from zero.
@@ -201,19 +209,73 @@ class PassiveAggressive(Learner):
                 source = training_pairs(self.title, len(rows), data.y, None, draw=self.draw, seed=data.seed)
             else:
                 source = as_pairs(checked_pairs(data.pairs, len(rows)))
+        self._learn_further(data, source, self.C or (self.C_ if fitted else FALLBACK_C), fitted)
+        if not fitted:
+            self._feature_names = column_names(X)
+        return self
+
+    def fit_chunks(self, rows: ChunkedRows, reporter: Reporter) -> Self:
+        """As :meth:`Learner.fit_chunks`: :meth:`partial_fit` of each chunk; C is chosen on a sample of all."""
+        if rows.y is None:
+            raise BadInput(
+                tr_lazy("{title} learns from findings.", title=self.title),
+                "Give the findings of the training cases.",
+            )
+        seed = self.random_state or 0
+        fresh = copy.copy(self)
+        for name in ("model_", "C_", "_card"):
+            fresh.__dict__.pop(name, None)
+        C = self.C or FALLBACK_C
+        if not self.C and self.variant != "pa":
+            codes = codes_of_findings(rows.n, rows.y)[0]
+            chosen = rows_to_choose_on(codes, rows.groups, seed, lambda: rows.hashes(seed))
+            X, y = rows.take(chosen), rows.y[chosen]
+            order = fixed_order(X, y, None)
+            X, y = X[order], y[order]
+            source = training_pairs(self.title, len(X), y, None, draw=self.draw, seed=seed)
+            space = RowSpace(fresh._base(X.shape[1]).embed(X), plain=True)
+            C = fresh._aggressiveness(fresh._initial(space.rows, source), space.rows, source, seed, reporter)
+        findings = rows.y
+
+        def learn(X: Matrix, start: int) -> None:
+            data = TrainingInput(X, findings[start : start + len(X)], None, None, None, reporter, seed)
+            try:
+                source = training_pairs(self.title, len(X), data.y, None, draw=self.draw, seed=seed)
+            except BadInput as problem:
+                raise BadInput(
+                    tr_lazy(
+                        "From the rows {first:,} to {last:,} nothing can be learnt: {reason}",
+                        first=start + 1,
+                        last=start + len(X),
+                        reason=problem.message,
+                    ),
+                    tr_lazy("Put the rows into random order, or take larger chunks (chunk_rows)."),
+                ) from problem
+            fresh._learn_further(data, source, C, hasattr(fresh, "model_"))
+
+        for done, _ in enumerate(rows.in_turn(learn), 1):
+            reporter.progress(done, rows.n_chunks, self.title)
+        fresh._card = dataclasses.replace(
+            fresh._card,
+            n_cases=rows.n,
+            findings=count_findings(findings),
+            n_patients=count_patients(rows.groups),
+        )
+        self.__dict__.update(fresh.__dict__)
+        return self
+
+    def _learn_further(self, data: TrainingInput, source: Pairs, C: float, fitted: bool) -> None:
+        """The pairs ``source`` of ``data`` once, on from what is ``fitted``."""
+        rows = data.X
         base = self._base_distance if fitted else self._base(rows.shape[1])
         embedded = base.embed(rows)
         state = self.model_.copy() if fitted else self._initial(embedded, source)
-        C = self.C or (self.C_ if fitted else FALLBACK_C)
         space = RowSpace(embedded, plain=True)
         self._run_passes(state, space, iter([source]), len(source), C, base, data.reporter)
         self._store_model(state, base, C, rows.shape[1])
         card = self._card if fitted else begin_card(self, data)
         counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
         self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.n_pairs)
-        if not fitted:
-            self._feature_names = column_names(X)
-        return self
 
     def metric(self) -> Metric:
         """M made positive semidefinite; C, b, updates and mistakes are on the card."""
@@ -278,16 +340,18 @@ class PassiveAggressive(Learner):
         dissimilar = source.label[validation] < 0
         training_pairs = source.take(training)
         z = training_pairs.differences(X)
-        best = (-math.inf, FALLBACK_C)
-        for done, C in enumerate(GRID):
+
+        def area_of(place: int) -> float:
             reporter.check_cancelled()
-            reporter.progress(done, len(GRID), "Choosing C")
+            reporter.progress(place, len(GRID), "Choosing C")
             model = start.copy()
             for _ in range(_FEWEST_PASSES):
-                model.learn(z, training_pairs.label, StepRule(self.variant, C))
-            area = _area(np.square(held @ psd_root(model.M).T).sum(axis=1), dissimilar)
-            best = max(best, (area, C), key=lambda found: found[0])
-        return best[1]
+                model.learn(z, training_pairs.label, StepRule(self.variant, GRID[place]))
+            distances: Matrix = np.square(held @ psd_root(model.M).T).sum(axis=1)
+            return _area(distances, dissimilar)
+
+        areas = in_threads(area_of, range(len(GRID)), self.n_jobs)
+        return GRID[int(np.argmax(areas))]
 
     def _run_passes(
         self,

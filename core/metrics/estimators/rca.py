@@ -6,6 +6,7 @@ Machine Learning Research 6, 2005.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -15,22 +16,18 @@ from semblance.core.constraints import checked_pairs
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.estimators.mahalanobis import (
-    SHRINKAGE,
-    chosen_shrinkage,
-    shrinkage_note,
-)
-from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
-from semblance.core.metrics.numerics.covariance import shrunk_root
+from semblance.core.metrics.linear_learner import LearntMap
+from semblance.core.metrics.moment_learner import SHRINKAGE, Cases, Maps, ShrunkLearner
+from semblance.core.metrics.numerics.covariance import ShrunkRoots
+from semblance.core.metrics.numerics.moments import Codes, Moments
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
-from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.int64]
 
 
-class RCA(LinearLearner):
+class RCA(ShrunkLearner):
     """M = C^-1, C the covariance about the means of chunklets: cases known to be alike (Eq. 2).
 
     The paper puts a PCA in front where C is nearly singular (section 3); here C is shrunk as the covariance of
@@ -57,22 +54,32 @@ class RCA(LinearLearner):
     parameters: ClassVar[tuple[Parameter, ...]] = (SHRINKAGE,)
     accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
 
-    def __init__(self, shrinkage: float = -1.0, random_state: int | None = None) -> None:
+    def __init__(
+        self, shrinkage: float = -1.0, random_state: int | None = None, n_jobs: int | None = None
+    ) -> None:
         self.shrinkage = shrinkage
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
-    def _learn(self, data: TrainingInput) -> LearntMap:
-        chunklets = chunklets_of(self.title, len(data.X), data.y, data.pairs)
-        check_different(data.X)
-        centred = about_chunklets(data.X, chunklets)
-        if not centred.any():
+    def _classes(self, data: TrainingInput) -> Codes:
+        return chunklets_of(self.title, len(data.X), data.y, data.pairs)
+
+    def _maps(self, moments: Moments, estimate: Callable[[], float]) -> Maps:
+        return ShrunkRoots(moments.covariance, estimate).root
+
+    def _learn_from(
+        self,
+        moments: Moments,
+        cases: Callable[[], Cases | None],
+        seed: int,
+        fourth: Callable[[], float],
+    ) -> LearntMap:
+        if not moments.scatter.any():
             raise BadInput("Cases that are alike have the same features.", "Nothing is left to learn.")
-        shrinkage, how = chosen_shrinkage(
-            self.shrinkage, centred, data, lambda rows: about_chunklets(data.X[rows], chunklets[rows])
-        )
-        L, used = shrunk_root(centred, shrinkage)
-        note = tr_lazy("{chunklets} groups of like cases.", chunklets=int(chunklets.max()) + 1)
-        return LearntMap(L, (note, *shrinkage_note(used, how)))
+        return super()._learn_from(moments, cases, seed, fourth)
+
+    def _notes(self, moments: Moments, L: Matrix) -> tuple[str, ...]:
+        return (tr_lazy("{chunklets} groups of like cases.", chunklets=len(moments.counts)),)
 
 
 def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray[np.int64] | None) -> Rows:

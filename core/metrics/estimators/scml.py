@@ -14,7 +14,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.estimators.rca import about_chunklets
 from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, linear_point
-from semblance.core.metrics.numerics.covariance import shrunk_root
+from semblance.core.metrics.numerics.covariance import roots_of_rows
 from semblance.core.metrics.numerics.k_means import k_means
 from semblance.core.metrics.numerics.minimise import minimise
 from semblance.core.metrics.numerics.pair_weights import median_distance, squared_distances
@@ -146,7 +146,7 @@ def local_discriminants(X: Matrix, codes: npt.NDArray[np.int64], regions: int, s
             near = [own[np.argsort(row[own], kind="stable")[:size]] for own in members]
             rows = np.concatenate(near)
             numbers = np.repeat(np.arange(len(near)), [len(own) for own in near])
-            white, _ = shrunk_root(about_chunklets(X[rows], numbers), _SHRINKAGE)
+            white, _ = roots_of_rows(about_chunklets(X[rows], numbers)).root(_SHRINKAGE)
             means = np.stack([X[own].mean(axis=0) for own in near]) - X[rows].mean(axis=0)
             directions = np.linalg.svd(means @ white.T, full_matrices=False)[2][: len(near) - 1] @ white
             found.append(directions / np.linalg.norm(directions, axis=1, keepdims=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from semblance.core.metrics.distance import Matrix
@@ -17,26 +19,19 @@ def covariance(centred: Matrix) -> Matrix:
     return product
 
 
-def is_singular(S: Matrix) -> bool:
-    """True where the inverse of a covariance (d, d) is mostly rounding."""
-    values = np.linalg.eigvalsh(S)
-    return not values[0] > _SINGULAR * values[-1]
+def ledoit_wolf(S: Matrix, n: float, fourth: float) -> float:
+    """How much of the round covariance to mix in, 0..1.
 
-
-def ledoit_wolf(centred: Matrix) -> float:
-    """How much of the round covariance to mix in, 0..1, for rows (n, d) of mean zero.
-
-    Ledoit, Wolf: A well-conditioned estimator for large-dimensional covariance matrices, 2004: b^2 / d^2 of
-    Lemmas 3.2 to 3.4.
+    ``S`` (d, d) is the covariance of ``n`` rows, and ``fourth`` the sum of |z|^4 over these rows less their mean.
+    Ledoit, Wolf: A well-conditioned estimator for large-dimensional covariance matrices, 2004: b^2 / d^2 of Lemmas 3.2
+    to 3.4.
     """
-    n, d = centred.shape
-    S = covariance(centred)
+    d = len(S)
     mean = float(np.trace(S)) / d
     distance = float(np.square(S).sum()) / d - mean * mean
     if distance <= 0.0:
         return 1.0
-    lengths = np.einsum("ij,ij->i", centred, centred)
-    spread = float(np.square(lengths).sum()) / n / d - float(np.square(S).sum()) / d
+    spread = fourth / n / d - float(np.square(S).sum()) / d
     return float(min(1.0, max(0.0, spread / n / distance)))
 
 
@@ -46,31 +41,38 @@ def shrunk(S: Matrix, shrinkage: float) -> Matrix:
     return (1.0 - shrinkage) * S + np.eye(d) * (shrinkage * float(np.trace(S)) / d)
 
 
-def invertible(S: Matrix, centred: Matrix, shrinkage: float) -> tuple[Matrix, float]:
-    """``S``, the covariance of the rows ``centred`` (n, d), made invertible, and the shrinkage it took.
+class ShrunkRoots:
+    """Roots of the inverses of a covariance ``S`` (d, d) shrunk by any amount, all from one eigenproblem.
 
-    0 asks for no more than needed: none, or that of Ledoit and Wolf where S is singular.
+    ``estimate`` gives the shrinkage of a singular S that is to be shrunk no more than needed.
     """
-    if shrinkage == 0.0:
-        if not is_singular(S):
-            return S, 0.0
-        shrinkage = max(_LEAST_SHRINKAGE, ledoit_wolf(centred))
-    return shrunk(S, shrinkage), shrinkage
+
+    def __init__(self, S: Matrix, estimate: Callable[[], float]) -> None:
+        self._values, self._vectors = np.linalg.eigh(S)
+        self._mean = float(np.trace(S)) / len(S)
+        self._estimate = estimate
+
+    def root(self, shrinkage: float) -> tuple[Matrix, float]:
+        """(d, d) L with L'L the inverse of the shrunk covariance, and the shrinkage it took.
+
+        Rows of L go from the least variance to the largest. 0 asks for no more than needed: none, or the estimate where
+        S is singular. The identity for S = 0.
+        """
+        if self._mean <= 0.0:
+            return np.eye(len(self._values)), shrinkage
+        if shrinkage == 0.0 and not self._values[0] > _SINGULAR * self._values[-1]:
+            shrinkage = max(_LEAST_SHRINKAGE, self._estimate())
+        values = (1.0 - shrinkage) * self._values + shrinkage * self._mean
+        L: Matrix = (self._vectors / np.sqrt(values)).T
+        return L, shrinkage
 
 
-def shrunk_root(centred: Matrix, shrinkage: float) -> tuple[Matrix, float]:
-    """(d, d) L with L'L the inverse of the shrunk covariance of rows (n, d) of mean zero, and the shrinkage it took.
-
-    The identity for rows that are all zero.
-    """
-    if not centred.any():
-        return np.eye(centred.shape[1]), shrinkage
-    S, shrinkage = invertible(covariance(centred), centred, shrinkage)
-    return whitening(S), shrinkage
+def roots_of_rows(centred: Matrix) -> ShrunkRoots:
+    """Those of the covariance of rows (n, d) of mean zero, estimated as Ledoit and Wolf do."""
+    return ShrunkRoots(covariance(centred), lambda: ledoit_wolf_of_rows(centred))
 
 
-def whitening(S: Matrix) -> Matrix:
-    """(d, d) L with L'L = S^-1, S positive definite; rows go from the least variance to the largest."""
-    values, vectors = np.linalg.eigh(S)
-    L: Matrix = (vectors / np.sqrt(values)).T
-    return L
+def ledoit_wolf_of_rows(centred: Matrix) -> float:
+    """:func:`ledoit_wolf` of rows (n, d) of mean zero."""
+    lengths = np.einsum("ij,ij->i", centred, centred)
+    return ledoit_wolf(covariance(centred), len(centred), float(np.square(lengths).sum()))

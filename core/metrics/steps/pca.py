@@ -47,14 +47,23 @@ class PCA(Step):
 
         The eigenproblem is solved on the smaller side: n x n scalar products of rows, or d x d of columns.
         """
-        from scipy.linalg import blas, eigh
+        from scipy.linalg import blas
 
         n, d = X.shape
         mean = X.mean(axis=0)
         centred = X - mean
-        count = min(self.n_components, n, d)
         # The transposed view is in Fortran order, so BLAS reads it without a copy.
         gram = blas.dsyrk(1.0, centred.T, trans=1 if n <= d else 0, lower=1)
+        return self._solve(gram, mean, centred if n <= d else None, min(self.n_components, n, d))
+
+    def fit_scatter(self, scatter: Matrix, mean: Matrix) -> Self:
+        """As :meth:`fit` on rows with this ``scatter`` (d, d) about their ``mean`` (d,), more rows than d."""
+        return self._solve(scatter, mean, None, min(self.n_components, len(mean)))
+
+    def _solve(self, gram: Matrix, mean: Matrix, centred: Matrix | None, count: int) -> Self:
+        """``gram`` (lower half) of columns, or of the rows ``centred`` (n, d)."""
+        from scipy.linalg import eigh
+
         side = len(gram)
         total = float(np.trace(gram))
         values, vectors = eigh(gram, lower=True, subset_by_index=[side - count, side - 1], check_finite=False)
@@ -64,7 +73,7 @@ class PCA(Step):
             raise BadInput("All training cases have the same features.", "Extract other features first.")
         values, vectors = values[:real], vectors[:, :real]
         components = vectors.T
-        if n <= d:
+        if centred is not None:
             components = (components / np.sqrt(values)[:, np.newaxis]) @ centred
             if values[-1] < _ORTHOGONAL * values[0]:
                 components = np.linalg.qr(components.T)[0].T

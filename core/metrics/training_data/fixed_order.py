@@ -12,6 +12,9 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.triplets import checked_triplets
 
+#: Numbers hashed at once.
+_BLOCK = 1 << 20
+
 
 def in_fixed_order(data: TrainingInput, accepts: frozenset[str]) -> TrainingInput:
     """``data`` with rows, and the pairs and triplets that the learner ``accepts``, in an order of their own.
@@ -29,21 +32,12 @@ def in_fixed_order(data: TrainingInput, accepts: frozenset[str]) -> TrainingInpu
     triplets = (
         checked_triplets(data.triplets, n) if data.triplets is not None and "triplets" in accepts else None
     )
-    whole = _ordered_bits(data.X)
-    # Half a unit is added before what lies below 20 bits of the fraction is cut off.
-    columns = [((whole + np.uint64(1 << 31)) >> np.uint64(32)).astype(">u4"), whole.astype(">u8")]
     y = None if data.y is None else np.asarray(data.y)
-    if y is not None:
-        if y.shape != (n,):
-            # The learner checks that there is one finding per case.
-            return data
-        columns.append(finding_codes(y)[0][:, np.newaxis].astype(">i8"))
+    if y is not None and y.shape != (n,):
+        # The learner checks that there is one finding per case.
+        return data
     groups = None if data.groups is None else np.asarray(data.groups)
-    if groups is not None:
-        names = ["" if group is None else str(group) for group in groups.tolist()]
-        columns.append(np.unique(names, return_inverse=True)[1][:, np.newaxis].astype(">i8"))
-    keys = np.concatenate([column.view(np.uint8) for column in columns], axis=1)
-    order = np.argsort(keys.view(np.dtype((np.void, keys.shape[1]))).ravel(), kind="stable")
+    order = fixed_order(data.X, y, groups)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     return replace(
@@ -54,6 +48,47 @@ def in_fixed_order(data: TrainingInput, accepts: frozenset[str]) -> TrainingInpu
         pairs=data.pairs if pairs is None else _in_order(pairs, place, 2),
         triplets=data.triplets if triplets is None else _in_order(triplets, place, 3),
     )
+
+
+def fixed_order(
+    X: Matrix, y: npt.NDArray[np.generic] | None, groups: npt.NDArray[np.generic] | None
+) -> npt.NDArray[np.intp]:
+    """(n,) the places of rows (n, d) with findings and patients (n,) in the order of :func:`in_fixed_order`."""
+    whole = _ordered_bits(X)
+    columns = [_at_six_digits(whole).astype(">u4"), whole.astype(">u8")]
+    if y is not None:
+        columns.append(finding_codes(y)[0][:, np.newaxis].astype(">i8"))
+    if groups is not None:
+        names = ["" if group is None else str(group) for group in groups.tolist()]
+        columns.append(np.unique(names, return_inverse=True)[1][:, np.newaxis].astype(">i8"))
+    keys = np.concatenate([column.view(np.uint8) for column in columns], axis=1)
+    return np.argsort(keys.view(np.dtype((np.void, keys.shape[1]))).ravel(), kind="stable")
+
+
+def row_hashes(X: Matrix, seed: int) -> npt.NDArray[np.uint64]:
+    """(n,) numbers that are as good as drawn by ``seed``, and depend on nothing but the row (d,) itself.
+
+    Ascending, they give the same order to the same rows however these are listed or divided among files. Features
+    count at six digits, as in :func:`in_fixed_order`.
+    """
+    # Multilinear hashing, then the last steps of splitmix64: Steele, Lea, Flood 2014.
+    factors = np.random.default_rng([seed, 17]).bit_generator.random_raw(X.shape[1]) | np.uint64(1)
+    found = np.empty(len(X), dtype=np.uint64)
+    step = max(1, _BLOCK // X.shape[1])
+    for start in range(0, len(X), step):
+        bits = _at_six_digits(_ordered_bits(X[start : start + step]))
+        found[start : start + step] = (bits * factors).sum(axis=1, dtype=np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        found ^= found >> np.uint64(shift)
+        found *= np.uint64(factor)
+    found ^= found >> np.uint64(31)
+    return found
+
+
+def _at_six_digits(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The upper halves of :func:`_ordered_bits`, rounded: 20 bits of the fraction stay."""
+    rounded: npt.NDArray[np.uint64] = (bits + np.uint64(1 << 31)) >> np.uint64(32)
+    return rounded
 
 
 def _ordered_bits(X: Matrix) -> npt.NDArray[np.uint64]:

@@ -61,6 +61,23 @@ def codes_of_findings(cases: int, y: npt.ArrayLike) -> tuple[npt.NDArray[np.int6
     return codes, names
 
 
+def codes_to_learn_from(
+    title: str, cases: int, y: npt.ArrayLike | None
+) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """:func:`codes_of_findings` for a learner that is called ``title`` and can only learn from findings.
+
+    Raises:
+        BadInput: no findings, not one a case, fewer than two, or none with two cases.
+    """
+    if y is None:
+        raise BadInput(
+            tr_lazy("{title} learns from findings.", title=title), "Give the findings of the training cases."
+        )
+    codes, names = codes_of_findings(cases, y)
+    check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)
+    return codes, names
+
+
 def labelled_rows(title: str, X: Matrix, y: npt.ArrayLike | None) -> LabelledRows:
     """The rows of ``X`` that have a finding.
 
@@ -68,12 +85,7 @@ def labelled_rows(title: str, X: Matrix, y: npt.ArrayLike | None) -> LabelledRow
         BadInput: no findings, not one a case, fewer than two, or none with two cases; equal rows. ``title``
             names the learner.
     """
-    if y is None:
-        raise BadInput(
-            tr_lazy("{title} learns from findings.", title=title), "Give the findings of the training cases."
-        )
-    codes, names = codes_of_findings(len(X), y)
-    check_findings(np.bincount(codes[codes >= 0], minlength=len(names)), names)
+    codes, names = codes_to_learn_from(title, len(X), y)
     check_different(X)
     known = codes >= 0
     return LabelledRows(X[known], codes[known], names) if not known.all() else LabelledRows(X, codes, names)

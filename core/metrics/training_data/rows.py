@@ -75,11 +75,16 @@ def training_rows(X: npt.ArrayLike, groups: npt.ArrayLike | None, n_features: in
     return rows
 
 
+def all_equal(rows: Matrix) -> bool:
+    """Whether rows (n, d) do not differ."""
+    return len(rows) == 0 or bool((rows == rows[0]).all())
+
+
 def check_different(rows: Matrix) -> None:
     """Refuse training rows (n, d) that are all equal.
 
     Raises:
         BadInput: there is nothing to learn from.
     """
-    if len(rows) == 0 or (rows == rows[0]).all():
+    if all_equal(rows):
         raise BadInput("All training cases have the same features.", "Extract other features first.")

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
+from semblance.core.metrics.training_data.fixed_order import row_hashes
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
 
 #: A parameter of the learners whose cost grows faster than the number of cases.
 TRAINING_CASES = Parameter(
@@ -28,7 +30,8 @@ TRAINING_CASES = Parameter(
 def training_sample(data: TrainingInput, most: int) -> tuple[TrainingInput, tuple[str, ...]]:
     """``data`` with about ``most`` cases, and the note on the card about it; unchanged if it has no more cases.
 
-    Cases named by pairs or triplets are in the sample, the others are drawn by :func:`stratified_sample`.
+    Cases named by pairs or triplets are in the sample. The others are drawn by :func:`stratified_sample` in the order
+    of their hashes, so that the sample is the same for the same cases in any order.
     """
     n = len(data.X)
     y = None if data.y is None else np.asarray(data.y)
@@ -44,22 +47,13 @@ def training_sample(data: TrainingInput, most: int) -> tuple[TrainingInput, tupl
         size = most - len(constrained)
         if len(constrained):
             size = max(size, len(np.unique(strata)))
-        drawn = stratified_sample(strata, size, data.seed, None if groups is None else groups[others])
+        hashes = row_hashes(data.X, data.seed)[others]
+        drawn = stratified_sample(strata, size, data.seed, None if groups is None else groups[others], hashes)
         rows = np.union1d(constrained, others[drawn])
     if len(rows) == n:
         return data, ()
     place = np.full(n, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    by_patient = groups is not None and any(group not in (None, "") for group in groups.tolist())
-    note = tr_lazy(
-        "Trained on {sample:,} of {n:,} cases, {how}, seed {seed}.",
-        sample=len(rows),
-        n=n,
-        how=tr_lazy("stratified by finding, whole patients")
-        if by_patient
-        else tr_lazy("stratified by finding"),
-        seed=data.seed,
-    )
     sample = replace(
         data,
         X=data.X[rows],
@@ -68,16 +62,35 @@ def training_sample(data: TrainingInput, most: int) -> tuple[TrainingInput, tupl
         pairs=None if data.pairs is None else _renumbered(data.pairs, place, 2),
         triplets=None if data.triplets is None else _renumbered(data.triplets, place, 3),
     )
-    return sample, (note,)
+    return sample, (sample_note(len(rows), n, groups, data.seed),)
+
+
+def sample_note(sample: int, n: int, groups: npt.NDArray[np.generic] | None, seed: int) -> str:
+    """What the card says of a metric trained on ``sample`` of ``n`` cases."""
+    by_patient = groups is not None and any(group not in (None, "") for group in groups.tolist())
+    return tr_lazy(
+        "Trained on {sample:,} of {n:,} cases, {how}, seed {seed}.",
+        sample=sample,
+        n=n,
+        how=tr_lazy("stratified by finding, whole patients")
+        if by_patient
+        else tr_lazy("stratified by finding"),
+        seed=seed,
+    )
 
 
 def stratified_sample(
-    strata: npt.NDArray[np.generic], n: int, seed: int, groups: npt.NDArray[np.generic] | None = None
+    strata: npt.NDArray[np.generic],
+    n: int,
+    seed: int,
+    groups: npt.NDArray[np.generic] | None = None,
+    hashes: Hashes | None = None,
 ) -> npt.NDArray[np.intp]:
     """``n`` ascending rows with the ``strata`` (m,) in proportion, at least one of each; the same for one seed.
 
     With ``groups`` (m,), "" or ``None`` where unknown, whole groups are drawn, as many as fit into ``n``, or one
-    of a stratum that nothing else represents. A group belongs to the rarest of its strata.
+    of a stratum that nothing else represents. A group belongs to the rarest of its strata. ``hashes`` (m,) of the rows
+    take the place of ``seed``: the smallest are drawn, or the groups whose sum is smallest.
 
     Raises:
         BadArguments: ``n`` is below the number of strata.
@@ -91,7 +104,7 @@ def stratified_sample(
     rng = np.random.default_rng(seed)
     units = None if groups is None else _unit_numbers(groups.tolist())
     if units is not None and int(units.max()) + 1 < len(units):
-        return _whole_units(codes, counts, units, n, rng)
+        return _whole_units(codes, counts, units, n, rng, hashes)
     ideal = counts * (min(n, len(codes)) / len(codes))
     takes = np.maximum(1, np.floor(ideal).astype(np.intp))
     while takes.sum() != min(n, len(codes)):
@@ -99,10 +112,19 @@ def stratified_sample(
         able = takes < counts if step > 0 else takes > 1
         takes[np.where(able, step * (ideal - takes), -np.inf).argmax()] += step
     chosen = [
-        rng.permutation(np.flatnonzero(codes == stratum))[:take]
+        _in_turn(np.flatnonzero(codes == stratum), rng, hashes)[:take]
         for stratum, take in enumerate(takes.tolist())
     ]
     return np.sort(np.concatenate(chosen))
+
+
+def _in_turn(
+    members: npt.NDArray[np.intp], rng: np.random.Generator, hashes: Hashes | None
+) -> npt.NDArray[np.intp]:
+    """``members`` in the order in which they are drawn."""
+    if hashes is None:
+        return rng.permutation(members)
+    return members[np.argsort(hashes[members], kind="stable")]
 
 
 def _whole_units(
@@ -111,13 +133,18 @@ def _whole_units(
     units: npt.NDArray[np.intp],
     n: int,
     rng: np.random.Generator,
+    hashes: Hashes | None,
 ) -> npt.NDArray[np.intp]:
     sizes = np.bincount(units)
+    of_units = None
+    if hashes is not None:
+        of_units = np.zeros(len(sizes), dtype=np.uint64)
+        np.add.at(of_units, units, hashes)
     rarest = np.full(len(sizes), np.iinfo(np.intp).max)
     np.minimum.at(rarest, units, np.argsort(np.argsort(counts, kind="stable"))[codes])
     chosen = np.zeros(len(sizes), dtype=np.bool_)
     for stratum in np.unique(rarest):
-        members = rng.permutation(np.flatnonzero(rarest == stratum))
+        members = _in_turn(np.flatnonzero(rarest == stratum), rng, of_units)
         reached = np.cumsum(sizes[members])
         fitting = int(np.searchsorted(reached, reached[-1] * min(1.0, n / len(codes)), side="right"))
         chosen[members[: max(1, fitting)]] = True

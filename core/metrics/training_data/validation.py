@@ -9,8 +9,10 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
+from semblance.core.metrics.training_data.fixed_order import row_hashes
+from semblance.core.metrics.training_data.in_threads import in_threads
 from semblance.core.metrics.training_data.parameter_search import error_of, gallery_sample, hold_out_rows
-from semblance.core.metrics.training_data.training_sample import stratified_sample
+from semblance.core.metrics.training_data.training_sample import Hashes, stratified_sample
 from semblance.core.parameters import Parameter
 
 Rows = npt.NDArray[np.intp]
@@ -66,32 +68,49 @@ def set_aside(
     return Validation(X, codes, fitted, queries)
 
 
+def rows_to_choose_on(
+    codes: Codes, groups: npt.NDArray[np.generic] | None, seed: int, hashes: Callable[[], Hashes]
+) -> Rows:
+    """The rows with a finding (``codes`` (n,), -1 for none), or a sample of them where there are many.
+
+    ``hashes`` gives the :func:`row_hashes` (n,).
+    """
+    known = np.flatnonzero(codes >= 0)
+    if len(known) <= _CASES:
+        return known
+    units = None if groups is None else groups[known]
+    return known[stratified_sample(codes[known], _CASES, seed, units, hashes()[known])]
+
+
 def best_shrinkage(
     X: Matrix,
     codes: Codes,
     groups: npt.ArrayLike | None,
     seed: int,
     map_of: Callable[[Rows], Callable[[float], Matrix]],
+    n_jobs: int | None = None,
 ) -> float | None:
     """That of :data:`SHRINKAGES` with the least error on rows set aside, the larger of equal ones.
 
     ``map_of(rows)(shrinkage)`` is the map L (m, d) learnt from these rows of ``X`` (n, d). ``codes`` (n,) are
-    findings, -1 for none. ``None`` where there are too few cases to choose.
+    findings, -1 for none. ``None`` where there are too few cases to choose. Splits are taken by ``n_jobs`` threads.
     """
-    known = np.flatnonzero(codes >= 0)
     names = None if groups is None else np.asarray(groups)
-    if len(known) > _CASES:
-        known = known[stratified_sample(codes[known], _CASES, seed, None if names is None else names[known])]
-    errors, n_splits = np.zeros(len(SHRINKAGES)), 0
-    for turn in range(_SPLITS):
-        units = None if names is None else names[known]
-        part = set_aside(X[known], codes[known], units, _SHARE, seed, turn)
-        if part is not None:
-            make = map_of(known[part.fitted])
-            errors += [part.error(make(shrinkage)) for shrinkage in SHRINKAGES]
-            n_splits += 1
-    if not n_splits:
+    known = rows_to_choose_on(codes, names, seed, lambda: row_hashes(X, seed))
+    rows, findings = X[known], codes[known]
+    units = None if names is None else names[known]
+
+    def errors_of(turn: int) -> list[float] | None:
+        part = set_aside(rows, findings, units, _SHARE, seed, turn)
+        if part is None:
+            return None
+        make = map_of(known[part.fitted])
+        return [part.error(make(shrinkage)) for shrinkage in SHRINKAGES]
+
+    found = [one for one in in_threads(errors_of, range(_SPLITS), n_jobs) if one is not None]
+    if not found:
         return None
+    errors = np.sum(found, axis=0)
     return SHRINKAGES[int(np.flatnonzero(errors <= errors.min() + 1e-12)[-1])]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.numerics.covariance import ledoit_wolf
+from semblance.core.metrics.numerics.covariance import ledoit_wolf_of_rows
 from semblance.core.metrics.training_data.validation import SHRINKAGES
 from semblance.core.workflows.metrics.leakage import is_supervised
 from tests.helpers.learner_checks import labelled_problem, matrix_of
@@ -27,7 +27,7 @@ def test_a_singular_covariance_is_shrunk_as_ledoit_and_wolf_say():
     X = rng.normal(size=(20, 30)) @ rng.normal(size=(30, 30))
     centred = X - X.mean(axis=0)
     covariance, shrinkage = reference(centred, assume_centered=True)
-    assert ledoit_wolf(centred) == pytest.approx(shrinkage, rel=1e-10)
+    assert ledoit_wolf_of_rows(centred) == pytest.approx(shrinkage, rel=1e-10)
     metric = make_learner("mahalanobis").fit(X).metric()
     np.testing.assert_allclose(matrix_of(metric), np.linalg.inv(covariance), rtol=1e-8, atol=1e-12)
     assert metric.card.notes == (f"Covariance shrunk by {shrinkage:.4g} as Ledoit and Wolf say.",)
