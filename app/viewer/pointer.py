@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter
 
 from semblance.app.viewer import tools
 from semblance.app.viewer.brush_tool import BrushTool
+from semblance.app.viewer.image_display import ImageDisplay
 from semblance.app.viewer.keyboard_pointer import POINTED_TOOLS, KeyboardPointer
 from semblance.app.viewer.path_tool import PathTool
-from semblance.app.viewer.region_tool import CLICK_DISTANCE, RegionTool, cursor_for
+from semblance.app.viewer.region_tool import CLICK_DISTANCE, cursor_for
 from semblance.app.viewer.ruler import Ruler
 from semblance.app.viewer.window_level import Window, dragged
-
-if TYPE_CHECKING:
-    from semblance.app.viewer.image_view import ImageView
 
 #: Widget pixels around a line of the cross in which it can be dragged.
 _GRAB_RADIUS = 5
@@ -28,9 +24,9 @@ FINE = 0.2
 class Pointer:
     """Passes mouse events of ``view`` to the current tool. The middle button and Shift always pan."""
 
-    def __init__(self, view: ImageView) -> None:
+    def __init__(self, view: ImageDisplay) -> None:
         self._view = view
-        self.region = RegionTool(view)
+        self.region = view.region
         self.path = PathTool()
         self.brush = BrushTool()
         self.ruler = Ruler()
@@ -52,6 +48,19 @@ class Pointer:
         self.brush.release()
         self.brush.leave()
         self.keyboard_pointer.at = None
+
+    def set_tool(self, name: str) -> None:
+        """Raises:
+        ValueError: not one of :data:`semblance.app.viewer.tools.ALL`.
+        """
+        if name not in tools.NAMES:
+            raise ValueError(name)
+        if name != self.tool:
+            self.begin()
+            self.tool = name
+            self.show_cursor()
+            self._view.tool_changed.emit(name)
+            self._view.update()
 
     @property
     def busy(self) -> bool:

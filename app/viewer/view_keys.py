@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
 from semblance.app.viewer import tools
+from semblance.app.viewer.image_display import ImageDisplay
+from semblance.app.viewer.pointer import Pointer
 from semblance.app.viewer.region_tool import ARROWS
-
-if TYPE_CHECKING:
-    from semblance.app.viewer.image_view import ImageView
 
 ZOOM_STEP = 1.25
 _PAN = 32
@@ -22,8 +20,8 @@ _ALL_SLICES = 1 << 30
 class ViewKeys:
     """The keys of one view: those of the current tool, of presets, of tools, and of actions."""
 
-    def __init__(self, view: ImageView) -> None:
-        self._view = view
+    def __init__(self, view: ImageDisplay, pointer: Pointer) -> None:
+        self._view, self._pointer = view, pointer
         self._actions: dict[int, Callable[[], None]] = {
             Qt.Key.Key_0: view.auto,
             Qt.Key.Key_1: view.actual_size,
@@ -55,7 +53,7 @@ class ViewKeys:
     def press(self, event: QKeyEvent) -> bool:
         """Whether a key did something."""
         view, key, modifiers = self._view, event.key(), event.modifiers()
-        if view.pointer.key(event):
+        if self._pointer.key(event):
             view.update()
             return True
         if modifiers & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
@@ -71,8 +69,8 @@ class ViewKeys:
         if preset is not None:
             view.use_preset(preset)
         elif event.text().upper() in self._tools:
-            view.set_tool(self._tools[event.text().upper()])
-            view.pointer.start_keyboard_pointer()
+            self._pointer.set_tool(self._tools[event.text().upper()])
+            self._pointer.start_keyboard_pointer()
         elif key in self._actions:
             self._actions[key]()
         else:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QLineF, QPointF, QRect, Qt
 from PySide6.QtGui import QPainter, QPen
 
 from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.viewer import overlay_text
+from semblance.app.viewer.image_display import ImageDisplay, SecondImage
 from semblance.app.viewer.linking import linked_view
 from semblance.app.viewer.overlay import draw_edges, draw_overlay_text, letter_inset
+from semblance.app.viewer.pointer import Pointer
 from semblance.app.viewer.region_painting import paint_region
 from semblance.app.viewer.rendering import SQUARES_MIN_ZOOM, Renderer
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.widgets.text_cache import CENTRE, text_cache
 from semblance.core.imaging.cut_planes import Edges
 
-if TYPE_CHECKING:
-    from semblance.app.viewer.image_view import ImageView, SecondImage
-
 #: Widget pixels without lines of the cross, around the crossing and at the edges.
 _GAP, _EDGE = 10, 24
 
 
-def paint_view(painter: QPainter, view: ImageView, renderer: Renderer | None) -> None:
+def paint_view(painter: QPainter, view: ImageDisplay, pointer: Pointer, renderer: Renderer | None) -> None:
     """Paint everything but the focus; only the background without ``renderer``."""
     painter.fillRect(view.rect(), colour(theme().image_well))
     if renderer is None:
@@ -37,7 +34,7 @@ def paint_view(painter: QPainter, view: ImageView, renderer: Renderer | None) ->
         paint_region(painter, view.case_region, view.viewport, "#FFFFFF", dashed=True)
     if view.cross is not None:
         paint_cross(painter, view.cross, view.viewport)
-    view.pointer.paint(painter)
+    pointer.paint(painter)
     if view.is_overlay_text_shown:
         _paint_overlay_text(painter, view, renderer)
 
@@ -83,7 +80,7 @@ def displayed_edges(edges: Edges, orientation: Orientation) -> Edges:
     return left, top, right, bottom
 
 
-def _paint_second(painter: QPainter, view: ImageView, second: SecondImage) -> None:
+def _paint_second(painter: QPainter, view: ImageDisplay, second: SecondImage) -> None:
     """Paint the image of another view where it lies relative to this view's image, with its own window."""
     other = second.view
     if other.image is None:
@@ -110,7 +107,7 @@ def _paint_second(painter: QPainter, view: ImageView, second: SecondImage) -> No
     text.draw(painter, box, second.label, "#ECECEE", CENTRE)
 
 
-def _paint_image(painter: QPainter, view: ImageView, renderer: Renderer) -> None:
+def _paint_image(painter: QPainter, view: ImageDisplay, renderer: Renderer) -> None:
     ratio = view.devicePixelRatioF()
     image, target = renderer.visible(view.viewport, ratio, view.window_level, inverted=view.inverted)
     if image.isNull():
@@ -121,7 +118,7 @@ def _paint_image(painter: QPainter, view: ImageView, renderer: Renderer) -> None
     painter.drawImage(target, image)
 
 
-def _paint_overlay_text(painter: QPainter, view: ImageView, renderer: Renderer) -> None:
+def _paint_overlay_text(painter: QPainter, view: ImageDisplay, renderer: Renderer) -> None:
     image = renderer.image
     texts = {
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
@@ -75,11 +76,11 @@ class Fusion(Extractor):
     )
 
     def __init__(self, **settings: Value) -> None:
-        from semblance.core.features.registry import make_extractor
-
         super().__init__(**settings)
         self._sets = fused_sets(self.settings)
-        self._extractors = [make_extractor(one.extractor, **one.settings) for one in self._sets]
+        self._extractors = [
+            find_extractor(one.extractor, SINGLE_EXTRACTORS)(**one.settings) for one in self._sets
+        ]
         for one, extractor in zip(self._sets, self._extractors, strict=True):
             if one.version != extractor.version:
                 raise BadInput(

@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-from semblance.core.errors import BadArguments
-from semblance.core.features.clinical import Clinical
-from semblance.core.features.colour_edge_texture import ColourEdgeTexture
-from semblance.core.features.encoder.extractor import Encoder
 from semblance.core.features.extractor import Extractor
 from semblance.core.features.fusion import Fusion
-from semblance.core.features.gabor import Gabor
-from semblance.core.features.local.textons import Textons
-from semblance.core.features.local.visual_words import VisualWords
-from semblance.core.features.lung_texture import LungTexture
-from semblance.core.features.mass import Mass
-from semblance.core.features.onnx_encoder import OnnxEncoder
-from semblance.core.features.pixels import Pixels
-from semblance.core.features.polyp.extractor import Polyp
-from semblance.core.features.raw import Raw
-from semblance.core.language import tr_lazy
+from semblance.core.features.single_extractors import SINGLE_EXTRACTORS, find_extractor
 from semblance.core.parameters import Value
 
-_EXTRACTORS: tuple[type[Extractor], ...] = (
-    Encoder,
-    Gabor,
-    Mass,
-    ColourEdgeTexture,
-    Polyp,
-    LungTexture,
-    VisualWords,
-    Textons,
-    Pixels,
-    OnnxEncoder,
-    Fusion,
-    Raw,
-    Clinical,
-)
+_EXTRACTORS: tuple[type[Extractor], ...] = (*SINGLE_EXTRACTORS, Fusion)
 
 
 def extractors() -> tuple[type[Extractor], ...]:
@@ -58,11 +31,4 @@ def extractor_class(name: str) -> type[Extractor]:
     Raises:
         BadArguments: no such extractor.
     """
-    for extractor in _EXTRACTORS:
-        if extractor.name == name:
-            return extractor
-    known = ", ".join(extractor.name for extractor in _EXTRACTORS)
-    raise BadArguments(
-        tr_lazy("There is no extractor '{name}'.", name=name),
-        tr_lazy("Known extractors: {known}.", known=known),
-    )
+    return find_extractor(name, _EXTRACTORS)

@@ -21,9 +21,9 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.viewer.image_display import SecondImage
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.image_view import SecondImage
 from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
 from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT

@@ -1,0 +1,261 @@
+"""An image in a widget: what of it is shown, and how. The image view adds mouse, keys and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from semblance.app.shell import theme as looks
+from semblance.app.viewer import overlay_text
+from semblance.app.viewer.region_tool import RegionTool
+from semblance.app.viewer.rendering import Renderer
+from semblance.app.viewer.viewport import Orientation, Viewport
+from semblance.app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
+from semblance.core.imaging.cut_planes import Edges
+from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.region import Region
+from semblance.core.language import tr
+
+
+@dataclass(frozen=True)
+class SecondImage:
+    """The image of another view, drawn over that of this one in the same place: alone, or as the difference of the
+    greys on the screen. ``label`` says what is seen."""
+
+    view: ImageDisplay
+    label: str
+    is_difference: bool = False
+
+
+class ImageDisplay(QWidget):
+    """Shows a :class:`semblance.core.imaging.display.DisplayImage`, fitted until the user zooms.
+
+    Signals: ``region.changed(region)``, ``window_changed(window)``, ``tool_changed(name)``, ``view_changed()`` for
+    zoom and position, ``inverted_changed(inverted)``; ``segment_requested(x, y)``: outline what lies at that image
+    pixel; ``refine_requested``: outline what lies in the region drawn; ``scrolled(steps)``: so many slices on, if
+    ``scrolls``; ``run_requested``: start or stop running through the slices; ``located(x, y)``: move the cross there.
+    """
+
+    window_changed = Signal(object)
+    tool_changed = Signal(str)
+    view_changed = Signal()
+    segment_requested = Signal(int, int)
+    refine_requested = Signal()
+    scrolled = Signal(int)
+    run_requested = Signal()
+    located = Signal(float, float)
+    inverted_changed = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("image-view")
+        self.setAccessibleName(tr("Image"))
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.case_region: Region | None = None
+        self.notes: tuple[str, ...] = ()
+        #: The presets of the user.
+        self.own_presets: Callable[[], tuple[Preset, ...]] = tuple
+        self.is_overlay_text_shown = True
+        self.inverted = False
+        self.editable = True
+        self.scrolls = False
+        #: Whether the left and right arrow keys are the page's, which shows another case.
+        self.leaves_arrows = False
+        self.slice_text = ""
+        self.problem = ""
+        self.second: SecondImage | None = None
+        #: Letters of the patient's sides at left, top, right and bottom of the image as stored.
+        self.edges: Edges | None = None
+        #: A point of the image that lines cross at; clicks and drags of the lines move it.
+        self.cross: tuple[float, float] | None = None
+        #: The image pixel under the mouse.
+        self.pixel_under_mouse: tuple[int, int] | None = None
+        #: The region drawn on the image.
+        self.region = RegionTool(self)
+        self._window: Window | None = None
+        self._view = Viewport(1, 1)
+        self._renderer: Renderer | None = None
+        self.region.moved.connect(self.update)
+        looks.theme_signals.changed.connect(self.update)
+
+    # What is shown
+
+    @property
+    def image(self) -> DisplayImage | None:
+        return self._renderer.image if self._renderer else None
+
+    @property
+    def window_level(self) -> Window | None:
+        """The current window; ``None`` without an image and for colour."""
+        return self._window
+
+    @property
+    def viewport(self) -> Viewport:
+        return self._view
+
+    @property
+    def orientation(self) -> Orientation:
+        """Rotation and flip of the image."""
+        return self._view.orientation
+
+    def show_image(self, image: DisplayImage | None, region: Region | None = None) -> None:
+        """Show another image or none: fitted, not rotated, with its own window and ``region``."""
+        self._renderer = None if image is None else Renderer(image)
+        self.inverted = image is not None and image.inverse
+        self.pixel_under_mouse = None
+        self.case_region, self.notes = None, () if image is None else image.notes
+        self.edges = self.cross = None
+        if image is None:
+            self.region.begin(0, 0)
+            self._view = Viewport(1, 1).resized(self.width(), self.height())
+        else:
+            self.region.begin(image.width, image.height, region)
+            aspect = 1.0
+            if image.spacing_mm is not None and min(image.spacing_mm) > 0:
+                aspect = image.spacing_mm[0] / image.spacing_mm[1]
+            view = Viewport(image.width, image.height, aspect=aspect)
+            self._view = view.resized(self.width(), self.height())
+        self._set_window(None if image is None or image.is_colour else auto_window(image))
+        self.view_changed.emit()
+        self.update()
+
+    def show_slice(self, image: DisplayImage) -> None:
+        """Show another slice of the same size. Zoom, window, region and lines stay."""
+        before = self.image
+        self._renderer = Renderer(image)
+        if before is not None and self._window is not None:
+            self._set_window(same_values(self._window, before, image))
+        self.update()
+
+    def show_region(self, region: Region | None, *, in_use: bool = True) -> None:
+        """Show a region without a signal."""
+        self.region.show(region, in_use=in_use)
+        self.update()
+
+    def set_overlay_text_shown(self, shown: bool) -> None:
+        """Show or hide the overlay text and the scale."""
+        self.is_overlay_text_shown = shown
+        self.update()
+
+    def show_cross(self, at: tuple[float, float] | None) -> None:
+        """Show the cross at a point of the image, or hide it."""
+        if at != self.cross:
+            self.cross = at
+            self.update()
+
+    def show_second(self, second: SecondImage | None) -> None:
+        """Draw the image of another view over this one, or none."""
+        self.second = second
+        self.update()
+
+    def set_notes(self, notes: Sequence[str]) -> None:
+        """Lines for the upper left corner."""
+        self.notes = tuple(notes)
+        self.update()
+
+    # What can be done
+
+    def fit(self) -> None:
+        self._set_view(self._view.fit())
+
+    def actual_size(self) -> None:
+        """One screen pixel for an image pixel."""
+        self.zoom_by(1 / (self._view.zoom * self.devicePixelRatioF()))
+
+    def zoom_by(self, factor: float) -> None:
+        """Zoom around the centre."""
+        self._set_view(self._view.zoomed(factor, self.width() / 2, self.height() / 2))
+
+    def pan_by(self, right: float, down: float) -> None:
+        """Move the image by widget pixels."""
+        self._set_view(self._view.panned(right, down))
+
+    def auto(self) -> None:
+        """Reset window and level."""
+        if self.image is not None and not self.image.is_colour:
+            self._set_window(auto_window(self.image))
+
+    def set_window(self, window: Window) -> None:
+        if self._window is not None:
+            self._set_window(window)
+
+    def rotate(self) -> None:
+        """Rotate by 90 degrees clockwise."""
+        self.set_orientation(self.orientation.turned(1))
+
+    def flip(self) -> None:
+        """Flip horizontally."""
+        self.set_orientation(self.orientation.flipped())
+
+    def set_orientation(self, orientation: Orientation) -> None:
+        """Show the image in this rotation and flip."""
+        self._set_view(self._view.oriented(orientation))
+
+    def set_view(self, view: Viewport) -> None:
+        """Show the same part as ``view``, which is of an image of the same size."""
+        self._set_view(view.resized(self.width(), self.height()))
+
+    def invert(self) -> None:
+        """Invert the grey levels."""
+        if self.image is not None:
+            self.inverted = not self.inverted
+            self.inverted_changed.emit(self.inverted)
+            self.update()
+
+    @property
+    def presets(self) -> tuple[Preset, ...]:
+        """The presets of computed tomography, if the image has Hounsfield units, and the user's own."""
+        ct_presets = PRESETS if self.image is not None and self.image.unit == "HU" else ()
+        return (*ct_presets, *self.own_presets())
+
+    def use_preset(self, preset: Preset) -> None:
+        if self.image is not None:
+            self.set_window(preset_window(self.image, preset))
+
+    def _set_view(self, view: Viewport) -> None:
+        if self._renderer is not None and view != self._view:
+            self._view = view
+            self.view_changed.emit()
+            self.update()
+
+    def _set_window(self, window: Window | None) -> None:
+        if window != self._window:
+            self._window = window
+            self.window_changed.emit(window)
+            self.update()
+
+    def scroll_by(self, steps: int) -> None:
+        """Emit ``scrolled`` if the image is a volume."""
+        if self.scrolls and steps:
+            self.scrolled.emit(steps)
+
+    # Size and text
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, 320)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(120, 96)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._view = self._view.resized(self.width(), self.height())
+        self.view_changed.emit()
+        super().resizeEvent(event)
+
+    def image_box(self) -> QRectF:
+        """Where the whole image lies in the widget, outside it included."""
+        left, top, right, bottom = self._view.box(0, 0, self._view.width, self._view.height)
+        return QRectF(left, top, right - left, bottom - top)
+
+    @property
+    def zoom_text(self) -> str:
+        return overlay_text.zoom_text(self._view.zoom * self.devicePixelRatioF())
+
+    @property
+    def size_text(self) -> str:
+        return overlay_text.size_text(self.image, self.region.region)
