@@ -30,3 +30,7 @@ class BadInput(SemblanceError):
 
 class BadArguments(SemblanceError):
     """A request with an unknown name or a missing argument (exit status 2)."""
+
+
+class ServerUnavailable(SemblanceError):
+    """The server of a library does not answer, or not any more."""

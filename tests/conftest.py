@@ -15,6 +15,7 @@ from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
 from tests.helpers.isolation import cache_encoder, link_cached_encoder, redirect_user_folders
 from tests.helpers.leaks import Snapshot, find_leaks
+from tests.helpers.postgres_server import database, postgres  # noqa: F401 - fixtures
 from tests.helpers.use_language import use_language
 
 # A slow machine must not fail a test.

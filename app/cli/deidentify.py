@@ -11,6 +11,7 @@ from semblance.app.cli.options import Json, names_in
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.library.address import library_path
 
 commands = typer.Typer()
 
@@ -34,7 +35,10 @@ def show_files(document: Any) -> None:
 
 @commands.command()
 def deidentify(
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A folder, zip, DICOM file or library.")],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SOURCE", help="A folder, zip, DICOM file or library.", parser=library_path),
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the files and their receipt.")],
     profile: Annotated[str, typer.Option(metavar="basic", help="The profile of PS3.15 Annex E.")] = "basic",
     retain: Annotated[

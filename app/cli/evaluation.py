@@ -8,18 +8,30 @@ from typing import Annotated
 import typer
 
 from semblance.app.cli.completion import learner_names, protocol_names
-from semblance.app.cli.options import Features, Findings, Json, MaxCases, Repeats, Seed, Steps, names_in
+from semblance.app.cli.options import (
+    LIBRARY_HELP,
+    Features,
+    Findings,
+    Json,
+    LibraryPath,
+    MaxCases,
+    Repeats,
+    Seed,
+    Steps,
+    names_in,
+)
 from semblance.app.cli.output import print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_encoders, show_scores, show_table_scores
 from semblance.core.errors import BadArguments
+from semblance.core.library.address import library_path
 
 commands = typer.Typer()
 
 
 @commands.command("compare-encoders")
 def compare_encoders(
-    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")],
+    library: LibraryPath,
     own: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,7 +91,9 @@ def evaluate(
         str,
         typer.Option(help="The protocol. `semblance protocols` lists them.", autocompletion=protocol_names),
     ],
-    library: Annotated[Path | None, typer.Argument(metavar="LIB", help="The library's folder.")] = None,
+    library: Annotated[
+        Path | None, typer.Argument(metavar="LIB", help=LIBRARY_HELP, parser=library_path)
+    ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(

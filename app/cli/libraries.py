@@ -10,7 +10,7 @@ import typer
 
 from semblance.app.cli import registry_lists
 from semblance.app.cli.completion import extractor_names
-from semblance.app.cli.options import Json, LibraryPath, Settings, case_ids
+from semblance.app.cli.options import Json, LibraryPath, NewLibrary, Settings, case_ids
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_found_cases, show_import, show_info, show_lesions
@@ -42,9 +42,7 @@ def demo(
 @commands.command("import")
 def import_(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A folder, a .zip file or a table.")],
-    library: Annotated[
-        Path, typer.Option(metavar="LIB", help="The library's folder. It is created if it does not exist.")
-    ],
+    library: NewLibrary,
     kind: Annotated[str, typer.Option(help="The kind of source. `semblance kinds` lists them.")] = "auto",
     identified: Annotated[
         bool, typer.Option(help="Keep patient ids, dates and folders instead of replacing them by codes.")

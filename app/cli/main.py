@@ -67,6 +67,7 @@ cli.add_typer(reader_study.commands, name="reader-study")
 cli.add_typer(vault.commands, name="vault")
 cli.add_typer(outcome.commands, name="outcome")
 cli.add_typer(pacs.commands, name="pacs")
+cli.add_typer(maintenance.library, name="library")
 _debug = False
 
 

@@ -13,6 +13,8 @@ EXTRAS = {
     "fastapi": "serve",
     "fastapi_offline": "serve",
     "uvicorn": "serve",
+    "psycopg": "server",
+    "alembic": "server",
 }
 
 

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.library.address import library_path
 
 if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
-LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help="The library's folder.")]
+#: What every command takes as LIB.
+LIBRARY_HELP = "The library's folder, or its address on a server such as postgresql://HOST/DATABASE."
+LibraryPath = Annotated[Path, typer.Argument(metavar="LIB", help=LIBRARY_HELP, parser=library_path)]
+#: The library that a command creates where there is none.
+NewLibrary = Annotated[
+    Path,
+    typer.Option(
+        metavar="LIB", help=f"{LIBRARY_HELP} It is created if it does not exist.", parser=library_path
+    ),
+]
 Features = Annotated[
     str | None,
     typer.Option(

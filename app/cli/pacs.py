@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from semblance.app.cli.options import Json
+from semblance.app.cli.options import Json, NewLibrary
 from semblance.app.cli.output import echo, print_document, print_table, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_import
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.library.address import library_path
 
 commands = typer.Typer(
     no_args_is_help=True, help="Find, retrieve and send images in a PACS (DIMSE, DICOMweb)."
@@ -90,7 +91,11 @@ def get(
     ] = None,
     library: Annotated[
         Path | None,
-        typer.Option(metavar="LIB", help="The library to add it to. It is created if it does not exist."),
+        typer.Option(
+            metavar="LIB",
+            help="The library to add it to. It is created if it does not exist.",
+            parser=library_path,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -151,9 +156,7 @@ def send(
 
 @commands.command("watch")
 def watch(
-    library: Annotated[
-        Path, typer.Option(metavar="LIB", help="The library's folder. It is created if it does not exist.")
-    ],
+    library: NewLibrary,
     folder: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Take the DICOM files that come here.")
     ] = None,

@@ -73,6 +73,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "pacs",
             "conformance",
             "serve",
+            "server",
             "data_check",
             "maintenance",
             "settings",

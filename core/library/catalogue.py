@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,15 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.case_details import case_details
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
 from semblance.core.library.clear_features import clear_failures, clear_features
-from semblance.core.library.database import check_version, connect, in_batches, plain_errors, transaction
+from semblance.core.library.database import (
+    check_version,
+    connect,
+    in_batches,
+    plain_errors,
+    transaction,
+    upsert,
+)
+from semblance.core.library.header_texts import rows_with_word
 from semblance.core.library.lesion_groups import DETECTED, remove_from_groups
 from semblance.core.library.records import (
     NOT_THERE,
@@ -30,7 +39,7 @@ from semblance.core.library.records import (
     now,
     unique_name,
 )
-from semblance.core.library.schema import HAS_IMAGE, cases, files, lesion_groups, slices, sources
+from semblance.core.library.schema import HAS_IMAGE, cases, files, json_text, lesion_groups, slices, sources
 from semblance.core.library.slice_tables import slices_of_source, write_slices
 
 
@@ -50,6 +59,15 @@ class Catalogue:
         """Close every connection to the catalogue."""
         self.engine.dispose()
 
+    @property
+    def library_name(self) -> str:
+        """The name of the library in messages."""
+        return self.file.parent.name
+
+    def errors(self) -> contextlib.AbstractContextManager[None]:
+        """Turns errors of the database or the disk into errors that name the library."""
+        return plain_errors(self.file)
+
     def read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
         """All rows of ``query``.
 
@@ -57,7 +75,7 @@ class Catalogue:
             BadInput: the catalogue is damaged.
             SemblanceError: it cannot be read or is busy.
         """
-        with plain_errors(self.file), self.engine.connect() as connection:
+        with self.errors(), self.engine.connect() as connection:
             return connection.execute(query).all()
 
     def read_columns(self, query: sa.Select[Any]) -> tuple[list[Any], ...]:
@@ -75,7 +93,7 @@ class Catalogue:
         """Whether ``table`` is there: not where a library of an earlier version cannot be written to."""
         if self.writable:
             return True
-        with plain_errors(self.file):
+        with self.errors():
             return sa.inspect(self.engine).has_table(table.name)
 
     def identity(self) -> tuple[int, int] | None:
@@ -88,10 +106,16 @@ class Catalogue:
 
     def stamp(self) -> tuple[Any, ...]:
         """A value that changes whenever any program wrote to the library; fast."""
-        with plain_errors(self.file):
+        with self.errors():
             log = self.file.with_name(self.file.name + "-wal")
             facts = [file.stat() for file in (self.file, log) if file.exists()]
         return tuple((fact.st_mtime_ns, fact.st_size) for fact in facts if fact.st_size)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """A connection that reads the catalogue as it is at its first statement, whatever others write."""
+        with self.errors(), self.engine.connect() as connection, connection.begin():
+            yield connection
 
     def transaction(self) -> Any:
         """A write transaction as a context manager giving the connection."""
@@ -180,7 +204,7 @@ class Catalogue:
         case_records = list(new)
         with self.transaction() as connection:
             if file_rows:
-                connection.execute(_upsert(files, ("source", "path")), file_rows)
+                connection.execute(upsert(connection, files, ("source", "path")), file_rows)
             if not case_records:
                 return []
             changed = _changed_cases(connection, case_records)
@@ -194,7 +218,7 @@ class Catalogue:
                 )
                 ids.update((path, row) for path, row in connection.execute(query).all())
             connection.execute(
-                _upsert(cases, ("case_id",)),
+                upsert(connection, cases, ("case_id",)),
                 [_case_values(record, ids[record.path]) for record in case_records],
             )
             write_slices(connection, case_records, ids)
@@ -424,8 +448,8 @@ class Catalogue:
             files.c.source,
             cases.c.width,
             cases.c.height,
-            region["width"].as_integer().label("region_width"),
-            region["height"].as_integer().label("region_height"),
+            sa.cast(json_text(region, "width"), sa.Integer).label("region_width"),
+            sa.cast(json_text(region, "height"), sa.Integer).label("region_height"),
         ).join(files, files.c.id == cases.c.file)
         return {
             r.id: CaseExtent(r.source, r.width, r.height, r.region_width, r.region_height)
@@ -446,11 +470,15 @@ class Catalogue:
         if not found:
             raise BadInput(
                 tr_lazy(
-                    "There is no case '{case_id}' in {parent}.", case_id=case_id, parent=self.file.parent.name
+                    "There is no case '{case_id}' in {parent}.", case_id=case_id, parent=self.library_name
                 ),
                 "`semblance info LIB --json` lists the case ids.",
             )
         return int(found[0].id)
+
+    def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
+        """See :func:`semblance.core.library.header_texts.rows_with_word`."""
+        return rows_with_word(self.read, word)
 
     def numbers(
         self, rows: Sequence[int]
@@ -514,11 +542,3 @@ def _case_values(record: CaseRecord, file: int) -> dict[str, Any]:
 
 def _paths(record: CaseRecord) -> list[str]:
     return [record.path, *(path for path, _ in record.slices)]
-
-
-def _upsert(table: sa.Table, keys: tuple[str, ...]) -> Any:
-    from sqlalchemy.dialects.sqlite import insert
-
-    statement = insert(table)
-    changed = {c.name: statement.excluded[c.name] for c in table.c if c.name not in (*keys, "id")}
-    return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)

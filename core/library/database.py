@@ -232,6 +232,27 @@ def _migrate(engine: sa.Engine, file: Path) -> None:
         )
 
 
+def upsert(connection: sa.Connection, table: sa.Table, keys: Sequence[str]) -> Any:
+    """An insert into ``table`` that replaces the values of a row with the same ``keys``, which are unique."""
+    if connection.dialect.name == schema.POSTGRESQL:
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
+    statement = insert(table)
+    changed = {c.name: statement.excluded[c.name] for c in table.c if c.name not in (*keys, "id")}
+    return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)
+
+
+def advance_numbers(connection: sa.Connection, table: sa.Table) -> None:
+    """After rows were inserted with their numbers, have the next row get a higher one, as in SQLite it always does."""
+    if connection.dialect.name == schema.POSTGRESQL and isinstance(table.c[0].type, sa.Integer):
+        number = table.c[0]
+        sequence = sa.func.pg_get_serial_sequence(f'"{table.name}"', number.name)
+        if len(table.primary_key) == 1 and not number.foreign_keys:
+            highest = sa.select(sa.func.max(number)).scalar_subquery()
+            connection.execute(sa.select(sa.func.setval(sequence, sa.func.coalesce(highest, 1))))
+
+
 def in_batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """``values`` in batches that fit into a statement: SQLite allows 32,766 values in one."""
     return (values[start : start + _PART] for start in range(0, len(values), _PART))

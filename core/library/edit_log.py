@@ -8,20 +8,17 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.files import move
 from semblance.core.language import tr_lazy
 from semblance.core.library.clear_features import NO_CASE
-from semblance.core.library.database import in_batches
+from semblance.core.library.database import advance_numbers, in_batches
 from semblance.core.library.edit_records import Edit, Reversal
 from semblance.core.library.label_staleness import (
     CHANGED_FINDINGS,
@@ -47,6 +44,7 @@ from semblance.core.library.schema import (
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.library.library_files import LibraryFiles
 
 #: The tables that edits may change.
 _TABLES = {
@@ -195,6 +193,7 @@ class EditRecorder:
         """Insert whole rows."""
         if rows:
             self.connection.execute(table.insert(), list(rows))
+            advance_numbers(self.connection, table)
             names = _key_names(table)
             change = RowChange(table, list(table.c.keys()))
             change.keys = [tuple(row[name] for name in names) for row in rows]
@@ -368,12 +367,12 @@ def recorded_edit(library: Library, kind: str, summary: Mapping[str, Any]) -> It
             )
         )
     _purge(library, dropped)
-    _move_files(library.path, recorder.changes)
+    _move_files(library.files, recorder.changes)
 
 
 def read_edits(library: Library) -> list[Edit]:
     """The edits, oldest first; none in a library of an earlier version that cannot be written to."""
-    if not library.writable and not sa.inspect(library.catalogue.engine).has_table(edits.name):
+    if not library.catalogue.has_table(edits):
         return []
     columns = [column for column in edits.c if column is not edits.c.changes]
     return [_edit(r) for r in library.catalogue.read(sa.select(*columns).order_by(edits.c.id))]
@@ -402,7 +401,7 @@ def _reverse(library: Library, query: sa.Select[Any], *, undo: bool) -> Reversal
         for change in [one.inverted() for one in reversed(recorded)] if undo else recorded:
             application.apply(change)
         done = recorder.changes
-        _restore_files(library.path, done)
+        _restore_files(library.files, done)
         _note_label_changes(connection, done)
         kept = [one.inverted() for one in reversed(done)] if undo else done
         connection.execute(
@@ -410,7 +409,7 @@ def _reverse(library: Library, query: sa.Select[Any], *, undo: bool) -> Reversal
             .where(edits.c.id == row.id)
             .values(changes=[change.to_json() for change in kept], undone=now() if undo else None)
         )
-    _move_files(library.path, done)
+    _move_files(library.files, done)
     return Reversal(_edit(row), application.skipped)
 
 
@@ -440,16 +439,16 @@ def _row_changes(library: Library) -> Iterator[RowChange]:
         yield from (change for change in _changes(r.changes) if isinstance(change, RowChange))
 
 
-def deleted_bytes(library: Path) -> int:
+def deleted_bytes(library: Library) -> int:
     """The size of the files of deleted feature sets and metrics."""
-    folder = library / DELETED
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else 0
+    return library.files.size(DELETED)
 
 
 def forget_deleted(library: Library) -> int:
     """Remove the files of deleted feature sets and metrics for good, with the edits that deleted them; the bytes."""
-    size = deleted_bytes(library.path)
-    shutil.rmtree(library.path / DELETED, ignore_errors=True)
+    size = deleted_bytes(library)
+    with contextlib.suppress(OSError):
+        library.files.remove(DELETED)
     with library.catalogue.transaction() as connection:
         for r in connection.execute(sa.select(edits.c.id, edits.c.changes, edits.c.undone)).all():
             if _touched(_changes(r.changes), deleted=r.undone is None):
@@ -482,40 +481,27 @@ def _touched(changes: Sequence[Change], *, deleted: bool) -> list[str]:
     ]
 
 
-def _move_files(library: Path, changes: Sequence[Change]) -> None:
+def _move_files(files: LibraryFiles, changes: Sequence[Change]) -> None:
     """Move what belongs to deleted rows into the folder of deleted files, once the catalogue has no such rows."""
     for name in _touched(changes, deleted=True):
-        target = library / DELETED / name
-        if (library / name).exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _remove(target)
-            move(library / name, target)
+        if files.exists(name):
+            files.move(name, f"{DELETED}/{name}")
 
 
-def _restore_files(library: Path, changes: Sequence[Change]) -> None:
+def _restore_files(files: LibraryFiles, changes: Sequence[Change]) -> None:
     """Move the files of restored rows back, before the catalogue has these rows.
 
     Raises:
         SemblanceError: they no longer exist.
     """
     for name in _touched(changes, deleted=False):
-        source = library / DELETED / name
-        if source.exists():
-            (library / name).parent.mkdir(exist_ok=True)
-            _remove(library / name)
-            move(source, library / name)
-        elif not (library / name).exists():
+        if files.exists(f"{DELETED}/{name}"):
+            files.move(f"{DELETED}/{name}", name)
+        elif not files.exists(name):
             raise SemblanceError(
                 tr_lazy("The deleted file {name} no longer exists.", name=name),
                 "Restore a backup, or make it again: extract the features, or train the metric.",
             )
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _drop_undone(connection: sa.Connection) -> list[str]:
@@ -530,7 +516,7 @@ def _drop_undone(connection: sa.Connection) -> list[str]:
 
 def _purge(library: Library, names: Sequence[str]) -> None:
     for name in names:
-        _remove(library.path / DELETED / name)
+        library.files.remove(f"{DELETED}/{name}")
 
 
 # Rows

@@ -10,9 +10,11 @@ from typing import Any
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.library.records import CATALOGUE, account, now
+from semblance.core.library.address import server_address
+from semblance.core.library.open_library import open_library
+from semblance.core.library.records import CATALOGUE, EXPORTS, account, now
 
-FILE = "exports.log"
+FILE = EXPORTS
 #: Number of the newest exports that are listed at most.
 LISTED = 10_000
 _MAX_BYTES = 64 << 20
@@ -30,13 +32,22 @@ def log_export(
     Raises:
         SemblanceError: the file was exported, but the log could not be written.
     """
-    if library is None or not (library / CATALOGUE).is_file():
+    if library is None:
         return
+    on_server = server_address(library) is not None
     file = library / FILE
-    if not os.access(file if file.exists() else library, os.W_OK):
+    if not on_server and (
+        not (library / CATALOGUE).is_file() or not os.access(file if file.exists() else library, os.W_OK)
+    ):
         return
     line: dict[str, Any] = {"time": now(), "by": account(), "what": what, "kind": kind.lstrip(".")}
     line |= {"identified": identified, "files": files}
+    if on_server:
+        with open_library(library) as opened:
+            if opened.writable:
+                with opened.catalogue.transaction() as connection:
+                    opened.add_exports(connection, [json.dumps(line, ensure_ascii=False)])
+        return
     try:
         # A single write of a short line is not interleaved with the line of another program.
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -62,6 +73,9 @@ def read_exports(library: Path) -> list[Mapping[str, Any]]:
     Raises:
         SemblanceError: the log cannot be read.
     """
+    if server_address(library) is not None:
+        with open_library(library) as opened:
+            return [_entry(line.encode()) for line in opened.exports(LISTED)]
     file = library / FILE
     try:
         if not file.exists():

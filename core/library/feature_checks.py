@@ -43,12 +43,13 @@ def store_state(features: FeatureSets, feature_set: FeatureSet, reporter: Report
     known = features.chunk_rows(feature_set)
     counts = {number: int((rows >= 0).sum()) for number, rows in known.items()}
     needed = sorted(number for number, count in counts.items() if count)
+    sums = features.chunk_sums(feature_set)
+    features.fetch(feature_set, needed, sums)
     store = features.store_of(feature_set)
     array = _open_array(store, len(feature_set.columns), max(needed, default=-1) + 1)
     if array is None:
         n_lost = sum(counts.values())
         return StoreState(False, False, tuple(needed), n_lost, 0)
-    sums = features.chunk_sums(feature_set)
     damaged = []
     for done, number in enumerate(needed):
         reporter.check_cancelled()

@@ -15,17 +15,21 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.clear_features import clear_features
-from semblance.core.library.database import in_batches
+from semblance.core.library.database import in_batches, upsert
 from semblance.core.library.feature_stores import chunk_checksum, create_store
+from semblance.core.library.library_files import LibraryFiles, chunk_name, description_name
 from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord, now
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
+
+#: The folder of the stores among the files of a library.
+_FOLDER = "features"
 
 
 class FeatureSets:
     """The feature sets of one library."""
 
-    def __init__(self, catalogue: Catalogue, folder: Path) -> None:
-        self._catalogue, self._folder = catalogue, folder
+    def __init__(self, catalogue: Catalogue, files: LibraryFiles) -> None:
+        self._catalogue, self._files = catalogue, files
 
     def all(self) -> list[FeatureSet]:
         """The feature sets, oldest first."""
@@ -41,7 +45,7 @@ class FeatureSets:
         found = self.all()
         if not found:
             raise BadInput(
-                tr_lazy("{parent} has no features yet.", parent=self._catalogue.file.parent.name),
+                tr_lazy("{parent} has no features yet.", parent=self._catalogue.library_name),
                 "Extract some first: semblance features LIB --extractor gabor.",
             )
         names = ", ".join(feature_set.name for feature_set in found)
@@ -114,17 +118,26 @@ class FeatureSets:
             store = self.store_of(made)
             shutil.rmtree(store, ignore_errors=True)
             create_store(store, 0, len(columns), dtype)
+            self._files.store(connection, [description_name(self.store_name(made))])
         return made
 
     def free_number(self, connection: sa.Connection) -> int:
         """A number that no set has, nor a deleted one that may come back."""
         used: list[int] = [0, *connection.execute(sa.select(feature_sets.c.id)).scalars()]
-        deleted = (self._folder.parent / DELETED / self._folder.name).glob("*.zarr")
-        return 1 + max([*used, *(int(store.stem) for store in deleted if store.stem.isdecimal())])
+        deleted = [name.removesuffix(".zarr") for name in self._files.children(f"{DELETED}/{_FOLDER}")]
+        return 1 + max([*used, *(int(name) for name in deleted if name.isdecimal())])
 
     def store_of(self, feature_set: FeatureSet) -> Path:
         """The folder of the store of ``feature_set``."""
-        return self._folder / f"{feature_set.id}.zarr"
+        return self._files.folder / self.store_name(feature_set)
+
+    def store_name(self, feature_set: FeatureSet) -> str:
+        """The name of the store of ``feature_set`` among the files of the library."""
+        return f"{_FOLDER}/{feature_set.id}.zarr"
+
+    def fetch(self, feature_set: FeatureSet, numbers: Collection[int], sums: Mapping[int, int]) -> None:
+        """Have the chunks ``numbers`` in the folder of the store; ``sums`` of :meth:`chunk_sums`."""
+        self._files.fetch_chunks(self.store_name(feature_set), numbers, sums)
 
     def _open_array(self, feature_set: FeatureSet, mode: str) -> Any:
         import zarr
@@ -255,6 +268,9 @@ class FeatureSets:
             if new.any():
                 first, added = max(known, default=-1) + 1, rows[new].astype(np.int64)
                 self._write(feature_set, first, values[new])
+                store, count = self.store_name(feature_set), -(-len(added) // CHUNK)
+                written = [chunk_name(store, first + place) for place in range(count)]
+                self._files.store(connection, [description_name(store), *written])
                 connection.execute(
                     feature_chunks.insert(),
                     [
@@ -264,7 +280,7 @@ class FeatureSets:
                             "case_rows": added[place * CHUNK : (place + 1) * CHUNK].tobytes(),
                             "file_sum": chunk_checksum(self.store_of(feature_set), first + place),
                         }
-                        for place in range(-(-len(added) // CHUNK))
+                        for place in range(count)
                     ],
                 )
                 of_set = feature_failures.c.feature_set == feature_set.id
@@ -278,12 +294,13 @@ class FeatureSets:
                 if case in current
             ]
             if recorded:
-                connection.execute(feature_failures.insert().prefix_with("OR REPLACE"), recorded)
+                connection.execute(upsert(connection, feature_failures, ("feature_set", "case")), recorded)
         return int(new.sum())
 
     def _write(self, feature_set: FeatureSet, first: int, values: npt.NDArray[Any]) -> None:
         """Write ``values`` as whole chunks from the chunk ``first`` on."""
         # Write a file also for a chunk without any value, so that a missing file is noticed.
+        self.fetch(feature_set, (), {})
         array = self._open_array(feature_set, "r+").with_config({"write_empty_chunks": True})
         needed = (first - (-len(values) // CHUNK)) * CHUNK
         if array.shape[0] < needed:
@@ -321,11 +338,12 @@ class FeatureSets:
             ids, positions = ids[requested], positions[requested]
         order = np.argsort(ids)
         ids, positions = ids[order], positions[order]
+        numbers, sums = np.unique(positions // CHUNK).tolist(), self.chunk_sums(feature_set)
+        self.fetch(feature_set, numbers, sums)
         array = self._open_array(feature_set, "r")
         if len(positions) == 0:
             return ids, np.empty((0, array.shape[1]), dtype=array.dtype)
-        numbers = np.unique(positions // CHUNK).tolist()
-        self._check_unchanged(feature_set, numbers, self.chunk_sums(feature_set))
+        self._check_unchanged(feature_set, numbers, sums)
         if len(positions) * 2 > array.shape[0]:
             values = self._read_rows(feature_set, array, slice(None))
             if len(positions) < len(values) or (positions != np.arange(len(values))).any():
@@ -336,9 +354,10 @@ class FeatureSets:
 
     def blocks(self, feature_set: FeatureSet, chunks: int = 16) -> Any:
         """Yield (case ids, values) of the whole set, ``chunks`` chunks at a time."""
-        array = self._open_array(feature_set, "r")
         known, sums = self.chunk_rows(feature_set), self.chunk_sums(feature_set)
         numbers = sorted(known)
+        self.fetch(feature_set, [n for n in numbers if (known[n] >= 0).any()], sums)
+        array = self._open_array(feature_set, "r")
         for start in range(0, len(numbers), chunks):
             part = numbers[start : start + chunks]
             self._check_unchanged(feature_set, [n for n in part if (known[n] >= 0).any()], sums)

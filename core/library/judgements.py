@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import JudgementRecord
-from semblance.core.library.schema import judgements
+from semblance.core.library.schema import POSTGRESQL, judgements
 
 
 class JudgementTable:
@@ -50,8 +50,10 @@ class JudgementTable:
             return
         with self._catalogue.transaction() as connection:
             # Plain SQL: for ten thousand rows SQLAlchemy's parameters take longer than writing.
+            mark = "%s" if connection.dialect.name == POSTGRESQL else "?"
             connection.exec_driver_sql(
-                "UPDATE judgements SET undone = ? WHERE id = ?", [(place, key) for key, place in changes]
+                f"UPDATE judgements SET undone = {mark} WHERE id = {mark}",
+                [(place, key) for key, place in changes],
             )
 
 

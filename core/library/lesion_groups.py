@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from semblance.core.library.database import in_batches, plain_errors
+from semblance.core.library.database import in_batches
 from semblance.core.library.label_staleness import CHANGED_LESIONS, note_in_scores
 from semblance.core.library.records import now
 from semblance.core.library.schema import lesion_groups
@@ -34,7 +34,7 @@ def read_groups(catalogue: Catalogue) -> dict[int, GroupMember]:
     """Row id of a case -> the group it is in, for the cases that are in one."""
     if not catalogue.has_table(lesion_groups):
         return {}
-    with plain_errors(catalogue.file), catalogue.engine.connect() as connection:
+    with catalogue.errors(), catalogue.engine.connect() as connection:
         return groups_in(connection)
 
 

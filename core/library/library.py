@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,10 +24,12 @@ from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.judgements import JudgementTable
+from semblance.core.library.library_files import LibraryFiles
 from semblance.core.library.pseudonyms import known_pseudonyms, pseudonyms_of
 from semblance.core.library.records import (
     CATALOGUE,
     DERIVED,
+    EXPORTS,
     METRIC_FILE,
     NO_FINDING,
     SUFFIX,
@@ -54,9 +56,19 @@ class Library:
         except BaseException:
             self.catalogue.close()
             raise
+        self._set_up(LibraryFiles(path))
+
+    def _set_up(self, files: LibraryFiles) -> None:
+        """Set up what needs the catalogue and the files."""
+        self.files = files
         self._identity = self.catalogue.identity()
-        self.features = FeatureSets(self.catalogue, path / "features")
+        self.features = FeatureSets(self.catalogue, files)
         self.concepts = ConceptTable(self.catalogue)
+
+    @property
+    def derived(self) -> Path:
+        """The folder of files that can be made again."""
+        return self.files.folder / DERIVED
 
     @property
     def name(self) -> str:
@@ -165,6 +177,7 @@ class Library:
     def metrics(self) -> list[MetricRecord]:
         """The metrics in the order they were added."""
         rows = self.catalogue.read(sa.select(metrics).order_by(metrics.c.id))
+        self.files.fetch_new([f"metrics/{r.file}" for r in rows if METRIC_FILE.fullmatch(r.file)])
         return [
             MetricRecord(
                 r.id,
@@ -198,11 +211,11 @@ class Library:
     def _metric_file(self, name: str) -> Path:
         """The metric's file, which is read, replaced and removed: always in the library, whatever the catalogue
         says, because a library may come from somebody else."""
-        return self.path / "metrics" / (name if METRIC_FILE.fullmatch(name) else "unknown")
+        return self.files.folder / "metrics" / (name if METRIC_FILE.fullmatch(name) else "unknown")
 
     def new_metric_file(self) -> Path:
         """The file for a new metric, to be saved before :meth:`add_metric`."""
-        return self.path / "metrics" / f"{secrets.token_hex(8)}.metric"
+        return self.files.folder / "metrics" / f"{secrets.token_hex(8)}.metric"
 
     def add_metric(
         self,
@@ -226,11 +239,11 @@ class Library:
             raise
         with contextlib.suppress(OSError):
             if name in known:
-                known[name].unlink(missing_ok=True)
+                self.files.remove(f"metrics/{known[name].name}")
             stored = {record.file.stem for record in self.metrics()}
-            folder = self.path / "metrics"
+            folder = self.files.folder / "metrics"
             remove_abandoned(found for found in folder.iterdir() if found.stem not in stored)
-            for found in (self.path / DERIVED).iterdir():
+            for found in self.derived.iterdir():
                 # A temporary file has a dot before its future name.
                 if found.name.removeprefix(".").partition(".")[0] not in stored:
                     found.unlink(missing_ok=True)
@@ -259,6 +272,7 @@ class Library:
                     created=now(),
                 )
             )
+            self.files.store(connection, [f"metrics/{file.name}"])
 
     def set_scores(self, name: str, scores: Mapping[str, Any]) -> None:
         """Record the scores of the metric called ``name``."""
@@ -322,9 +336,31 @@ class Library:
     def save_search(self, name: str, state: Mapping[str, Any]) -> None:
         """Save ``state`` as ``name``; an earlier state of this name is replaced."""
         with self.catalogue.transaction() as connection:
-            connection.execute(
-                searches.insert().prefix_with("OR REPLACE").values(name=name, state=dict(state), saved=now())
-            )
+            connection.execute(searches.delete().where(searches.c.name == name))
+            connection.execute(searches.insert().values(name=name, state=dict(state), saved=now()))
+
+    @contextlib.contextmanager
+    def removal(self) -> Iterator[sa.Connection]:
+        """A write transaction within which nobody changes the library. Where it ends without an error, a library on a
+        server is removed; the files of one in a folder are then the caller's to remove."""
+        with self.catalogue.transaction() as connection:
+            yield connection
+
+    def exports(self, count: int | None = None) -> list[str]:
+        """The last ``count`` lines of the log of exports, or all, oldest first.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        file = self.path / EXPORTS
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.exists() else []
+        return lines if count is None else lines[-count:]
+
+    def add_exports(self, connection: sa.Connection, lines: Sequence[str]) -> None:
+        """Add lines to the log of exports, within a running transaction."""
+        if lines:
+            with (self.path / EXPORTS).open("a", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in lines)
 
     def summary(self) -> dict[str, Any]:
         """Counts, findings and names (no case ids), as ``semblance info`` prints them."""

@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from semblance.core.library.address import server_address
+
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
 
@@ -29,13 +31,20 @@ def read_only_libraries() -> Iterator[None]:
 
 def open_library(path: Path, *, writable: bool | None = None) -> Library:
     """:meth:`semblance.core.library.library.Library.open`, read-only within :func:`read_only_libraries`."""
-    from semblance.core.library.library import Library
-
-    return Library.open(path, writable=False if _read_only.get() else writable)
+    return _home_of(path).open(path, writable=False if _read_only.get() else writable)
 
 
 def open_or_create_library(path: Path) -> Library:
     """:meth:`semblance.core.library.library.Library.open_or_create`."""
+    return _home_of(path).open_or_create(path)
+
+
+def _home_of(path: Path) -> type[Library]:
+    """The class of libraries at ``path``: in a folder, or on a server."""
+    if server_address(path) is not None:
+        from semblance.core.library.server.library import ServerLibrary
+
+        return ServerLibrary
     from semblance.core.library.library import Library
 
-    return Library.open_or_create(path)
+    return Library

@@ -29,11 +29,13 @@ DERIVED = "derived"
 DELETED = "deleted"
 #: The folder for images that were pasted to search with.
 PASTED = "pasted"
+#: The log of exports.
+EXPORTS = "exports.log"
 #: Entries of a library that are never links, because files in them are removed, replaced and moved.
 LIBRARY_ENTRIES = (
     CATALOGUE,
     "thumbnails.sqlite",
-    "exports.log",
+    EXPORTS,
     "features",
     "metrics",
     DERIVED,

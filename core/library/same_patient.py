@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from semblance.core.library.database import in_batches
-from semblance.core.library.schema import cases, files, slices
+from semblance.core.library.schema import cases, files, json_text, slices
 
 if TYPE_CHECKING:
     from semblance.core.imaging.dicom.patient_identity import PatientKeys
@@ -26,7 +26,7 @@ def cases_of_file(catalogue: Catalogue, digest: str) -> set[int]:
 def cases_of_study(catalogue: Catalogue, keys: PatientKeys) -> set[int]:
     """Row ids of the cases with the study or the accession number of ``keys``, written as in the library."""
     named = {"study": keys.study, "order": keys.accession}
-    conditions = [cases.c.attributes[name].as_string() == key for name, key in named.items() if key]
+    conditions = [json_text(cases.c.attributes, name) == key for name, key in named.items() if key]
     if not conditions:
         return set()
     return {int(row.id) for row in catalogue.read(sa.select(cases.c.id).where(sa.or_(*conditions)))}
@@ -36,7 +36,7 @@ def cases_of_other_issuers(catalogue: Catalogue, rows: Collection[int], issuer: 
     """Those of the row ids ``rows`` whose patient id is known to have another issuer than ``issuer``."""
     if not issuer:
         return set()
-    named = cases.c.attributes["issuer"].as_string()
+    named = json_text(cases.c.attributes, "issuer")
     out: set[int] = set()
     for part in in_batches(sorted(rows)):
         query = sa.select(cases.c.id).where(cases.c.id.in_(part), named.is_not(None), named != issuer)

@@ -6,7 +6,10 @@ import json
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
 
+#: The database of a library on a server, as SQLAlchemy calls it.
+POSTGRESQL = "postgresql"
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
 VERSION = 9
 #: The oldest version that can be read as it is; where it can be written to, it is migrated.
@@ -124,11 +127,51 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
 }
 
 
+class JsonText(sa.TypeDecorator[Any]):
+    """JSON in a column of text, as SQLite has it: every text and number comes back as it was written. PostgreSQL's own
+    type refuses NaN and some texts."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def __init__(self, *, none_as_null: bool = False) -> None:
+        super().__init__()
+        self.none_as_null = none_as_null
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+        """The JSON text of ``value``."""
+        return None if value is None and self.none_as_null else json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        """
+        Raises:
+            JSONDecodeError: the text is damaged.
+        """
+        return None if value is None else json.loads(value)
+
+
+#: Texts in order of their bytes, and numbers of 64 bits, in both homes of a library.
+TEXT = sa.Text().with_variant(sa.Text(collation="C"), POSTGRESQL)
+LARGE = sa.Integer().with_variant(sa.BigInteger(), POSTGRESQL)
+
+
+def json_column(*, none_as_null: bool = False) -> sa.JSON:
+    """The type of a column of JSON."""
+    column: sa.JSON = sa.JSON(none_as_null=none_as_null).with_variant(
+        JsonText(none_as_null=none_as_null), POSTGRESQL
+    )
+    return column
+
+
 class JsonOf(sa.TypeDecorator[Any]):
     """JSON that is a ``kind`` (dict or list) or null; ``pairs``: a list of two texts each. Anything else is damage."""
 
     impl = sa.JSON
     cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
+        """The type in the database."""
+        return dialect.type_descriptor(JsonText() if dialect.name == POSTGRESQL else sa.JSON())
 
     def __init__(self, kind: type, *, pairs: bool = False) -> None:
         super().__init__()
@@ -153,24 +196,46 @@ class JsonOf(sa.TypeDecorator[Any]):
         )
 
 
+class json_text(sa.sql.functions.FunctionElement[str]):  # noqa: N801 - named like SQLAlchemy's own functions
+    """The text that an object in a column of JSON has under a name; NULL where it has none."""
+
+    type = sa.Text()
+    inherit_cache = True
+
+    def __init__(self, column: sa.ColumnElement[Any], name: str) -> None:
+        super().__init__(column, sa.literal(name, sa.Text))
+
+
+@compiles(json_text)
+def _json_text_of_sqlite(element: json_text, compiler: Any, **options: Any) -> str:
+    column, name = (compiler.process(part, **options) for part in element.clauses)
+    return f"json_extract({column}, '$.' || {name})"
+
+
+@compiles(json_text, POSTGRESQL)
+def _json_text_of_postgresql(element: json_text, compiler: Any, **options: Any) -> str:
+    column, name = (compiler.process(part, **options) for part in element.clauses)
+    return f"(CAST({column} AS JSON) ->> CAST({name} AS TEXT))"
+
+
 tables = sa.MetaData()
 
 meta = sa.Table(
     "meta",
     tables,
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("key", TEXT, primary_key=True),
+    sa.Column("value", TEXT, nullable=False),
 )
 
 sources = sa.Table(
     "sources",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("name", TEXT, nullable=False, unique=True),
+    sa.Column("path", TEXT, nullable=False),
     sa.Column("columns", JsonOf(list), nullable=False),
-    sa.Column("added", sa.Text, nullable=False),
+    sa.Column("added", TEXT, nullable=False),
     sa.Column(
         "identified", sa.Boolean, nullable=False, server_default=sa.true(), doc="ids kept as the files say"
     ),
@@ -181,12 +246,12 @@ files = sa.Table(
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("source", sa.ForeignKey("sources.id"), nullable=False),
-    sa.Column("path", sa.Text, nullable=False),
-    sa.Column("size", sa.Integer, nullable=False),
-    sa.Column("stamp", sa.Integer, nullable=False, doc="mtime in ns, or the CRC of a zip entry"),
-    sa.Column("hash", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False, doc="ok | failed | ignored | missing"),
-    sa.Column("reason", sa.Text, nullable=False, server_default=""),
+    sa.Column("path", TEXT, nullable=False),
+    sa.Column("size", LARGE, nullable=False),
+    sa.Column("stamp", LARGE, nullable=False, doc="mtime in ns, or the CRC of a zip entry"),
+    sa.Column("hash", TEXT, nullable=False),
+    sa.Column("state", TEXT, nullable=False, doc="ok | failed | ignored | missing"),
+    sa.Column("reason", TEXT, nullable=False, server_default=""),
     sa.UniqueConstraint("source", "path"),
     sa.Index("files_by_hash", "hash"),
 )
@@ -195,17 +260,17 @@ cases = sa.Table(
     "cases",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("case_id", sa.Text, nullable=False, unique=True),
+    sa.Column("case_id", TEXT, nullable=False, unique=True),
     sa.Column("file", sa.ForeignKey("files.id"), nullable=False, index=True),
-    sa.Column("member", sa.Text, nullable=False, server_default=""),
+    sa.Column("member", TEXT, nullable=False, server_default=""),
     sa.Column("frame", sa.Integer),
-    sa.Column("finding", sa.Text),
-    sa.Column("patient", sa.Text),
-    sa.Column("region", sa.JSON),
+    sa.Column("finding", TEXT),
+    sa.Column("patient", TEXT),
+    sa.Column("region", json_column()),
     sa.Column("attributes", JsonOf(dict), nullable=False),
     sa.Column("width", sa.Integer),
     sa.Column("height", sa.Integer),
-    sa.Column("content", sa.Text, nullable=False, doc="hash of what is shown: equal content is a duplicate"),
+    sa.Column("content", TEXT, nullable=False, doc="hash of what is shown: equal content is a duplicate"),
     sa.Column("numbers", sa.LargeBinary, doc="a table's row, float64, NaN for missing"),
     sa.Column("depth", sa.Integer, doc="slices of a volume; NULL for an image or a row"),
 )
@@ -228,19 +293,19 @@ lesion_groups = sa.Table(
     tables,
     sa.Column("case", sa.ForeignKey("cases.id"), primary_key=True),
     sa.Column("group", sa.Integer, nullable=False),
-    sa.Column("source", sa.Text, nullable=False, doc="detected | by hand"),
+    sa.Column("source", TEXT, nullable=False, doc="detected | by hand"),
 )
 
 feature_sets = sa.Table(
     "feature_sets",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("extractor", sa.Text, nullable=False),
+    sa.Column("name", TEXT, nullable=False, unique=True),
+    sa.Column("extractor", TEXT, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("settings", JsonOf(dict), nullable=False),
     sa.Column("columns", JsonOf(list, pairs=True), nullable=False, doc="[[name, group], ...]"),
-    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("created", TEXT, nullable=False),
 )
 
 feature_chunks = sa.Table(
@@ -249,7 +314,7 @@ feature_chunks = sa.Table(
     sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), primary_key=True),
     sa.Column("chunk", sa.Integer, primary_key=True),
     sa.Column("case_rows", sa.LargeBinary, nullable=False, doc="int64 ids of cases, in row order"),
-    sa.Column("file_sum", sa.Integer, doc="the end of its file; NULL where it was written before version 6"),
+    sa.Column("file_sum", LARGE, doc="the end of its file; NULL where it was written before version 6"),
 )
 
 feature_failures = sa.Table(
@@ -257,48 +322,46 @@ feature_failures = sa.Table(
     tables,
     sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), primary_key=True),
     sa.Column("case", sa.ForeignKey("cases.id"), primary_key=True),
-    sa.Column(
-        "content", sa.Text, nullable=False, doc="content the extractor failed on; another is tried anew"
-    ),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("content", TEXT, nullable=False, doc="content the extractor failed on; another is tried anew"),
+    sa.Column("reason", TEXT, nullable=False),
 )
 
 metrics = sa.Table(
     "metrics",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("learner", sa.Text, nullable=False),
+    sa.Column("name", TEXT, nullable=False, unique=True),
+    sa.Column("learner", TEXT, nullable=False),
     sa.Column("feature_set", sa.ForeignKey("feature_sets.id"), nullable=False),
-    sa.Column("file", sa.Text, nullable=False, doc="name inside the folder metrics/"),
+    sa.Column("file", TEXT, nullable=False, doc="name inside the folder metrics/"),
     sa.Column("card", JsonOf(dict), nullable=False),
     sa.Column("training", sa.LargeBinary, nullable=False, doc="int64 ids of the cases it was fitted on"),
     sa.Column("scores", JsonOf(dict)),
-    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("created", TEXT, nullable=False),
 )
 
 searches = sa.Table(
     "searches",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("name", TEXT, nullable=False, unique=True),
     sa.Column("state", JsonOf(dict), nullable=False),
-    sa.Column("saved", sa.Text, nullable=False),
+    sa.Column("saved", TEXT, nullable=False),
 )
 
 judgements = sa.Table(
     "judgements",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("ledger", sa.Text, nullable=False, index=True),
-    sa.Column("kind", sa.Text, nullable=False, doc="alike | not alike | closer"),
-    sa.Column("query", sa.Text, nullable=False, doc="a case id, or the path of an image from outside"),
-    sa.Column("case", sa.Text, nullable=False, doc="a case id: the case may be gone by now"),
-    sa.Column("other", sa.Text),
-    sa.Column("region", sa.JSON(none_as_null=True)),
-    sa.Column("shown", sa.JSON, nullable=False),
-    sa.Column("author", sa.Text, nullable=False),
-    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("ledger", TEXT, nullable=False, index=True),
+    sa.Column("kind", TEXT, nullable=False, doc="alike | not alike | closer"),
+    sa.Column("query", TEXT, nullable=False, doc="a case id, or the path of an image from outside"),
+    sa.Column("case", TEXT, nullable=False, doc="a case id: the case may be gone by now"),
+    sa.Column("other", TEXT),
+    sa.Column("region", json_column(none_as_null=True)),
+    sa.Column("shown", json_column(), nullable=False),
+    sa.Column("author", TEXT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
     sa.Column("undone", sa.Integer, doc="place among those undone; NULL while in force"),
 )
 
@@ -306,10 +369,10 @@ concepts = sa.Table(
     "concepts",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, doc="unique among those not deleted, whatever its case"),
-    sa.Column("author", sa.Text, nullable=False),
-    sa.Column("time", sa.Text, nullable=False),
-    sa.Column("deleted", sa.Text, doc="when it was deleted; NULL while in use"),
+    sa.Column("name", TEXT, nullable=False, doc="unique among those not deleted, whatever its case"),
+    sa.Column("author", TEXT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
+    sa.Column("deleted", TEXT, doc="when it was deleted; NULL while in use"),
 )
 
 concept_marks = sa.Table(
@@ -317,10 +380,10 @@ concept_marks = sa.Table(
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("concept", sa.ForeignKey("concepts.id"), nullable=False),
-    sa.Column("case", sa.Text, nullable=False, doc="a case id: the case may be gone by now"),
+    sa.Column("case", TEXT, nullable=False, doc="a case id: the case may be gone by now"),
     sa.Column("has", sa.Boolean, nullable=False),
-    sa.Column("author", sa.Text, nullable=False),
-    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("author", TEXT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
     sa.UniqueConstraint("concept", "case"),
 )
 
@@ -328,31 +391,31 @@ reader_studies = sa.Table(
     "reader_studies",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("design", sa.JSON, nullable=False),
-    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("name", TEXT, nullable=False, unique=True),
+    sa.Column("design", json_column(), nullable=False),
+    sa.Column("created", TEXT, nullable=False),
 )
 
 reader_answers = sa.Table(
     "reader_answers",
     tables,
     sa.Column("study", sa.ForeignKey("reader_studies.id"), primary_key=True),
-    sa.Column("reader", sa.Text, primary_key=True, doc="a code, not a name"),
+    sa.Column("reader", TEXT, primary_key=True, doc="a code, not a name"),
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False, doc="place among all readings"),
-    sa.Column("finding", sa.Text, nullable=False),
+    sa.Column("finding", TEXT, nullable=False),
     sa.Column("confidence", sa.Integer, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
 )
 
 edits = sa.Table(
     "edits",
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
     sa.Column("summary", JsonOf(dict), nullable=False, doc="what a person is told of it"),
     sa.Column("changes", JsonOf(list), nullable=False, doc="rows before and after"),
-    sa.Column("author", sa.Text, nullable=False),
-    sa.Column("time", sa.Text, nullable=False),
-    sa.Column("undone", sa.Text, doc="when it was undone; NULL while in force"),
+    sa.Column("author", TEXT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
+    sa.Column("undone", TEXT, doc="when it was undone; NULL while in force"),
 )

@@ -56,6 +56,17 @@ class ThumbnailStore:
                 self._replace()
         return out
 
+    def contents(self) -> list[str]:
+        """The content hashes of all stored thumbnails, in order."""
+        if self._connection is None:
+            return []
+        try:
+            return [
+                row[0] for row in self._connection.execute("SELECT content FROM thumbnails ORDER BY content")
+            ]
+        except sqlite3.DatabaseError:
+            return []
+
     def spread(self, count: int) -> list[bytes]:
         """At most ``count`` thumbnails, spread evenly over those that are stored."""
         if self._connection is None:

@@ -27,6 +27,7 @@ from semblance.core.imaging.dicom.dicom_file import (
 )
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
+from semblance.core.library.address import server_address
 from semblance.core.library.export_log import log_export
 from semblance.core.library.importers.source import Source
 from semblance.core.library.open_library import open_library
@@ -110,7 +111,8 @@ def deidentify_files(
     """
     profile = Profile(frozenset(options))
     _check_folder(source, out)
-    library = source if (source / CATALOGUE).is_file() else None
+    is_library = server_address(source) is not None or (source / CATALOGUE).is_file()
+    library = source if is_library else None
     if library is not None and project is not None:
         raise BadArguments("A library has its own key.", "Leave out the project.")
     pseudonyms = project_pseudonyms(project or PROJECT) if library is None else _library_pseudonyms(library)

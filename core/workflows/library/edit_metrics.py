@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,6 @@ def duplicate_metric(
         BadArguments: no metric ``old``, there is one called ``new``, or it cannot be called so.
         SemblanceError: the library cannot be written to, or the metric's file is lost.
     """
-    from semblance.core.library.database import plain_errors
     from semblance.core.library.schema import metrics
 
     new = checked_name(new, tr_lazy("A metric"))
@@ -60,8 +58,10 @@ def duplicate_metric(
         row = _row(running, metrics, record.id)
         file = running.library.new_metric_file()
         if not dry_run:
-            with plain_errors(running.library.catalogue.file):
-                shutil.copyfile(record.file, file)
+            with running.library.catalogue.errors():
+                running.library.files.copy(
+                    running.recorder.connection, f"metrics/{record.file.name}", f"metrics/{file.name}"
+                )
         number = 1 + max(one.id for one in running.library.metrics())
         running.recorder.insert(
             metrics, [row | {"id": number, "name": new, "file": file.name, "created": now()}]
@@ -119,7 +119,6 @@ def duplicate_features(
         BadArguments: no set ``old``, there is one called ``new``, or it cannot be called so.
         SemblanceError: the library cannot be written to, or its disk is full.
     """
-    from semblance.core.library.database import plain_errors
     from semblance.core.library.schema import feature_chunks, feature_failures, feature_sets
 
     new = checked_name(new, tr_lazy("A feature set"))
@@ -137,11 +136,9 @@ def duplicate_features(
             found = recorder.connection.execute(table.select().where(table.c.feature_set == feature_set.id))
             recorder.insert(table, [dict(r._mapping) | {"feature_set": number} for r in found.all()])
         if not dry_run:
-            store = features.store_of(feature_set)
-            copy = store.with_name(f"{number}.zarr")
-            with plain_errors(running.library.catalogue.file):
-                shutil.rmtree(copy, ignore_errors=True)
-                shutil.copytree(store, copy)
+            store = features.store_name(feature_set)
+            with running.library.catalogue.errors():
+                running.library.files.copy(recorder.connection, store, f"features/{number}.zarr")
     return transaction.result
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.library.case_columns import words
-from semblance.core.library.header_texts import rows_with_word
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -40,7 +39,7 @@ def header_rows(
         BadInput: not a library, or damaged.
     """
     with open_library(library) as opened:
-        return {word: rows_with_word(opened.catalogue.read, word) for word in searched}
+        return {word: opened.catalogue.rows_with_word(word) for word in searched}
 
 
 def find_cases(library: Path, text: str = "") -> FoundCases:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.library.address import server_address
 from semblance.core.library.thumbnails import ThumbnailStore
 from semblance.core.tasks import SILENT, Reporter
 
@@ -25,6 +26,10 @@ def preview_images(
     found: dict[Path, list[npt.NDArray[np.uint8]]] = {}
     for library in libraries:
         reporter.check_cancelled()
+        if server_address(library) is not None:
+            # No connection is made unasked.
+            found[library] = []
+            continue
         store = ThumbnailStore(library / "thumbnails.sqlite", writable=False)
         images = []
         for encoded in store.spread(count):

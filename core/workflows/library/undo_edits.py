@@ -57,7 +57,7 @@ def read_history(library: Path, *, reporter: Reporter = SILENT) -> EditHistory:
     from semblance.core.library.edit_log import deleted_bytes, read_edits
 
     with open_library(library) as opened:
-        return EditHistory(tuple(read_edits(opened)), deleted_bytes(opened.path))
+        return EditHistory(tuple(read_edits(opened)), deleted_bytes(opened))
 
 
 def forget_deleted(library: Path, *, reporter: Reporter = SILENT) -> int:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from semblance.core.errors import BadInput
 from semblance.core.imaging.image_address import divide_zip_entry
-from semblance.core.library.check_library import check_is_folder, check_is_library
+from semblance.core.language import tr_lazy
+from semblance.core.library.address import server_address
+from semblance.core.library.check_library import check_is_library
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import SUFFIX
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.maintenance.move_library import move_library
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,19 @@ def back_up(library: Path, file: Path, *, reporter: Reporter = SILENT) -> dict[s
     """
     from semblance.core.library.backup import write_backup
 
-    check_is_library(library)
-    result = write_backup(library, file, reporter)
+    if server_address(library) is not None:
+        file = file.absolute()
+        if not file.parent.is_dir():
+            raise BadInput(
+                tr_lazy("{folder} does not exist.", folder=file.parent), "Choose an existing folder."
+            )
+        with tempfile.TemporaryDirectory(prefix=".backup-", dir=file.parent) as folder:
+            copy = Path(folder) / f"{library.name}{SUFFIX}"
+            move_library(library, copy, reporter=reporter)
+            result = write_backup(copy, file, reporter)
+    else:
+        check_is_library(library)
+        result = write_backup(library, file, reporter)
     # A backup contains everything the library knows about patients.
     log_export(library, "backup", "zip", identified=True)
     return result.to_json()
@@ -58,10 +74,15 @@ def restore(file: Path, library: Path, *, reporter: Reporter = SILENT) -> Restor
     """
     from semblance.core.library.backup import read_backup
 
-    check_is_folder(library)
-    if library.suffix != SUFFIX:
-        library = library.with_name(library.name + SUFFIX)
-    read_backup(file, library, reporter)
+    if server_address(library) is not None:
+        with tempfile.TemporaryDirectory(prefix="semblance-restore-") as folder:
+            copy = Path(folder) / f"restored{SUFFIX}"
+            read_backup(file, copy, reporter)
+            move_library(copy, library, reporter=reporter)
+    else:
+        if library.suffix != SUFFIX:
+            library = library.with_name(library.name + SUFFIX)
+        read_backup(file, library, reporter)
     with open_library(library) as opened:
         missing = 0
         for source in opened.catalogue.sources():

@@ -169,7 +169,7 @@ class Repairer:
             dtype = dtype_of(store) or ("float32" if extractor.needs_image else "float64")
             if (store / DESCRIPTION).exists():
                 self.move_aside(store / DESCRIPTION)
-            with plain_errors(library.catalogue.file):
+            with library.catalogue.errors():
                 rewrite_description(library.features, feature_set, dtype)
             state = store_state(library.features, feature_set, self._reporter)
         for number in state.damaged:
@@ -221,7 +221,7 @@ class Repairer:
                 continue
             if record.file.exists():
                 self.move_aside(record.file)
-            with plain_errors(library.catalogue.file), replacing(record.file) as temporary:
+            with library.catalogue.errors(), replacing(record.file) as temporary:
                 shutil.copy2(file, temporary)
             return tr_lazy("The same metric was found in {file}.", file=file.name)
         return ""
@@ -254,7 +254,7 @@ class Repairer:
         """Remove the prepared data of a metric, and prepare them again."""
         from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
-        with plain_errors(library.catalogue.file):
+        with library.catalogue.errors():
             shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
         for record in library.metrics():
             if record.file.stem == file.name.partition(".")[0]:

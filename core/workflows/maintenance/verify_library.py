@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
+from semblance.core.library.address import server_address
 from semblance.core.library.check_library import check_is_library
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, FeatureSet
@@ -35,6 +36,8 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
     from semblance.core.workflows.maintenance.repair_library import Repairer, thumbnail_error
 
     library = library.absolute()
+    if server_address(library) is not None:
+        return _verify_on_server(library, reporter, repair=repair)
     check_is_library(library)
     result = VerificationResult(str(library))
     repairer = Repairer(library, reporter) if repair else None
@@ -63,6 +66,31 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
         )
     if repairer is not None:
         result.moved_to = repairer.moved_to
+    return result
+
+
+def _verify_on_server(library: Path, reporter: Reporter, *, repair: bool) -> VerificationResult:
+    """Verify what a server has. Its tables check themselves; copies on this computer are made anew."""
+    from semblance.core.workflows.maintenance.repair_library import Repairer
+
+    result = VerificationResult(str(library))
+    with open_library(library, writable=True if repair else None) as opened:
+        opened.files.forget_copies()
+        repairer = Repairer(opened.files.folder, reporter) if repair else None
+        result.checked["catalogues"] = 1
+        _verify_feature_rows(opened, result, repairer)
+        _verify_images(opened, result, repairer, reporter)
+        _verify_features(opened, result, repairer, reporter)
+        _verify_encoder(opened, result, reporter)
+        _verify_metrics(opened, result, None, reporter)
+        _verify_derived(opened, result, repairer, "")
+        result.works.insert(
+            0,
+            tr_lazy(
+                "{cases:,} cases with their findings and judgements can be used.",
+                cases=len(opened.catalogue.all_cases()),
+            ),
+        )
     return result
 
 
@@ -209,7 +237,7 @@ def _verify_features(
     for feature_set in feature_sets:
         state = store_state(library.features, feature_set, reporter)
         store = library.features.store_of(feature_set)
-        relative_path = store.relative_to(library.path).as_posix()
+        relative_path = store.relative_to(library.files.folder).as_posix()
         total = state.cases + state.intact
         repaired = ""
         if state.damaged or not state.description:
@@ -303,7 +331,7 @@ def _verify_metrics(
         used = sets.get(record.feature_set)
         finding = Problem(
             tr_lazy("metric"),
-            record.file.relative_to(library.path).as_posix(),
+            record.file.relative_to(library.files.folder).as_posix(),
             tr_lazy("Metric '{record}' cannot be used: {wrong}", record=record.name, wrong=wrong),
             retraining_advice(record, used.name if used is not None and len(sets) > 1 else ""),
         )
@@ -326,12 +354,12 @@ def _verify_derived(
             harm=False,
         )
         result.add(finding, repairer.make_thumbnails(library) if repairer is not None else "")
-    damaged = damaged_prepared_metrics(library.path)
-    result.checked["prepared metrics"] = len(list((library.path / "derived").glob("*.npz")))
+    damaged = damaged_prepared_metrics(library.files.folder)
+    result.checked["prepared metrics"] = len(list(library.derived.glob("*.npz")))
     for file in damaged:
         finding = Problem(
             tr_lazy("derived"),
-            file.relative_to(library.path).as_posix(),
+            file.relative_to(library.files.folder).as_posix(),
             tr_lazy("The prepared data of a metric are damaged."),
             tr_lazy("They are made again when the metric is used."),
             harm=False,
@@ -343,7 +371,7 @@ def _verify_unused_files(library: Library, result: VerificationResult, repairer:
     from semblance.core.workflows.maintenance.repair_library import unused_files
 
     for file, is_young in unused_files(library):
-        relative_path = file.relative_to(library.path).as_posix()
+        relative_path = file.relative_to(library.files.folder).as_posix()
         says = (
             tr_lazy(
                 "{inside} does not belong to the library. It is new, and another program may still be"

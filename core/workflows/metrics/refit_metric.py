@@ -15,7 +15,6 @@ from semblance.core.evaluation.calibration import Calibration, stored_calibratio
 from semblance.core.evaluation.data_sources import library_data
 from semblance.core.evaluation.splits import HoldOut
 from semblance.core.language import tr_lazy
-from semblance.core.library.records import DERIVED
 from semblance.core.metrics.estimators.bdm_visual_share import BDMVisualShare
 from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.registry import learner_class
@@ -144,7 +143,7 @@ def _learner_of(record: MetricRecord, seed: int) -> Learner:
 
 def _file_of(library: Library, record: MetricRecord, training: Ids) -> Path:
     digest = hashlib.blake2b(training.tobytes(), digest_size=12).hexdigest()
-    return library.path / DERIVED / f"{record.file.stem}.{digest}{_SUFFIX}"
+    return library.derived / f"{record.file.stem}.{digest}{_SUFFIX}"
 
 
 def _kept_metric(file: Path) -> Metric | None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.library.records import DERIVED, FeatureSet, MetricRecord
+from semblance.core.library.records import FeatureSet, MetricRecord
 from semblance.core.metrics.metric import Metric
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
@@ -90,7 +90,7 @@ def embed_cases(
     stamp = hashlib.blake2b(digest_size=12)
     for number in sorted(chunks):
         stamp.update(chunks[number].tobytes())
-    file = library.path / DERIVED / f"{record.file.stem}.{stamp.hexdigest()}.npz"
+    file = library.derived / f"{record.file.stem}.{stamp.hexdigest()}.npz"
     embedding = load_embedding(file)
     if embedding is None:
         known = np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()])

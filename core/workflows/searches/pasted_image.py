@@ -12,6 +12,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
+from semblance.core.library.address import local_folder
 from semblance.core.library.records import PASTED
 from semblance.core.limits import MAX_PIXELS
 from semblance.core.tasks import SILENT, Reporter
@@ -37,7 +38,7 @@ def save_pasted_image(library: Path, pixels: npt.NDArray[np.uint8], *, reporter:
             "Copy a smaller part of it.",
         )
     digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()[:16]
-    path = library / PASTED / f"{digest}.png"
+    path = local_folder(library) / PASTED / f"{digest}.png"
     if not path.exists():
         written = io.BytesIO()
         Image.fromarray(pixels).save(written, "PNG", compress_level=1)

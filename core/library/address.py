@@ -1,0 +1,150 @@
+"""Where a library lies: a folder, or a database of a PostgreSQL server. Importing this loads no database."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import parse_qsl, quote, unquote
+
+from semblance.core.errors import BadArguments, BadInput
+from semblance.core.language import tr_lazy
+
+if sys.platform == "win32":
+    from pathlib import WindowsPath as _NativePath
+else:
+    from pathlib import PosixPath as _NativePath
+
+_SCHEMES = ("postgresql", "postgres")
+#: Paths have lost one of two slashes. A scheme of one letter is a drive of Windows.
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(/+)(.*)", re.DOTALL)
+#: Parameters of an address that are secret.
+_SECRET = ("password", "sslpassword")
+#: Passwords that were given with an address, by the address; only in memory.
+_passwords: dict[str, dict[str, str]] = {}
+
+
+class ServerAddress(_NativePath):
+    """The address of a library on a server, ``postgresql://USER@HOST:PORT/DATABASE``, without a password.
+
+    It stands wherever the path of a library does: it is passed on, compared, used as a key and printed like one, and
+    there is never a file at it. Its :attr:`name` is the database.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        scheme, *rest = self.parts
+        return f"{scheme}//{'/'.join(rest)}"
+
+    def __fspath__(self) -> str:
+        return str(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Only pipes to processes of this program are pickled: they need the password too.
+        return _restored, (str(self), _passwords.get(str(self), {}))
+
+    @property
+    def name(self) -> str:
+        """The name of the database."""
+        return unquote(self.parts[2].partition("?")[0])
+
+    def absolute(self) -> Self:
+        """The address itself."""
+        return self
+
+    def resolve(self, strict: bool = False) -> Self:
+        """The address itself."""
+        return self
+
+    @property
+    def host(self) -> str:
+        """The server as people name it."""
+        authority, _, query = self.parts[1], *self.parts[2].partition("?")[1:]
+        named = unquote(authority.rpartition("@")[2])
+        return named or dict(parse_qsl(query)).get("host", "localhost")
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The password that was given with the address in this process, as the driver takes it."""
+        return dict(_passwords.get(str(self), {}))
+
+
+def _restored(text: str, secrets: dict[str, str]) -> ServerAddress:
+    if secrets:
+        _passwords[text] = secrets
+    return ServerAddress(text)
+
+
+def server_address(library: str | Path) -> ServerAddress | None:
+    """The address that ``library`` is; ``None`` where it is the path of a folder.
+
+    A password in it is kept in the memory of this process only.
+
+    Raises:
+        BadInput: an address of something else than a PostgreSQL server.
+        BadArguments: it names no database.
+    """
+    if isinstance(library, ServerAddress):
+        return library
+    found = _ADDRESS.match(library if isinstance(library, str) else library.as_posix())
+    if found is None:
+        return None
+    scheme, slashes, rest = found.groups()
+    if scheme.lower() not in _SCHEMES:
+        # The address may hold a password.
+        raise BadInput(
+            tr_lazy("A library is a folder or on a PostgreSQL server, not at {scheme}://…", scheme=scheme),
+            "Give the path of a folder, or an address such as postgresql://HOST/DATABASE.",
+        )
+    if len(slashes) > 2:
+        rest = f"@/{rest}"
+    place, _, query = rest.partition("?")
+    authority, _, database = place.partition("/")
+    user_and_password, _, host = authority.rpartition("@")
+    user, _, password = user_and_password.partition(":")
+    parameters = parse_qsl(query, keep_blank_values=True)
+    secrets = {name: value for name, value in parameters if name in _SECRET and value}
+    if password:
+        secrets["password"] = unquote(password)
+    named = dict(parameters).get("dbname", "")
+    database = unquote(database.strip("/")) or named
+    if not database or "\0" in unquote(rest):
+        raise BadArguments(
+            "The address of the server names no database.",
+            "Give one such as postgresql://HOST/DATABASE.",
+        )
+    kept = [(name, value) for name, value in parameters if name not in (*_SECRET, "dbname")]
+    settings = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in sorted(kept))
+    # Without a host an @ stays, so that the address is read again in the same way when slashes are lost.
+    authority = f"{quote(unquote(user), safe='')}@{host}" if user or not host else host
+    text = f"{_SCHEMES[0]}://{authority}/{quote(database, safe='')}" + (f"?{settings}" if settings else "")
+    return _restored(text, secrets)
+
+
+def library_path(text: str) -> Path:
+    """The path of a folder, or the address of a server, that a person wrote or that was stored.
+
+    Raises:
+        BadInput, BadArguments: as :func:`server_address`.
+    """
+    return server_address(text) or Path(text)
+
+
+def set_password(address: ServerAddress, password: str) -> None:
+    """Use ``password`` for ``address`` in this process and those that it starts."""
+    _passwords[str(address)] = {**_passwords.get(str(address), {}), "password": password}
+
+
+def local_folder(library: Path) -> Path:
+    """The folder for files of ``library`` on this computer: its own, or for a library on a server one in the user's
+    cache, where what the server has is copied to as it is used."""
+    address = server_address(library)
+    if address is None:
+        return library
+    import platformdirs
+
+    digest = hashlib.blake2b(str(address).encode(), digest_size=12).hexdigest()
+    return Path(platformdirs.user_cache_dir("semblance", appauthor=False)) / "servers" / digest

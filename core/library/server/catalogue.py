@@ -1,0 +1,161 @@
+"""The catalogue of a library on a server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from semblance.core.library.address import ServerAddress
+from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
+from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.schema import cases
+from semblance.core.library.server.connection import connect, not_writable_error, server_errors, transaction
+from semblance.core.library.server.migrate import check_revision
+from semblance.core.library.server.tables import SCHEMA, library_state
+
+#: The channel on which the server tells of changes.
+CHANNEL = "semblance"
+_EMPTY_JSON = "{}"
+
+
+class ServerCatalogue(Catalogue):
+    """Reads and writes the tables of a library on a server; a connection that was lost is made anew.
+
+    Raises:
+        BadInput: the database has no library, or one of a newer version.
+        ServerUnavailable: the server does not answer.
+        SemblanceError: it refuses the user, or ``writable`` is asked for and the user may only read.
+    """
+
+    def __init__(self, address: ServerAddress, *, writable: bool | None) -> None:
+        self.file = self.address = address
+        engine = connect(address, writable=writable is not False)
+        try:
+            with server_errors(address), engine.connect() as connection:
+                may_write = writable is not False and _may_write(connection)
+            if writable and not may_write:
+                raise not_writable_error(address)
+            check_revision(engine, address, writable=may_write)
+            self.writable = may_write
+            self._writing = engine
+            # Single statements need no transaction, which would be two more ways to the server and back.
+            self.engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+            self.library_id = str(self.read(sa.select(library_state.c.id))[0][0])
+        except BaseException:
+            engine.dispose()
+            raise
+
+    @property
+    def library_name(self) -> str:
+        """The name of the library in messages."""
+        return str(self.address)
+
+    def errors(self) -> contextlib.AbstractContextManager[None]:
+        """Turns errors of the server into errors that name the library."""
+        return server_errors(self.address)
+
+    def read_columns(self, query: sa.Select[Any]) -> tuple[list[Any], ...]:
+        """Each column of ``query`` as a list."""
+        rows = self.read(query)
+        if not rows:
+            return tuple([] for _ in query.selected_columns)
+        return tuple(list(column) for column in zip(*rows, strict=True))
+
+    def has_table(self, table: sa.Table) -> bool:
+        """Always: older tables are migrated before they are read."""
+        return True
+
+    def identity(self) -> tuple[int, int] | None:
+        """The same value for the same library."""
+        return 0, int(self.library_id.replace("-", ""), 16)
+
+    def stamp(self) -> tuple[Any, ...]:
+        """A value that changes whenever any program wrote to the library."""
+        return self.library_id, self.read(sa.select(library_state.c.number))[0].number
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[sa.Connection]:
+        """A transaction that keeps other writers out and that nobody hears of."""
+        if not self.writable:
+            raise not_writable_error(self.address)
+        with transaction(self._writing, self.address) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """A write transaction as a context manager giving the connection. Others hear of the change when it ends."""
+        with self.exclusive() as connection:
+            yield connection
+            number = library_state.update().values(number=library_state.c.number + 1)
+            changed = connection.execute(number.returning(library_state.c.number)).scalar_one()
+            connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(changed))))
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """A connection that reads the library as it is at its first statement, whatever others write."""
+        frozen = self._writing.execution_options(isolation_level="REPEATABLE READ")
+        with self.errors(), frozen.connect() as connection, connection.begin():
+            yield connection
+
+    @contextlib.contextmanager
+    def files_transaction(self) -> Iterator[sa.Connection]:
+        """A transaction that changes no row of the catalogue, also while one of this program that does is running."""
+        with self.errors(), self._writing.connect() as connection, connection.begin():
+            yield connection
+
+    def headers(self) -> HeaderColumns:
+        """See :meth:`semblance.core.library.catalogue.Catalogue.headers`."""
+        text = sa.type_coerce(cases.c.attributes, sa.Text)
+        query = sa.select(cases.c.id, cases.c.depth, text.label("attributes"))
+        rows = self.read(query.where(text.contains('"modality"')).order_by(cases.c.id))
+        found = [
+            (r.id, r.depth, attributes)
+            for r in rows
+            if "modality" in (attributes := json.loads(r.attributes))
+        ]
+        return HeaderColumns(
+            np.array([row for row, _, _ in found], dtype=np.int64),
+            [depth for _, depth, _ in found],
+            [
+                json.dumps(
+                    [attributes.get(name) for name in TEXTS], ensure_ascii=False, separators=(",", ":")
+                )
+                for _, _, attributes in found
+            ],
+            {name: [attributes.get(name) for _, _, attributes in found] for name in (*GROUPS, DATE)},
+        )
+
+    def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
+        """See :func:`semblance.core.library.header_texts.rows_with_word`."""
+        parts = _folded(word).split()
+        if not parts:
+            return np.empty(0, dtype=np.int64)
+        # Only letters and digits are left, so that nothing in them is an operator.
+        query = " <-> ".join([*parts[:-1], f"{parts[-1]}:*"])
+        words = sa.table("header_words", sa.column("case"), sa.column("words"))
+        matches = words.c.words.op("@@", is_comparison=True)(sa.cast(query, sa.dialects.postgresql.TSQUERY))
+        found = self.read(sa.select(words.c.case).where(matches))
+        return np.sort(np.array([r[0] for r in found], dtype=np.int64))
+
+
+def _folded(text: str) -> str:
+    """The words of ``text`` as the server's function ``header_words_of`` writes them."""
+    plain = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    return re.sub(r"[\W_]+", " ", plain.lower()).strip()
+
+
+def _may_write(connection: sa.Connection) -> bool:
+    """Whether the user may add cases, or make the library where there is none yet."""
+    table = sa.func.to_regclass(f"{SCHEMA}.{cases.name}")
+    privilege = sa.func.has_table_privilege(table, "INSERT")
+    query = sa.select(sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True))
+    recovering, allowed = connection.execute(query).one()
+    return bool(allowed and not recovering)

@@ -1,0 +1,207 @@
+"""Connections to a PostgreSQL server, its transactions, and its errors in the user's words."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from semblance.core.errors import BadInput, SemblanceError, ServerUnavailable
+from semblance.core.language import LazyText, tr_lazy
+from semblance.core.library.address import ServerAddress
+from semblance.core.library.database import BUSY_S
+from semblance.core.library.server.tables import SCHEMA
+
+#: Seconds until a server that does not answer is given up.
+CONNECT_S = 10
+#: The lock that makes writers of one library wait for each other; locks of PostgreSQL belong to one database.
+WRITER_LOCK = 0x73656D626C616E63
+#: A server that vanished is noticed after so many seconds of silence, and then three probes of this distance.
+_IDLE_S, _PROBE_S, _PROBES = 20, 5, 3
+
+
+def _driver() -> Any:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise SemblanceError(
+            "A library on a server needs packages that are not installed.",
+            'Install them: pip install "semblance[server]"',
+        ) from error
+    return psycopg
+
+
+def connection_parameters(address: ServerAddress, *, writable: bool) -> dict[str, Any]:
+    """What the driver connects to ``address`` with; what the address sets itself comes before defaults."""
+    psycopg = _driver()
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(str(address))
+    except psycopg.ProgrammingError as error:
+        raise BadInput(
+            tr_lazy("The address {address} cannot be used: {reason}.", address=address, reason=_line(error)),
+            "Give one such as postgresql://HOST/DATABASE.",
+        ) from error
+    settings = [f"search_path={SCHEMA},public", f"lock_timeout={BUSY_S}s", "timezone=UTC"]
+    if not writable:
+        settings.append("default_transaction_read_only=on")
+    options = " ".join([given.pop("options", ""), *(f"-c {one}" for one in settings)]).strip()
+    defaults = {
+        "connect_timeout": CONNECT_S,
+        "application_name": "Semblance",
+        "keepalives_idle": _IDLE_S,
+        "keepalives_interval": _PROBE_S,
+        "keepalives_count": _PROBES,
+    }
+    return {**defaults, **given, "options": options, **address.secrets}
+
+
+def connect(address: ServerAddress, *, writable: bool) -> sa.Engine:
+    """An engine on ``address``. Connections that were lost are made anew."""
+    psycopg = _driver()
+    parameters = connection_parameters(address, writable=writable)
+    return sa.create_engine(
+        "postgresql+psycopg://",
+        creator=lambda: psycopg.connect(**parameters),
+        poolclass=sa.QueuePool,
+        pool_pre_ping=True,
+        hide_parameters=True,
+    )
+
+
+@contextlib.contextmanager
+def transaction(engine: sa.Engine, address: ServerAddress) -> Iterator[sa.Connection]:
+    """A write transaction: all of it is stored, or nothing; waits for another writer of the library."""
+    with server_errors(address), engine.connect() as connection, connection.begin():
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(WRITER_LOCK)))
+        yield connection
+
+
+@contextlib.contextmanager
+def server_errors(address: ServerAddress) -> Iterator[None]:
+    """Turn errors of the server into errors that name it."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise _plain_error(address, error) from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise BadInput(
+            tr_lazy("The catalogue of {library} is damaged: a text in it cannot be read.", library=address),
+            "Restore a backup.",
+        ) from error
+    except UnicodeEncodeError as error:
+        raise _text_error(address) from error
+    except OSError as error:
+        raise SemblanceError(
+            tr_lazy(
+                "The files of {library} on this computer cannot be used: {reason}.",
+                library=address,
+                reason=error.strerror or error,
+            ),
+            "Check the free space and the permissions of the user's cache folder.",
+        ) from error
+
+
+def _text_error(address: ServerAddress) -> SemblanceError:
+    return SemblanceError(
+        tr_lazy("A name cannot be stored in {library}: it has characters that are no text.", library=address),
+        "Rename the file, or correct the table, and import it again.",
+    )
+
+
+#: State of SQL (a code, or its first two characters) -> what the server says with it.
+_DISK_FULL, _READ_ONLY, _LOCKED, _NO_RIGHTS = "53100", "25006", "55P03", "42501"
+_PASSWORD, _REFUSED, _NO_DATABASE, _NO_TABLE = "28P01", "28000", "3D000", ("42P01", "3F000")
+_CONFLICTS = ("40001", "40P01", "23505", "23503")
+_NO_TEXT = ("22021", "22P05")
+_AWAY = ("08", "57")
+
+
+def _plain_error(address: ServerAddress, error: DBAPIError) -> SemblanceError:  # noqa: PLR0911
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    text = str(error.orig).lower()
+    if state == _PASSWORD or "password authentication failed" in text or "no password supplied" in text:
+        return SemblanceError(
+            tr_lazy("The server {host} refused the user or the password.", host=address.host),
+            "Check both. A password may also be in the file .pgpass or in the variable PGPASSWORD.",
+        )
+    if state == _NO_DATABASE or ("database" in text and "does not exist" in text):
+        return BadInput(
+            tr_lazy("The server {host} has no database '{name}'.", host=address.host, name=address.name),
+            "An administrator creates one with createdb.",
+        )
+    if state == _REFUSED or "pg_hba.conf" in text or ("role" in text and "does not exist" in text):
+        return SemblanceError(
+            tr_lazy(
+                "The server {host} does not let this user in: {what}.",
+                host=address.host,
+                what=_line(error.orig),
+            ),
+            "An administrator gives access with CREATE ROLE and in pg_hba.conf.",
+        )
+    if state == _NO_RIGHTS:
+        return SemblanceError(
+            tr_lazy(
+                "You have no right to do this in {library}: {what}.", library=address, what=_line(error.orig)
+            ),
+            "Ask the administrator of the server for the right.",
+        )
+    if state == _LOCKED:
+        return SemblanceError(
+            tr_lazy("The library {library} is busy in another program.", library=address),
+            "Close the other one, or wait, then try again.",
+        )
+    if state in _CONFLICTS:
+        return SemblanceError(
+            tr_lazy("Another program changed {library} at the same time.", library=address), "Try again."
+        )
+    if state in _NO_TABLE:
+        return not_a_library_error(address)
+    if state == _READ_ONLY:
+        return not_writable_error(address)
+    if state == _DISK_FULL:
+        return SemblanceError(
+            tr_lazy("The disk of the server {host} is full.", host=address.host),
+            "Tell its administrator. Finished work is saved.",
+        )
+    if state in _NO_TEXT or "nul (0x00)" in text:
+        return _text_error(address)
+    lost = error.connection_invalidated or isinstance(error, InterfaceError)
+    if lost or state[:2] in _AWAY or (not state and isinstance(error, OperationalError)):
+        return unavailable_error(address, _line(error.orig))
+    return SemblanceError(
+        tr_lazy("The library {library} could not be used: {what}.", library=address, what=_line(error.orig)),
+        "Tell the administrator of the server.",
+    )
+
+
+def _line(error: object) -> str:
+    """The first line of a message of the server, without its full stop."""
+    return next(iter(str(error).strip().splitlines()), "").removesuffix(".")
+
+
+def unavailable_error(address: ServerAddress, what: str | LazyText) -> ServerUnavailable:
+    """The error for a server that does not answer, or not any more."""
+    return ServerUnavailable(
+        tr_lazy("The server {host} does not answer: {what}.", host=address.host, what=what),
+        "Check the address and the network. Finished work is saved.",
+    )
+
+
+def not_a_library_error(address: ServerAddress) -> BadInput:
+    """The error for a database without a library."""
+    return BadInput(
+        tr_lazy("{library} holds no library yet.", library=address),
+        "`semblance import SOURCE --library ADDRESS` creates it, or `semblance library move`.",
+    )
+
+
+def not_writable_error(address: ServerAddress) -> SemblanceError:
+    """The error for a change of a library that can only be read."""
+    return SemblanceError(
+        tr_lazy("You may only read the library {library}.", library=address),
+        "Ask the administrator of the server for the right to change it.",
+    )

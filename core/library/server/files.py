@@ -1,0 +1,137 @@
+"""The files of a library on a server: rows of a table, copied to a folder of this computer as they are used."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from semblance.core.files import make_folder, replacing
+from semblance.core.library.database import upsert
+from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
+from semblance.core.library.records import DERIVED
+from semblance.core.library.server.catalogue import ServerCatalogue
+from semblance.core.library.server.tables import stored_files as t
+
+#: Files that are read or written with one statement.
+_PART = 16
+
+
+class ServerFiles(LibraryFiles):
+    """The files of a library on a server. What stands in ``folder`` is a copy, and may be lost."""
+
+    def __init__(self, catalogue: ServerCatalogue, folder: Path) -> None:
+        super().__init__(folder)
+        self._catalogue = catalogue
+        with catalogue.errors():
+            # A library that was deleted and made again under the same address has other files.
+            known, identity = folder / "library", catalogue.library_id
+            if folder.exists() and (not known.is_file() or known.read_text(encoding="utf-8") != identity):
+                super().remove("")
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name in ("features", "metrics", DERIVED):
+                make_folder(folder / name)
+            if not known.exists():
+                with replacing(known, durable=False) as temporary:
+                    temporary.write_text(identity, encoding="utf-8")
+
+    def fetch(self, names: Collection[str]) -> None:
+        """Copy the files ``names`` from the server; remove copies of those that it no longer has."""
+        for part in _parts(names):
+            found = {r.name: r.data for r in self._catalogue.read(sa.select(t).where(t.c.name.in_(part)))}
+            with self._catalogue.errors():
+                for name in part:
+                    if name not in found:
+                        super().remove(name)
+                        continue
+                    target = self.folder / name
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    with replacing(target, durable=False) as temporary:
+                        temporary.write_bytes(found[name])
+
+    def fetch_chunks(self, store: str, numbers: Collection[int], sums: Mapping[int, int]) -> None:
+        """Copy the description of a feature store, and its chunks that are not here as the catalogue counted them."""
+        with self._catalogue.errors():
+            changed = changed_chunks(self.folder, store, numbers, sums)
+        self.fetch([description_name(store), *changed])
+
+    def forget_copies(self) -> None:
+        """Fetch everything anew from now on."""
+        for name in ("features", "metrics"):
+            with self._catalogue.errors():
+                super().remove(name)
+                make_folder(self.folder / name)
+
+    def store(self, connection: sa.Connection, names: Collection[str]) -> None:
+        """Copy files of the folder to the server."""
+        statement = upsert(connection, t, ("name",))
+        for part in _parts(names):
+            rows = [{"name": name, "data": (self.folder / name).read_bytes()} for name in part]
+            connection.execute(statement, rows)
+
+    def names(self, connection: sa.Connection) -> list[str]:
+        """All files of the library."""
+        return list(connection.execute(sa.select(t.c.name).order_by(t.c.name)).scalars())
+
+    def read(self, connection: sa.Connection, name: str) -> bytes:
+        """What is in the file ``name``."""
+        content: bytes = connection.execute(sa.select(t.c.data).where(t.c.name == name)).scalar_one()
+        return content
+
+    def write(self, connection: sa.Connection, name: str, content: bytes) -> None:
+        """Write the file ``name``."""
+        connection.execute(upsert(connection, t, ("name",)), {"name": name, "data": content})
+
+    def exists(self, name: str) -> bool:
+        """Whether the server has the file or folder ``name``."""
+        return bool(self._catalogue.read(sa.select(t.c.name).where(_within(name)).limit(1)))
+
+    def children(self, name: str) -> list[str]:
+        """The names of what is in the folder ``name``, relative to it."""
+        inside = sa.func.starts_with(t.c.name, f"{name}/")
+        first = sa.func.split_part(sa.func.substr(t.c.name, len(name) + 2), "/", 1)
+        return sorted({r[0] for r in self._catalogue.read(sa.select(first).where(inside).distinct())})
+
+    def size(self, name: str) -> int:
+        """The bytes of all files in the folder ``name``."""
+        total = sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(t.c.data)), 0)).where(_within(name))
+        return int(self._catalogue.read(total)[0][0])
+
+    def move(self, name: str, target: str) -> None:
+        """Rename a file or folder on the server; copies here are fetched again."""
+        with self._catalogue.files_transaction() as connection:
+            connection.execute(t.delete().where(_within(target)))
+            connection.execute(
+                t.update().where(_within(name)).values(name=target + sa.func.substr(t.c.name, len(name) + 1))
+            )
+        self._drop_copies(name, target)
+
+    def copy(self, connection: sa.Connection, name: str, target: str) -> None:
+        """Copy a file or folder on the server."""
+        connection.execute(t.delete().where(_within(target)))
+        renamed = sa.literal(target) + sa.func.substr(t.c.name, len(name) + 1)
+        chosen = sa.select(renamed, t.c.data).where(_within(name))
+        connection.execute(t.insert().from_select(["name", "data"], chosen))
+        self._drop_copies(target)
+
+    def remove(self, name: str) -> None:
+        """Remove a file or folder from the server."""
+        with self._catalogue.files_transaction() as connection:
+            connection.execute(t.delete().where(_within(name)))
+        self._drop_copies(name)
+
+    def _drop_copies(self, *names: str) -> None:
+        for name in names:
+            with contextlib.suppress(OSError):
+                super().remove(name)
+
+
+def _within(name: str) -> sa.ColumnElement[bool]:
+    return sa.or_(t.c.name == name, sa.func.starts_with(t.c.name, f"{name}/"))
+
+
+def _parts(names: Collection[str]) -> list[list[str]]:
+    listed = list(names)
+    return [listed[start : start + _PART] for start in range(0, len(listed), _PART)]

@@ -1,0 +1,101 @@
+"""A library on a PostgreSQL server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+import sqlalchemy as sa
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.library.address import ServerAddress, local_folder, server_address
+from semblance.core.library.library import Library
+from semblance.core.library.server.catalogue import ServerCatalogue
+from semblance.core.library.server.connection import connect
+from semblance.core.library.server.files import ServerFiles
+from semblance.core.library.server.migrate import create_tables
+from semblance.core.library.server.tables import SCHEMA, export_log
+from semblance.core.library.server.thumbnails import ServerThumbnails
+
+
+class ServerLibrary(Library):
+    """An open library on a server. Its :attr:`path` is the address."""
+
+    catalogue: ServerCatalogue
+
+    def __init__(self, path: ServerAddress, *, writable: bool | None) -> None:
+        self.path = path
+        self.catalogue = catalogue = ServerCatalogue(path, writable=writable)
+        self.writable = catalogue.writable
+        try:
+            self.thumbnails = ServerThumbnails(catalogue)
+            self._set_up(ServerFiles(catalogue, local_folder(path)))
+        except BaseException:
+            catalogue.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """The name of the database."""
+        return self.path.name
+
+    @contextlib.contextmanager
+    def removal(self) -> Iterator[sa.Connection]:
+        """A transaction within which nobody changes the library, and which removes it if it ends without an error."""
+        with self.catalogue.exclusive() as connection:
+            yield connection
+            connection.execute(sa.text(f"DROP SCHEMA {SCHEMA} CASCADE"))
+
+    def add_exports(self, connection: sa.Connection, lines: Sequence[str]) -> None:
+        """Add lines to the log of exports, within a running transaction."""
+        if lines:
+            connection.execute(export_log.insert(), [{"line": line} for line in lines])
+
+    def exports(self, count: int | None = None) -> list[str]:
+        """The last ``count`` lines of the log of exports, or all, oldest first."""
+        newest = sa.select(export_log.c.line).order_by(export_log.c.id.desc()).limit(count)
+        return [r.line for r in reversed(self.catalogue.read(newest))]
+
+    @classmethod
+    def create(cls, path: Path | str) -> Self:
+        """Create the library in the database at ``path``, unless there is one, and open it.
+
+        Raises:
+            SemblanceError: the user may not, or the server has no pgvector.
+        """
+        address = _address(path)
+        engine = connect(address, writable=True)
+        try:
+            create_tables(engine, address)
+        finally:
+            engine.dispose()
+        return cls(address, writable=True)
+
+    @classmethod
+    def open(cls, path: Path | str, *, writable: bool | None = None) -> Self:
+        """Open the library at the address ``path``; read-only where the user may only read, unless ``writable`` says.
+
+        Raises:
+            BadInput: the database has no library, or one of a newer version.
+            ServerUnavailable: no server answers.
+            SemblanceError: ``writable=True`` where the user may only read.
+        """
+        return cls(_address(path), writable=writable)
+
+    @classmethod
+    def open_or_create(cls, path: Path | str) -> Self:
+        """The library at the address ``path`` for writing, created when the database has none."""
+        return cls.create(path)
+
+
+def _address(path: Path | str) -> ServerAddress:
+    address = server_address(path)
+    if address is None:
+        raise BadInput(
+            tr_lazy("{path} is not the address of a server.", path=path),
+            "Give one such as postgresql://HOST/DATABASE.",
+        )
+    return address

@@ -1,0 +1,1 @@
+"""Alembic's environment for the tables of a library on a server."""

