@@ -78,6 +78,8 @@ _CAPTION_LENGTH = 80
 _UNLIMITED = 1e6
 #: Characters without a font that are listed at most.
 _MAX_CHARACTERS = 12
+#: Between the columns of a table.
+_GAP = 9
 #: Chips of the vote that are drawn at most.
 _MAX_CHIPS = 60
 
@@ -176,14 +178,14 @@ def _flowables(
     compared = document.compared()
     further = [row for row in document.ranking if row not in compared]
     flowables = _first_page(document, marks, text_width, height)
-    if compared or document.tested or document.plots:
-        flowables.append(PageBreak())
+    heading = _heading(tr("Why these cases"))
+    if document.has_images() and _height(flowables, text_width) <= height:
+        # Page one is for what was found. Where notes go on after it, or there are only rows, the next part follows.
+        if compared or document.tested or document.plots:
+            flowables.append(PageBreak())
+        heading = heading[-2:]
     if compared:
-        flowables += [
-            paragraph(tr("Why these cases"), HEADING),
-            Spacer(0, 4),
-            *_ranking(document, compared, marks, text_width),
-        ]
+        flowables += [*heading, *_ranking(document, compared, marks, text_width)]
     flowables += _tested(document, text_width)
     if further:
         flowables += [*_heading(tr("Further similar cases")), *_ranking(document, further, marks, text_width)]
@@ -447,8 +449,10 @@ def _ranking(
         (tr("Case"), 0, HEAD),
     ]
     columns.append((tr("Finding"), 92 if explained else 130, HEAD))
+    bars = {row.case_id: ContributionBars(row) for row in rows if row.parts}
     if explained:
-        columns.append((tr("Contributions to the distance"), 150, HEAD))
+        needed = max((one.needed_width for one in bars.values()), default=0.0) + _GAP
+        columns.append((tr("Contributions to the distance"), min(max(needed, 150), 210), HEAD))
     columns.append((tr("Distance"), 52, HEAD_RIGHT))
     rest = text_width - sum(width for _, width, _ in columns)
     widths = [width or rest for _, width, _ in columns]
@@ -462,7 +466,7 @@ def _ranking(
         ]
         cells.append(_finding(row.finding, marks))
         if explained:
-            cells.append(ContributionBars(row) if row.parts else "")
+            cells.append(bars.get(row.case_id, ""))
         cells.append(DistanceBar(row, relative_distance(row, document.ranking), document.digits))
         table.append(cells)
     return [Table(table, colWidths=widths, repeatRows=1, style=_ruled_style(), splitInRow=0)]
@@ -554,7 +558,7 @@ def _ruled_style() -> Any:
         [
             ("FONTNAME", (0, 0), (-1, -1), REGULAR),
             ("LEFTPADDING", (0, 0), (-1, -1), 0),
-            ("RIGHTPADDING", (0, 0), (-2, -1), 9),
+            ("RIGHTPADDING", (0, 0), (-2, -1), _GAP),
             ("RIGHTPADDING", (-1, 0), (-1, -1), 0),
             ("TOPPADDING", (0, 1), (-1, -1), 4.5),
             ("BOTTOMPADDING", (0, 1), (-1, -1), 4.5),

@@ -86,8 +86,8 @@ def draw_chip(canvas: Any, x: float, y: float, mark: FindingMark) -> None:
 
 
 class WrappedName(Flowable):  # type: ignore[misc]
-    """A name of a case or file, broken after its slashes, hyphens and dots rather than anywhere; or a text with parts
-    from right to left, whose order belongs to its lines."""
+    """A name of a case or file, broken after its slashes and hyphens, else after its dots, rather than anywhere; or a
+    text with parts from right to left, whose order belongs to its lines."""
 
     def __init__(self, text: str, style: Any = BODY, longest: int | None = MAX_LENGTH) -> None:
         super().__init__()
@@ -95,19 +95,26 @@ class WrappedName(Flowable):  # type: ignore[misc]
         if longest is not None and len(text) > longest:
             text = f"{text[: longest - 1]}…"
         self.text, self.style = text, style
-        self._pieces = re.findall(r"[^\\/_\-. ]*[\\/_\-. ]?", text)[:-1]
+        self._pieces = re.findall(r"[^\\/_\- ]*[\\/_\- ]?", text)[:-1]
         self._bold = style.fontName == BOLD
         self._lines: list[str] = []
 
     def wrap(self, width: float, _height: float) -> tuple[float, float]:
         self._lines = [""]
         for piece in self._pieces:
-            for part in (piece,) if self._fits(piece, width) else tuple(piece):
+            for part in self._parts(piece, width):
                 if self._lines[-1] and not self._fits(self._lines[-1] + part.rstrip(), width):
                     self._lines.append("")
                 self._lines[-1] += part
         self.height = len(self._lines) * self.style.leading
         return width, self.height
+
+    def _parts(self, piece: str, width: float) -> Sequence[str]:
+        """``piece`` in the largest parts that fit. Numbers and endings of files stay whole where they can."""
+        for parts in ([piece], re.findall(r"[^.]*\.?", piece)[:-1]):
+            if all(self._fits(part, width) for part in parts):
+                return parts
+        return piece
 
     def split(self, width: float, height: float) -> list[Any]:
         self.wrap(width, height)
@@ -251,9 +258,15 @@ class ContributionBars(Flowable):  # type: ignore[misc]
     def __init__(self, row: RankedRow) -> None:
         super().__init__()
         self._steps = waterfall(row)
-        self._names = [paragraph(as_lazy(name), SMALL) for name, *_ in self._steps]
+        self._names = [WrappedName(as_lazy(name), SMALL) for name, *_ in self._steps]
         self._heights: list[float] = []
         self._width = 0.0
+
+    @property
+    def needed_width(self) -> float:
+        """The width with which no name is broken."""
+        names = [width_of(name.text, name.style.fontSize) for name in self._names]
+        return max(names, default=0.0) + self._BAR + self._NUMBER + 8
 
     def wrap(self, width: float, height: float) -> tuple[float, float]:
         self._width = width

@@ -123,7 +123,7 @@ def report_document(
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=() if scored is None else _plots(scored),
         order=_order(result, None if options.identified else names),
-        notes=_notes(search, ranked_search, None if options.identified else names),
+        notes=_notes(search, ranked_search),
         versions=card.versions,
         identified=options.identified,
         free_text=options.free_text,
@@ -248,8 +248,8 @@ def _named(examples: Sequence[Query], names: CaseNames | None) -> str:
     return join_texts(named)
 
 
-def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None) -> tuple[str, ...]:
-    """Other influences on the ranking; examples are called by ``names``, or by their ids and file names."""
+def _notes(search: Search, ranked_search: RankedSearch) -> tuple[str, ...]:
+    """Other influences on the ranking, and what a person noted of its cases."""
     notes = list(ranked_search.result.warnings)
     in_force = [entry.judgement for entry in ranked_search.entries if entry.undone is None]
     refines = search.strength > 0.0 and not all(is_mark(one, search.query) for one in in_force)
@@ -270,14 +270,6 @@ def _notes(search: Search, ranked_search: RankedSearch, names: CaseNames | None)
         )
     if search.without:
         notes.append(tr_lazy("Ranked without: {without}.", without=join_texts(map(as_lazy, search.without))))
-    for like, examples in ((True, search.like), (False, search.unlike)):
-        if examples:
-            called = join_texts(_example(one, names) for one in examples)
-            notes.append(
-                tr_lazy("Like the examples {names}.", names=called)
-                if like
-                else tr_lazy("Unlike the examples {names}.", names=called)
-            )
     moved = [
         tr_lazy("{name} {amount:+.2f}", name=name, amount=amount)
         for name, amount in search.concepts

@@ -286,8 +286,6 @@ NOTES = {
     "because it could not be refined": lambda _search, ranked: ranked.refused is not None,
     "Ranked without": lambda search, _ranked: bool(search.without),
     "Moved along": lambda search, _ranked: any(amount for _, amount in search.concepts),
-    "Like the examples": lambda search, _ranked: bool(search.like),
-    "Unlike the examples": lambda search, _ranked: bool(search.unlike),
     "A warning": lambda _search, ranked: bool(ranked.result.warnings),
 }
 
@@ -300,8 +298,8 @@ def test_the_notes_of_a_report_are_true_of_its_search():
         "other": (LedgerEntry(2, Judgement(JudgementKind.ALIKE, "c050", "c001")),),
     }
     said = set()
-    for strength, judged, refused, without, amount, shown, example, warned in itertools.product(
-        (0.0, 1.0), entries, (None, BadInput("No.")), ((), ("size",)), (0.0, 0.5), *[(False, True)] * 3
+    for strength, judged, refused, without, amount, shown, warned in itertools.product(
+        (0.0, 1.0), entries, (None, BadInput("No.")), ((), ("size",)), (0.0, 0.5), *[(False, True)] * 2
     ):
         search = Search(
             "m",
@@ -309,12 +307,10 @@ def test_the_notes_of_a_report_are_true_of_its_search():
             strength=strength,
             without=without,
             concepts=(("round", amount),),
-            like=(Query(case="c009"),) if example else (),
-            unlike=(Query(case="c010"),) if example else (),
         )
         found = replace(made, without_patient=shown, warnings=("A warning.",) if warned else ())
         ranked = RankedSearch(search, found, entries=entries[judged], trust=0.5, refused=refused)
-        notes = [str(note) for note in _notes(search, ranked, None)]
+        notes = [str(note) for note in _notes(search, ranked)]
         for part, holds in NOTES.items():
             assert sum(part in note for note in notes) == holds(search, ranked), (part, search)
         assert ("trained again without the query" in _order(found, None)) == shown

@@ -15,6 +15,8 @@ from semblance.core.reports import pdf_fonts
 from semblance.core.reports.document import Plot, QueryFacts, VoteFacts
 from semblance.core.reports.html import report_html
 from semblance.core.reports.pdf import report_pdf
+from semblance.core.reports.pdf_fonts import register, width_of
+from semblance.core.reports.pdf_parts import ContributionBars, WrappedName
 from tests.helpers.reports import HOSTILE, png, report, row
 
 
@@ -335,3 +337,35 @@ def test_a_library_without_images_lists_its_cases() -> None:
     assert "Case 11" in first
     assert "Judgement" not in first
     assert "Case 12" not in first
+
+
+def test_names_break_where_they_can_be_read() -> None:
+    """Never inside a number, before the ending of a file, or in the middle of a word that has underscores."""
+    register()
+    uid = "1.2.840.113619.2.55.3.604688119.868.1261234567.123" * 2
+    for lines in (["collection/benign/benign_", "129.png"], ["against the rest ", "0.89 (0.76)"]):
+        label = WrappedName("".join(lines))
+        # Room for some of what a break after the dot would leave.
+        label.wrap(width_of(f"{lines[0]}{lines[1].partition('.')[0]}.", label.style.fontSize) + 1, 100)
+        assert label._lines == lines
+    label = WrappedName(uid)
+    label.wrap(150, 100)
+    assert len(label._lines) > 1 and all(line.endswith(".") for line in label._lines[:-1])
+    parts = (("alcalinity_of_ash", 0.2), ("proanthocyanins", 0.1))
+    bars = ContributionBars(row(1, parts=parts))
+    bars.wrap(bars.needed_width, 100)
+    assert [name._lines for name in bars._names[:2]] == [[name] for name, _ in parts]
+
+
+@pytest.mark.parametrize(("notes", "thumbnail"), [(("A long note. " * 300,), png()), ((), None)])
+def test_no_page_is_left_empty_after_long_notes_or_rows(
+    notes: tuple[str, ...], thumbnail: bytes | None
+) -> None:
+    rows = tuple(row(rank, thumbnail=thumbnail) for rank in range(1, 9))
+    query = QueryFacts("query", finding="benign", thumbnail=thumbnail)
+    pages = [
+        page.extract_text()
+        for page in _read(report_pdf(report(ranking=rows, query=query, notes=notes)))[0].pages
+    ]
+    at = next(number for number, text in enumerate(pages) if "Why these cases" in text)
+    assert ("A long note" if notes else "Similar cases") in pages[at]
