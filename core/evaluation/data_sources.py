@@ -20,7 +20,7 @@ from semblance.core.library.open_library import open_library
 if TYPE_CHECKING:
     from sqlalchemy import Row
 
-    from semblance.core.library.lesion_groups import GroupMember
+    from semblance.core.library.lesion_group_rows import GroupMember
     from semblance.core.library.library import Library
     from semblance.core.library.records import FeatureSet
 

@@ -27,7 +27,7 @@ from semblance.core.library.database import (
     upsert,
 )
 from semblance.core.library.header_texts import rows_with_word
-from semblance.core.library.lesion_groups import DETECTED, remove_from_groups
+from semblance.core.library.lesion_group_rows import DETECTED, remove_from_groups
 from semblance.core.library.records import (
     NOT_THERE,
     CaseDetails,

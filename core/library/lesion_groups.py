@@ -6,28 +6,17 @@ A case that is in no group is a group of its own. What was set by hand is never 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from semblance.core.library.database import in_batches
 from semblance.core.library.label_staleness import CHANGED_LESIONS, note_in_scores
+from semblance.core.library.lesion_group_rows import BY_HAND, DETECTED, GroupMember, groups_in, write_groups
 from semblance.core.library.records import now
 from semblance.core.library.schema import lesion_groups
 
 if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
-
-DETECTED, BY_HAND = "detected", "by hand"
-
-
-@dataclass(frozen=True)
-class GroupMember:
-    """The number of the group that a case is in, and whether it is there ``detected`` or ``by hand``."""
-
-    group: int
-    source: str
 
 
 def read_groups(catalogue: Catalogue) -> dict[int, GroupMember]:
@@ -110,33 +99,10 @@ def add_detected(catalogue: Catalogue, pairs: Iterable[tuple[int, int]]) -> int:
             if len(members[group]) > 1 and (row not in groups or groups[row].group != group)
         }
         if changed:
-            _write(connection, changed)
+            write_groups(connection, changed)
             note_in_scores(connection, CHANGED_LESIONS, {DETECTED: None}, {DETECTED: now()})
         return len(changed)
 
 
-def remove_from_groups(connection: sa.Connection, rows: Collection[int], source: str | None = None) -> None:
-    """Within a running transaction, take the cases ``rows`` out of the table; only those with ``source``."""
-    for part in in_batches(sorted(rows)):
-        statement = lesion_groups.delete().where(lesion_groups.c.case.in_(part))
-        if source is not None:
-            statement = statement.where(lesion_groups.c.source == source)
-        connection.execute(statement)
-
-
-def groups_in(connection: sa.Connection) -> dict[int, GroupMember]:
-    """:func:`read_groups` within a running transaction."""
-    rows = connection.execute(sa.select(lesion_groups).order_by(lesion_groups.c.case)).all()
-    return {r.case: GroupMember(r.group, r.source) for r in rows}
-
-
 def _next_number(groups: Mapping[int, GroupMember]) -> int:
     return 1 + max((member.group for member in groups.values()), default=0)
-
-
-def _write(connection: sa.Connection, changed: Mapping[int, GroupMember]) -> None:
-    remove_from_groups(connection, changed)
-    written = [
-        {"case": row, "group": member.group, "source": member.source} for row, member in changed.items()
-    ]
-    connection.execute(lesion_groups.insert(), written)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from semblance.core.library.lesion_groups import GroupMember, groups_in, joined, remove_from_groups, split_off
+from semblance.core.library.lesion_group_rows import GroupMember, groups_in, remove_from_groups
+from semblance.core.library.lesion_groups import joined, split_off
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE, CaseRecord, FeatureSet, FileRecord, SourceRecord
 from semblance.core.library.schema import lesion_groups

@@ -14,7 +14,7 @@ from semblance.core.workflows.library.edit_cases import EditResult, EditTransact
 from semblance.core.workflows.library.edit_kinds import EditKind
 
 if TYPE_CHECKING:
-    from semblance.core.library.lesion_groups import GroupMember
+    from semblance.core.library.lesion_group_rows import GroupMember
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ def list_lesions(library: Path) -> list[LesionGroup]:
     Raises:
         BadInput: the library cannot be read.
     """
-    from semblance.core.library.lesion_groups import BY_HAND, groups_of_several, read_groups
+    from semblance.core.library.lesion_group_rows import BY_HAND
+    from semblance.core.library.lesion_groups import groups_of_several, read_groups
 
     with open_library(library) as opened:
         groups = read_groups(opened.catalogue)
@@ -126,7 +127,7 @@ def _edit(
     *,
     dry_run: bool,
 ) -> EditResult:
-    from semblance.core.library.lesion_groups import groups_in
+    from semblance.core.library.lesion_group_rows import groups_in
     from semblance.core.library.schema import lesion_groups
 
     summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1])}

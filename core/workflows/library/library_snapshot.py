@@ -177,7 +177,8 @@ def _states(
 
 
 def _lesions(catalogue: Catalogue) -> dict[int, LesionFacts]:
-    from semblance.core.library.lesion_groups import BY_HAND, groups_of_several, read_groups
+    from semblance.core.library.lesion_group_rows import BY_HAND
+    from semblance.core.library.lesion_groups import groups_of_several, read_groups
 
     groups = read_groups(catalogue)
     return {

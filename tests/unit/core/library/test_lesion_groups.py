@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from semblance.core.library.lesion_groups import (
-    BY_HAND,
-    DETECTED,
-    add_detected,
-    lesion_codes,
-    read_groups,
-)
+from semblance.core.library.lesion_group_rows import BY_HAND, DETECTED
+from semblance.core.library.lesion_groups import add_detected, lesion_codes, read_groups
 from semblance.core.library.library import Library
 from tests.helpers.libraries import fill, join, make_library, split
 from tests.helpers.older_libraries import older_library

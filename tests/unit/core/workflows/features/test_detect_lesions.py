@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semblance.core.library.lesion_groups import BY_HAND, read_groups
+from semblance.core.library.lesion_group_rows import BY_HAND
+from semblance.core.library.lesion_groups import read_groups
 from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.features.detect_lesions import detect_crops, detect_lesions
