@@ -66,7 +66,7 @@ class CaseHeaders:
         )
 
     def name(self, index: int) -> str:
-        """The name of the case at ``index``; a number tells cases apart that would be called the same."""
+        """The name of the case at ``index``; a number distinguishes cases of equal names."""
         named = case_name(
             self.kind(index), self.series(index), self.text("segment", index), self.text("date", index)
         )
@@ -149,7 +149,7 @@ def no_headers(n: int) -> CaseHeaders:
 
 
 def _repeats(codes: Mapping[str, Codes], n: int) -> npt.NDArray[np.int32]:
-    """(n,) how many cases before have the same name. Only what is part of a name counts."""
+    """(n,) the number of earlier cases with the same name."""
     repeats = np.zeros(n, dtype=np.int32)
     named = np.flatnonzero(codes["modality"])
     if not named.size:

@@ -26,7 +26,7 @@ def check_is_folder(path: Path) -> None:
 
 
 def check_is_library(path: Path) -> None:
-    """Refuse what is no library, without opening it.
+    """Raise an error for a folder that is not a library, without opening it.
 
     Raises:
         BadInput: nothing is at ``path``, or something else.

@@ -71,6 +71,6 @@ def content_of_numbers(values: tuple[float, ...]) -> str:
 
 
 def contents_of_rows(X: npt.NDArray[np.float64]) -> list[str]:
-    """The hash of each row (n, d) of a table; missing values are equal whatever their bits."""
+    """The hash of each row (n, d) of a table; all missing values are equal."""
     X = np.where(np.isnan(X), np.nan, X)
     return [content_hash(row.tobytes()) for row in X]

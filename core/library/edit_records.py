@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit of the log. ``summary``: the names and counts that a person is told."""
+    """An edit of the log. ``summary``: the names and counts of its description."""
 
     id: int
     kind: str

@@ -36,7 +36,7 @@ class FindingStyle:
 
 
 def stored_styles(catalogue: Catalogue) -> tuple[FindingStyle, ...]:
-    """The findings in the order that a person set, with their colours; none where nobody did."""
+    """The findings in the order set by the user, with their colours; empty if none was set."""
     from semblance.core.library.stored_values import stored_value
 
     return parse_styles(stored_value(catalogue, FINDINGS_KEY))

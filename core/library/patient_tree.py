@@ -115,7 +115,7 @@ class PatientTree:
         return headers.series(index) or headers.kind(index)
 
     def detail(self, node: int, matches: int) -> str:
-        """What stands behind the title: how many studies, the date, the modality, how many images or cases.
+        """The text after the title: number of studies, date, modality, number of images or cases.
 
         ``matches``: cases of the node that the filter leaves.
         """

@@ -1,4 +1,4 @@
-"""The hash that belongs to the card and the scores of a metric, so that a change by another hand is noticed."""
+"""The hash of the card and the scores of a metric, which detects changes by other programs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import now, unique_name
 from semblance.core.library.schema import judgements, searches
 
-#: Names in brackets belong to the program: the search in the window, and deleted searches.
+#: Names in brackets are reserved: the search in the window, and deleted searches.
 _OWN = "("
 _DELETED = "(deleted) "
 #: Number of deleted searches that can be restored; older ones are removed.

@@ -1,4 +1,4 @@
-"""Values of a library that belong to no table: JSON by key, in its catalogue."""
+"""Values of a library outside its tables: JSON by key, in its catalogue."""
 
 from __future__ import annotations
 

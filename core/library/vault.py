@@ -80,7 +80,7 @@ def read_vault(catalogue: Catalogue) -> Vault | None:
     """The vault; ``None`` where nothing is sealed.
 
     Raises:
-        BadInput: it cannot be read, so that nobody knows what is sealed.
+        BadInput: it cannot be read, so the sealed cases are unknown.
     """
     return _vault(stored_value(catalogue, _KEY))
 

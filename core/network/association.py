@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Bytes of one message part that we take. Larger parts are faster.
 MAX_PDU: Final = 1 << 18
-#: Bytes of one message part that a server may send although it was told :data:`MAX_PDU`.
+#: Bytes of one message part that a server may send in spite of :data:`MAX_PDU`.
 _LONGEST_PDU: Final = 1 << 24
 #: Messages that wait to be read; more are not taken from the connection before.
 _WAITING_MESSAGES: Final = 8

@@ -1,4 +1,4 @@
-"""One way to ask a PACS, whether it speaks DIMSE or DICOMweb."""
+"""A common client for PACS servers with DIMSE or DICOMweb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A DIMSE listener of our own: takes what is sent to this computer (C-STORE), and the results of storage commitment.
+"""A DIMSE listener: receives objects sent to this computer (C-STORE) and the results of storage commitment.
 
 It is started for C-MOVE and storage commitment and ends with them, or is left running by ``semblance pacs watch``.
 """

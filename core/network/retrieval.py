@@ -24,7 +24,7 @@ from semblance.core.tasks import SILENT, Reporter
 
 #: Connections at the same time.
 CONNECTIONS: Final = 2
-#: Objects that one request asks for.
+#: Number of objects in one request.
 BATCH: Final = 100
 #: Objects that are taken for each one that is listed, in all tries together.
 _MOST_SENT: Final = 5

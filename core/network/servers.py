@@ -18,7 +18,7 @@ DIMSE: Final = "dimse"
 DICOMWEB: Final = "dicomweb"
 #: How a DICOMweb server knows the user. A client certificate is given by ``certificate`` and ``key``.
 AUTHENTICATIONS: Final = ("none", "basic", "bearer")
-#: How a DIMSE server is asked to send images.
+#: How a DIMSE server sends images.
 RETRIEVALS: Final = ("get", "move")
 OWN_AE_TITLE: Final = "SEMBLANCE"
 LOOPBACK: Final = "127.0.0.1"

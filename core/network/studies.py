@@ -1,4 +1,4 @@
-"""What is asked of a PACS and what it answers: studies with their series, and the filter of the answers.
+"""Queries to a PACS and their answers: studies with their series, and the filter of the answers.
 
 Servers ignore keys they do not index and match texts in their own ways, so answers are filtered again here.
 """
@@ -30,7 +30,7 @@ class Answer(Protocol):
 
 @dataclass(frozen=True)
 class StudyQuery:
-    """What studies are asked for; an empty field asks for nothing. ``*`` and ``?`` stand for characters.
+    """A query for studies; an empty field matches everything. ``*`` and ``?`` are wildcards.
 
     ``name`` is matched from its start, ``description`` anywhere, where they have no ``*`` or ``?``. ``dates`` is
     ``YYYYMMDD``, ``FROM-TO``, ``FROM-`` or ``-TO`` (:func:`date_range`).
@@ -57,7 +57,7 @@ class StudyQuery:
         return text if not text or _has_wildcard(text) else f"*{text}*"
 
     def matches(self, study: Study) -> bool:
-        """Whether ``study`` is what is asked for. What the server did not tell counts as right."""
+        """Whether ``study`` matches the query. A missing attribute matches."""
         start, _, end = self.dates.rpartition("-")
         if "-" not in self.dates:
             start = end
@@ -75,7 +75,7 @@ class StudyQuery:
 
 @dataclass(frozen=True)
 class Series:
-    """One series of a study. ``instances`` is ``None`` where the server does not tell."""
+    """One series of a study. ``instances`` is ``None`` if the server does not report it."""
 
     series_instance_uid: str
     modality: str = ""
@@ -91,7 +91,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Study:
-    """One study of a patient. ``series`` and ``instances`` are numbers, ``None`` where the server does not tell."""
+    """One study of a patient. ``series`` and ``instances`` are numbers, ``None`` if the server does not report
+    them."""
 
     study_instance_uid: str
     patient_name: str = ""
@@ -105,7 +106,7 @@ class Study:
     series_list: tuple[Series, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values; ``series_list`` only where it was asked for."""
+        """The fields as JSON values; ``series_list`` only if it was requested."""
         document = asdict(self) | {"modalities": list(self.modalities)}
         if self.series_list:
             document["series_list"] = [series.to_json() for series in self.series_list]
@@ -116,7 +117,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Instance:
-    """One object of a series, and its SOP class where the server tells it."""
+    """One object of a series, and its SOP class if the server reports it."""
 
     series_instance_uid: str
     sop_instance_uid: str
@@ -124,7 +125,7 @@ class Instance:
 
 
 def queries_for_patient(query: StudyQuery, patient: str) -> list[StudyQuery]:
-    """``query`` for a patient of whom a name or an id is known, which no single query can ask for."""
+    """Queries for a patient by name or id, because no single query can match either."""
     text = patient.strip()
     if not text:
         return [query]
@@ -132,7 +133,7 @@ def queries_for_patient(query: StudyQuery, patient: str) -> list[StudyQuery]:
 
 
 def in_all_cases(query: StudyQuery) -> list[StudyQuery]:
-    """``query`` with the description in the usual kinds of capitals, which most servers tell apart."""
+    """``query`` with the description in the usual kinds of capitals, because most servers are case-sensitive."""
     text = query.description
     return [
         replace(query, description=one)

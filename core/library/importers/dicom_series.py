@@ -97,7 +97,7 @@ class Instance:
 
 @dataclass
 class InstanceGroup:
-    """Instances that are one case: a volume in order, or a single object; ``problems``: what is odd there."""
+    """Instances that are one case: a volume in order, or a single object; ``problems``: inconsistencies."""
 
     key: str
     instances: list[Instance]
@@ -110,7 +110,7 @@ class InstanceGroup:
 
 
 def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudonyms | None) -> Instance:
-    """What is kept of a header; never a patient's name.
+    """The stored part of a header; never a patient's name.
 
     ``patient`` and ``attributes`` are what the catalogue gets: with ``pseudonyms`` the patient's id and all
     UIDs are replaced, the date is moved, ages above 90 are 90, the station and the institution are codes, and of
@@ -136,7 +136,7 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
             attributes[name] = header[name] and pseudonyms.uid(header[name])
         for name in _TYPED:
             attributes[name] = clean_description(header[name], dataset)
-        # The name of the institution is not even kept with the other identifiers.
+        # The name of the institution is not stored, not even with the other identifiers.
         places = {"station": header["station"], "institution": text(dataset, "InstitutionName")}
         attributes |= {name: place and pseudonyms.place(place) for name, place in places.items()}
         if header["age"].rstrip("Yy").isdigit() and int(header["age"].rstrip("Yy")) > _OLDEST_AGE:

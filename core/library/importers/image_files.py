@@ -1,4 +1,4 @@
-"""What every importer does alike: tell images from other files, and report what is no case."""
+"""Common to all importers: distinguish images from other files, and report files that are no case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ignored_files(source: Source) -> Iterator[RejectedFile]:
 def rejection_of(source: Source, entry: Entry) -> RejectedFile | None:
     """Why an entry gives no image; ``None`` when it promises one by its name or its first bytes.
 
-    A file of another name is looked into, since a wrong or missing ending must not hide an image.
+    A file with another suffix is opened, because a wrong or missing suffix must not hide an image.
     """
     name = source.label(entry.path)
     if has_image_name(name):

@@ -28,7 +28,7 @@ _NAMED_IMAGE = ("image_id", "image", "file", "filename", "path", "picture", "id"
 _NAMED_FINDING = ("category", "finding", "label")
 _NAMED_PATIENT = ("patient_id", "patient", "subject")
 _TABLES = (".csv", ".txt", ".tsv")
-#: Files this large are not looked into for codes: 12,000 lines of a whole task take 0.5 MB.
+#: Larger files are not searched for codes: 12,000 lines of a whole task take 0.5 MB.
 _LARGEST = 16 << 20
 
 
@@ -103,7 +103,7 @@ class ImageCLEFImporter(Importer):
 
 
 def axes(code: str) -> dict[str, str]:
-    """The four axes of an IRMA code by name; empty for what is no code."""
+    """The four axes of an IRMA code by name; empty for other texts."""
     return dict(zip(_AXES, code.split("-"), strict=True)) if CODE.fullmatch(code) else {}
 
 
@@ -133,7 +133,7 @@ def _images_by_name(images: list[str]) -> dict[str, str | None]:
 def _read_table(
     source: Source, entry: Entry, by_name: dict[str, str | None], rows: dict[str, _CodeRow]
 ) -> Iterator[RejectedFile]:
-    """Fill ``rows`` from one table and tell its damage."""
+    """Fill ``rows`` from one table and report its damage."""
     try:
         rows_read = list(_parse_rows(source.read(entry.path), entry.path))
     except BadInput as error:

@@ -109,7 +109,7 @@ class Importer(abc.ABC):
     kind: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
-    #: Whether DICOM headers may tell patients of this kind.
+    #: Whether DICOM headers may identify patients in this kind of source.
     reads_headers: ClassVar[bool] = False
     #: Whether folders and files of this kind are called after patients, so that case ids must not show them.
     paths_name_patients: ClassVar[bool] = False

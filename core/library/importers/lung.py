@@ -119,7 +119,7 @@ class _RegionTable:
             self._reject(failed.line, failed.reason)
 
     def cases(self, used_keys: set[str]) -> list[tuple[Scan, FoundCase]]:
-        """Each region with its scan; what is wrong with the others goes to ``rejected``.
+        """Each region with its scan; the reasons of the others go to ``rejected``.
 
         ``taken``: keys there are already; those of the regions are added.
         """

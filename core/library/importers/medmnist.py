@@ -54,7 +54,7 @@ class MedMNISTImporter(Importer):
                 file = reader.array_file(source.address(files[0].path))
                 shapes = {split: file.header(f"{split}_images").shape for split in _splits_of(file)}
             except BadInput as error:
-                # Scanning tells the user what is wrong, which "of no known kind" would not.
+                # The scan reports the problem, which is more useful than "of no known kind".
                 return Recognition(0.1, error.message)
         count = sum(shape[0] for shape in shapes.values() if shape)
         first = next(iter(shapes.values()))

@@ -161,7 +161,7 @@ class _CandidateTable:
         return tuple(self.text.header[place] for place in self._feature_columns)
 
     def cases(self, used_keys: set[str]) -> Iterator[tuple[Scan | None, FoundCase]]:
-        """Each candidate with the scan it lies in; what is wrong with the others goes to ``rejected``.
+        """Each candidate with its scan; the reasons of the others go to ``rejected``.
 
         ``taken``: keys there are already; those of the candidates are added.
         """

@@ -1,4 +1,4 @@
-"""Scans that a table speaks of: DICOM series and objects, volumes in array files, single images."""
+"""Scans that a table refers to: DICOM series and objects, volumes in array files, single images."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LABEL_ARRAYS = ("mask", "label", "segment", "seg_")
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Where a scan lies, as a :class:`FoundCase` names it, and what is known of it before it is decoded.
+    """The address of a scan, in the form of a :class:`FoundCase`, and the facts known before it is decoded.
 
     ``shape`` (depth, height, width), ``None`` for an image; ``plane`` of a DICOM series' first slice;
     ``names``: what a table may call it.
@@ -59,7 +59,7 @@ class Scan:
         voxel for arrays.
 
         Raises:
-            BadInput: the scan does not tell its spacing.
+            BadInput: the scan has no spacing.
         """
         if self.spacing is None:
             raise BadInput(

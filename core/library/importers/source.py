@@ -24,7 +24,7 @@ from semblance.core.language import tr_lazy
 Kind = Literal["folder", "zip", "file"]
 
 _FILE_MANAGERS = frozenset(("thumbs.db", "desktop.ini", "ehthumbs.db"))
-#: Entries of a zip in a folder that are looked into for DICOM files.
+#: Entries of a zip in a folder that are checked for DICOM files.
 _SAMPLED_ENTRIES = 8
 
 
@@ -102,7 +102,7 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def head(self, path: str) -> bytes:
-        """The first bytes of an entry, enough to tell its format.
+        """The first bytes of an entry, enough to recognise its format.
 
         Raises:
             BadInput: as :meth:`read`.

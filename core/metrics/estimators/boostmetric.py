@@ -44,10 +44,10 @@ _PER_TRIPLET = 200
 class BoostMetric(Learner):
     """Each round adds the direction along which impostors, those still too near most, lie farthest off.
 
-    Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after
-    every round, numbered through all passes; its objective is that of Eq. 11 (exponential) or 25 (logistic), or
-    minus that of Eq. 9 (hinge), which begins anew with the triplets of every pass. Fitted: ``distance_``,
-    ``objectives_`` (a list a pass), ``stopped_`` (why the last pass ended).
+    Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after every
+    round, numbered through all passes; its objective is that of Eq. 11 (exponential) or 25 (logistic), or minus that
+    of Eq. 9 (hinge), which starts again with the triplets of every pass. Fitted: ``distance_``, ``objectives_`` (a
+    list a pass), ``stopped_`` (why the last pass ended).
 
     Example:
         >>> import numpy as np
@@ -191,7 +191,7 @@ class _Passes:
         self._learner, self._space, self._codes, self._triplets = learner, space, codes, triplets
         self._reporter = reporter
         self._rows = space.rows - space.rows.mean(axis=0)
-        # At a spread of 1 a feature the regularisation means the same whatever the features' scale.
+        # At a spread of 1 per feature the regularisation does not depend on the scale of the features.
         unit = 1.0 / float(np.sqrt(np.square(self._rows).mean()))
         self._map = np.eye(self._rows.shape[1]) * unit
         self.objectives: list[list[float]] = []

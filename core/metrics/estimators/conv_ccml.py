@@ -19,8 +19,8 @@ from semblance.core.parameters import Parameter
 class ConvCCML(ImageLearner):
     """Maximises the expected accuracy of class-conditional k-NN (Eq. 11) after convolutions (Eqs. 16, 17).
 
-    10 maps of 5 x 5, the largest of 2 x 2, then (``layers`` = 2) 10 of 3 x 3 and pooling again, and a linear
-    map; neighbours are looked for within the batch. Chosen parameters are on the card.
+    10 maps of 5 x 5, the largest of 2 x 2, then (``layers`` = 2) 10 of 3 x 3 and pooling again, and a linear map;
+    neighbours are searched within the batch. Chosen parameters are on the card.
 
     Example:
         >>> from sklearn.datasets import load_digits

@@ -166,7 +166,7 @@ class Boosting:
         self._X, self._source, self._chunklets, self._rng = X, source, chunklets, rng
         n = len(X)
         similar = source.label > 0
-        # Half of the weight on what is known, half of that on either kind.
+        # Half of the weight is on known pairs, with equal shares of both kinds.
         self._known = np.where(similar, 0.25 / similar.sum(), 0.25 / (~similar).sum())
         self._unknown = 0.5 / n
         self._norm = 1.0

@@ -183,7 +183,7 @@ def project(state: State, z: Matrix, label: Matrix, part: slice, gamma: float) -
 
 
 def _point(number: int, objective: float, M: Matrix, space: RowSpace) -> TrainingPoint:
-    """A point of the curve whose root is taken where the distance is asked for."""
+    """A point of the curve, whose root is computed only if its distance is read."""
 
     def distance() -> LinearDistance:
         L = _map(M, space)

@@ -29,7 +29,7 @@ Rows = npt.NDArray[np.intp]
 _BLOCK = 1 << 21
 #: Arrays of n x k x d numbers that finding the scale holds at once.
 _COPIES = 3
-#: Cases that are asked how many impostors they have, and bytes each of those takes beside its targets'.
+#: Cases for which impostors are counted, and bytes of each impostor besides those of targets.
 _SAMPLED_ROWS, _PER_IMPOSTOR = 256, 90
 
 

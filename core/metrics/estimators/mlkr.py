@@ -101,7 +101,8 @@ class MLKR(LinearLearner):
         return LearntMap(found.best, (note, found.note), rounds=found.rounds)
 
     def _targets(self, data: TrainingInput) -> tuple[Matrix, Matrix, str]:
-        """The rows (n, d) with a target, their targets (n, t) with variances that sum to 1, and what they are."""
+        """The rows (n, d) with a target, their targets (n, t) with variances that sum to 1, and a text that describes
+        them."""
         numbers = self._numbers(data.y)
         if numbers is None:
             rows = labelled_rows(self.title, data.X, data.y)

@@ -1,1 +1,1 @@
-"""Collections of mammograms, a file each: mini-MIAS, CBIS-DDSM, INbreast; and what tells them apart."""
+"""Collections of mammograms, one file each: mini-MIAS, CBIS-DDSM, INbreast; and their recognition."""

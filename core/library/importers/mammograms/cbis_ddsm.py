@@ -131,7 +131,7 @@ def _is_table(entry: Entry) -> bool:
 
 
 def _read_table(source: Source, path: str, rows: list[_AbnormalityRow]) -> Iterator[RejectedFile]:
-    """Add the rows of one table to ``rows`` and tell its damage."""
+    """Add the rows of one table to ``rows`` and report its damage."""
     try:
         read, rejected = _rows(read_csv(source.read(path), path), path)
     except BadInput as error:
@@ -208,7 +208,7 @@ def _region(
         image = reader.open(source.address(path))
         size = (image.height, image.width)
     except BadInput:
-        # Whoever imports the case reads the image itself and tells its failure.
+        # The import reads the image itself and reports its failure.
         size = None
     problem = ""
     region = None

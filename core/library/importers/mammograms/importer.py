@@ -1,4 +1,4 @@
-"""The importer of mammograms: finds out which collection a source is, and lets that tell its cases."""
+"""The importer of mammograms: recognises the collection and reads its cases."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class INbreast(Collection):
 
 
 def finding_of(birads: str) -> str | None:
-    """The finding taken from a BI-RADS category ("4a"); ``None`` for 0 (incomplete) and what is none."""
+    """The finding taken from a BI-RADS category ("4a"); ``None`` for 0 (incomplete) and other texts."""
     return {"1": "normal", "2": "benign", "3": "benign"}.get(birads[:1]) or (
         "malignant" if birads[:1] in ("4", "5", "6") else None
     )

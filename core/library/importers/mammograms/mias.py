@@ -159,7 +159,7 @@ def _patient_of(path: str) -> str | None:
 
 
 def _read_info(source: Source, entry: Entry) -> tuple[list[tuple[str, InfoLine]], list[RejectedFile]]:
-    """(image name, line) of every line about an image, and what is to be reported."""
+    """(image name, line) of every line about an image, and the problems to report."""
     if entry.size > _LONGEST_INFO:
         reason = tr_lazy("It has {size}; the list of findings has about 10 kB.", size=size_text(entry.size))
         return [], [RejectedFile(entry.path, reason, failed=True)]
