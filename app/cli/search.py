@@ -15,8 +15,8 @@ from semblance.app.cli.show_results import show_cases
 commands = typer.Typer()
 
 
-def _print_schema(asked: bool) -> None:
-    if asked:
+def _print_schema(requested: bool) -> None:
+    if requested:
         from semblance import resources
 
         echo_lines(resources.path("schemas/search.json").read_text(encoding="utf-8").rstrip())

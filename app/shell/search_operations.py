@@ -116,10 +116,10 @@ def rank_without_patient(context: Context, *, on: bool) -> Job | None:
     search, library = state.search, state.library
     if search is None or library is None:
         return None
-    asked = (library.path, search.metric, search.query)
+    request = (library.path, search.metric, search.query)
 
     def rank_so() -> None:
-        if state.search is not None and (state.path, state.search.metric, state.search.query) == asked:
+        if state.search is not None and (state.path, state.search.metric, state.search.query) == request:
             state.change_search(without_patient=on)
             rank(context)
 

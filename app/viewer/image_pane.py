@@ -110,16 +110,16 @@ class ImagePane(QWidget):
         self._is_showing = False
 
     def _restore_view(self, image: DisplayImage) -> None:
-        kept = None if self._kept_views is None else self._kept_views.get(self.source)
-        self.is_restored = kept is not None
-        if kept is None:
+        stored = None if self._kept_views is None else self._kept_views.get(self.source)
+        self.is_restored = stored is not None
+        if stored is None:
             return
-        if kept.window is not None and not image.is_colour:
-            low, high = sorted((end - image.intercept) / image.slope for end in kept.window)
+        if stored.window is not None and not image.is_colour:
+            low, high = sorted((end - image.intercept) / image.slope for end in stored.window)
             self.view.set_window(Window(low, high))
-        if kept.inverted != self.view.inverted:
+        if stored.inverted != self.view.inverted:
             self.view.invert()
-        self.slices.go_to_slice(kept.place)
+        self.slices.go_to_slice(stored.place)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Another pane may have been used for the image meanwhile."""

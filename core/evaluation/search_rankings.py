@@ -164,8 +164,8 @@ def search_rankings(
         Cancelled: the reporter was cancelled.
     """
     nearest = np.full((len(queries), k), -1, dtype=np.intp)
-    asked = (gallery.query(row) for row in queries.tolist())
-    found = rank_many(gallery.index, asked, k, patients=gallery.patients, keys=gallery.lesions)
+    embedded_queries = (gallery.query(row) for row in queries.tolist())
+    found = rank_many(gallery.index, embedded_queries, k, patients=gallery.patients, keys=gallery.lesions)
     for position, ranking in enumerate(found):
         if position % 64 == 0:
             reporter.check_cancelled()

@@ -129,10 +129,10 @@ def _probe(attribute: str, groups: int, searches: ProbedSearches, codes: Rows, s
         return probe
     answered = (nearest >= 0) & (codes[nearest] >= 0)
     counts = answered.sum(axis=1)
-    kept = counts > 0
-    if not kept.any():
+    usable = counts > 0
+    if not usable.any():
         return probe
-    used, nearest, answered, counts = used[kept], nearest[kept], answered[kept], counts[kept]
+    used, nearest, answered, counts = used[usable], nearest[usable], answered[usable], counts[usable]
 
     def same(values: Rows) -> float:
         equal = (values[nearest] == values[used][:, np.newaxis]) & answered

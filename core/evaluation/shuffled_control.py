@@ -87,11 +87,11 @@ def measure_control(
     """The control of queries with ``findings`` (q,) whose nearest training cases have the shuffled findings ``nearest``
     (q, k), -1 for none. ``None`` where no query has an answer."""
     given = (nearest >= 0).sum(axis=1)
-    kept = given > 0
-    if not kept.any():
+    usable = given > 0
+    if not usable.any():
         return None
-    nearest, findings, given = nearest[kept], findings[kept], given[kept]
-    units = None if units is None else units[kept]
+    nearest, findings, given = nearest[usable], findings[usable], given[usable]
+    units = None if units is None else units[usable]
 
     def accuracy(of_queries: Rows) -> float:
         return float(((nearest == of_queries[:, np.newaxis]).sum(axis=1) / given).mean())

@@ -273,11 +273,13 @@ class PlotCanvas:
         if self.text_width(text, size, weight) <= max_width:
             return text
 
-        def shortened(kept: int) -> str:
-            return text[: kept // 2].rstrip() + "…" + text[len(text) - (kept + 1) // 2 :].lstrip()
+        def shortened(length: int) -> str:
+            return text[: length // 2].rstrip() + "…" + text[len(text) - (length + 1) // 2 :].lstrip()
 
         fits = bisect.bisect_right(
-            range(1, len(text)), max_width, key=lambda kept: self.text_width(shortened(kept), size, weight)
+            range(1, len(text)),
+            max_width,
+            key=lambda length: self.text_width(shortened(length), size, weight),
         )
         return shortened(fits) if fits else ""
 

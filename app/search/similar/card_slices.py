@@ -37,18 +37,18 @@ class CardSlices(QObject):
             return
         key = (path, case_row)
         before = state.kept_views.get(key) or KeptView(slices // 2)
-        kept = replace(before, place=min(max(before.place + steps, 0), slices - 1))
-        state.kept_views.keep(key, kept)
-        text = tr("Slice {place} of {n}", place=kept.place + 1, n=slices)
+        view = replace(before, place=min(max(before.place + steps, 0), slices - 1))
+        state.kept_views.keep(key, view)
+        text = tr("Slice {place} of {n}", place=view.place + 1, n=slices)
         QToolTip.showText(QCursor.pos(), text, self._grid)
         job = self._context.jobs.run(
             tr("Reading slices"),
             card_images.card_slice,
             path,
             case_row,
-            kept.place,
+            view.place,
             _SIDE,
-            kept.window,
+            view.window,
             lane=Lane.SLICE,
             channel="card slice",
             quiet=True,

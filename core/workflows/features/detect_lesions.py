@@ -78,12 +78,17 @@ def detect_crops(
     images = library.catalogue.shown_images()
     there = np.array([int(row) in images for row in rows], dtype=bool) & np.isfinite(numbers).all(axis=1)
     rows, numbers = rows[there], numbers[there]
-    asked = np.flatnonzero(np.isin(rows, list(new)))
-    if len(rows) < 2 or not len(asked):
+    queries = np.flatnonzero(np.isin(rows, list(new)))
+    if len(rows) < 2 or not len(queries):
         return
     vectors = _reduced(numbers)
     found = close_pairs(
-        vectors, [vectors[asked]], asked, least=_ENCODER_COSINE, most=_COMPARED_BY_ENCODER, reporter=reporter
+        vectors,
+        [vectors[queries]],
+        queries,
+        least=_ENCODER_COSINE,
+        most=_COMPARED_BY_ENCODER,
+        reporter=reporter,
     )
     candidates = [(int(rows[one]), int(rows[other])) for one, other, _ in found]
     comparison = _Comparison(library, images, parts=True)
@@ -151,11 +156,11 @@ def _add_near_duplicates(
     outlines = np.stack([np.frombuffer(known[content], dtype=np.float16) for content in first]).astype(
         np.float32
     )
-    asked = np.flatnonzero([content in made for content in first])
+    queries = np.flatnonzero([content in made for content in first])
     found = close_pairs(
         outlines,
-        mirrored(outlines[asked]),
-        asked,
+        mirrored(outlines[queries]),
+        queries,
         least=OUTLINE_CORRELATION,
         most=_COMPARED,
         reporter=reporter,

@@ -135,13 +135,13 @@ def _edit(
     with transaction.edit() as running:
         recorder = running.recorder
         groups = groups_in(recorder.connection)
-        wanted = {
+        values_by_row = {
             row: {"group": member.group, "source": member.source}
             for row, member in change(groups, list(find_cases(running.library, case_ids).values())).items()
         }
-        new = [{"case": row, **values} for row, values in wanted.items() if row not in groups]
+        new = [{"case": row, **values} for row, values in values_by_row.items() if row not in groups]
         running.changed = len(new) + recorder.update(
-            lesion_groups, {row: values for row, values in wanted.items() if row in groups}
+            lesion_groups, {row: values for row, values in values_by_row.items() if row in groups}
         )
         recorder.insert(lesion_groups, new)
     return transaction.result

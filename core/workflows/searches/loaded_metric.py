@@ -284,10 +284,10 @@ class LoadedMetric:
         for array in (self.rows, self.patient_codes, self.keys) if self._stamp else ():
             digest.update(array.tobytes())
         file = self.library.path / DERIVED / f"{self.record.file.stem}{NEAR_SUFFIX}"
-        kept = load_arrays(file, digest.hexdigest()) if self._stamp else None
+        cached = load_arrays(file, digest.hexdigest()) if self._stamp else None
         names = ("places", "nearest", "distances")
-        if kept is not None and kept.keys() == set(names):
-            return Neighbourhoods(*(kept[name] for name in names))
+        if cached is not None and cached.keys() == set(names):
+            return Neighbourhoods(*(cached[name] for name in names))
         found = Neighbourhoods.sampled(self.index, self.case_query, self.patient_codes, self.keys)
         if self._stamp and self.library.writable:
             save_arrays(file, {name: getattr(found, name) for name in names}, digest.hexdigest())

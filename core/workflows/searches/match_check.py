@@ -75,13 +75,13 @@ def _by_encoder(
     reference = encoder_reference(loaded)
     if reference is None or len(reference.distances) < FEWEST:
         return None
-    kept: OrderedDict[Any, float | None] = loaded.cache.setdefault(_DISTANCES, OrderedDict())
+    cached: OrderedDict[Any, float | None] = loaded.cache.setdefault(_DISTANCES, OrderedDict())
     key = (query, file_stamp(query.image))
-    if key not in kept:
-        kept[key] = _distance(reference, loaded, query, plain_query)
-        while len(kept) > _KEPT:
-            kept.popitem(last=False)
-    distance = kept[key]
+    if key not in cached:
+        cached[key] = _distance(reference, loaded, query, plain_query)
+        while len(cached) > _KEPT:
+            cached.popitem(last=False)
+    distance = cached[key]
     return None if distance is None or not np.isfinite(distance) else (distance, reference.distances)
 
 

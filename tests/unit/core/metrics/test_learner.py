@@ -22,10 +22,9 @@ on_every_problem = pytest.mark.parametrize(
 )
 
 
-def on(*names):
-    """Every variant on those of the problems (all, if none is named) that it does not refuse."""
-    pairs = [(v, name) for v in VARIANTS for name in names or PROBLEMS if name not in v.refuses]
-    return pytest.mark.parametrize(("variant", "name"), pairs, ids=str)
+def accepted(variant, *names):
+    """Those of the problems (all, if none is named) that ``variant`` does not refuse."""
+    return [name for name in names or PROBLEMS if name not in variant.refuses]
 
 
 #: Cancelling is tried at every report of a fit with few of them, else at this many, evenly spread.
@@ -71,42 +70,47 @@ def test_it_fits_or_refuses_as_stated(variant, name):
         assert outcome.hint.endswith(".")
 
 
-@on()
-def test_distances_are_finite_symmetric_never_negative_and_zero_to_oneself(variant, name):
-    metric, rows = metric_of(variant, name), some_rows(name)
-    d = metric.distances(rows, rows)
-    assert np.isfinite(d).all()
-    assert (d >= 0).all()
-    assert (np.diag(d) == 0).all()
-    assert (np.abs(d - d.T) <= 1e-12 * d.max()).all()
-    for array in metric.distance.arrays().values():
-        assert np.isfinite(array).all()
+@over_variants
+def test_distances_are_finite_symmetric_never_negative_and_zero_to_oneself(variant):
+    for name in accepted(variant):
+        metric, rows = metric_of(variant, name), some_rows(name)
+        d = metric.distances(rows, rows)
+        assert np.isfinite(d).all(), name
+        assert (d >= 0).all(), name
+        assert (np.diag(d) == 0).all(), name
+        assert (np.abs(d - d.T) <= 1e-12 * d.max()).all(), name
+        for array in metric.distance.arrays().values():
+            assert np.isfinite(array).all(), name
 
 
-@on()
-def test_parts_sum_to_the_distance(variant, name):
-    metric, rows = metric_of(variant, name), some_rows(name)
-    for q, x in ((0, 1), (2, 5), (3, 3), (1, -1)):
-        d = metric.distances(rows[q], rows[x])[0, 0]
-        parts = [part.amount for part in metric.explain(rows[q], rows[x])]
-        # Parts that cancel can be no better than the rounding of the largest.
-        assert sum(parts) == pytest.approx(d, rel=1e-9, abs=1e-14 * max(map(abs, parts)))
+@over_variants
+def test_parts_sum_to_the_distance(variant):
+    for name in accepted(variant):
+        metric, rows = metric_of(variant, name), some_rows(name)
+        for q, x in ((0, 1), (2, 5), (3, 3), (1, -1)):
+            d = metric.distances(rows[q], rows[x])[0, 0]
+            parts = [part.amount for part in metric.explain(rows[q], rows[x])]
+            # Parts that cancel can be no better than the rounding of the largest.
+            assert sum(parts) == pytest.approx(d, rel=1e-9, abs=1e-14 * max(map(abs, parts))), name
 
 
-@on("two findings", "many findings", "d > n")
-def test_a_seed_gives_the_same_metric(variant, name):
-    metric = metric_of(variant, name)
-    assert variant.make().fit(*problem(name)).metric().card.content_hash == metric.card.content_hash
+@over_variants
+def test_a_seed_gives_the_same_metric(variant):
+    for name in accepted(variant, "two findings", "many findings", "d > n"):
+        again = variant.make().fit(*problem(name)).metric()
+        assert again.card.content_hash == metric_of(variant, name).card.content_hash, name
 
 
-@on("two findings", "many findings", "d > n", "duplicate rows", "cases without a finding")
-def test_the_order_of_rows_changes_nothing(variant, name):
-    metric, rows = metric_of(variant, name), some_rows(name)
-    X, y = problem(name)
-    order = np.random.default_rng(3).permutation(len(X))
-    again = variant.make().fit(X[order], y[order]).metric()
-    d = metric.distances(rows, rows)
-    assert again.distances(rows, rows) == pytest.approx(d, rel=1e-6, abs=1e-8 * d.max())
+@over_variants
+def test_the_order_of_rows_changes_nothing(variant):
+    names = ("two findings", "many findings", "d > n", "duplicate rows", "cases without a finding")
+    for name in accepted(variant, *names):
+        metric, rows = metric_of(variant, name), some_rows(name)
+        X, y = problem(name)
+        order = np.random.default_rng(3).permutation(len(X))
+        again = variant.make().fit(X[order], y[order]).metric()
+        d = metric.distances(rows, rows)
+        assert again.distances(rows, rows) == pytest.approx(d, rel=1e-6, abs=1e-8 * d.max()), name
 
 
 @pytest.mark.parametrize("name", sorted({variant.learner for variant in VARIANTS}))
@@ -119,15 +123,16 @@ def test_the_number_of_threads_changes_nothing(name):
     assert found[0] == found[1]
 
 
-@on("two findings", "d > n", "huge scale", "tiny scale")
-def test_saved_and_loaded_it_is_the_same(variant, name, tmp_path):
-    metric, rows = metric_of(variant, name), some_rows(name)
-    metric.save(tmp_path / "metric.zip")
-    again = load_metric(tmp_path / "metric.zip")
-    assert (again.distances(rows, rows) == metric.distances(rows, rows)).all()
-    assert again.explain(rows[0], rows[1]) == metric.explain(rows[0], rows[1])
-    assert again.card == metric.card
-    assert (again.is_metric, again.distance.ties) == (metric.is_metric, metric.distance.ties)
+@over_variants
+def test_saved_and_loaded_it_is_the_same(variant, tmp_path):
+    for name in accepted(variant, "two findings", "d > n", "huge scale", "tiny scale"):
+        metric, rows = metric_of(variant, name), some_rows(name)
+        metric.save(tmp_path / "metric.zip")
+        again = load_metric(tmp_path / "metric.zip")
+        assert (again.distances(rows, rows) == metric.distances(rows, rows)).all(), name
+        assert again.explain(rows[0], rows[1]) == metric.explain(rows[0], rows[1]), name
+        assert again.card == metric.card, name
+        assert (again.is_metric, again.distance.ties) == (metric.is_metric, metric.distance.ties), name
 
 
 @over_variants
@@ -209,21 +214,23 @@ def test_progress_never_falls_and_ends_within_its_total(variant):
         assert all(0 <= count <= total for count, total in done)
 
 
-@on("two findings", "n = 4", "far apart")
-def test_the_card_says_what_was_learnt_from_and_why_it_ended(variant, name):
-    X, y = problem(name)
-    card = metric_of(variant, name).card
+@over_variants
+def test_the_card_says_what_was_learnt_from_and_why_it_ended(variant):
     learner = variant.make()
-    assert (card.learner, card.n_cases, dict(card.findings)) == (
-        variant.learner,
-        len(X),
-        {finding: int((y == finding).sum()) for finding in np.unique(y)},
-    )
-    assert dict(card.parameters) == {p.name: getattr(learner, p.name) for p in learner.parameters}
-    if {"rounds", "passes"} & {parameter.name for parameter in learner.parameters}:
-        assert card.rounds >= 1
-        assert any(re.search(r"\b(All \d+|[Ss]topped|Converged) ", note) for note in card.notes), card.notes
-    assert all(note.endswith(".") for note in card.notes)
+    for name in accepted(variant, "two findings", "n = 4", "far apart"):
+        X, y = problem(name)
+        card = metric_of(variant, name).card
+        assert (card.learner, card.n_cases, dict(card.findings)) == (
+            variant.learner,
+            len(X),
+            {finding: int((y == finding).sum()) for finding in np.unique(y)},
+        )
+        assert dict(card.parameters) == {p.name: getattr(learner, p.name) for p in learner.parameters}
+        if {"rounds", "passes"} & {parameter.name for parameter in learner.parameters}:
+            assert card.rounds >= 1, name
+            ended = re.compile(r"\b(All \d+|[Ss]topped|Converged) ")
+            assert any(ended.search(note) for note in card.notes), (name, card.notes)
+        assert all(note.endswith(".") for note in card.notes), name
 
 
 @over_variants
