@@ -42,7 +42,7 @@ def copy_library(source: Library, target: Library, reporter: Reporter = SILENT) 
     Raises:
         BadInput: ``target`` holds something already, or ``source`` is of an earlier version or damaged.
         SemblanceError: what was written does not read back as it was.
-        Cancelled: asked for by the reporter; ``target`` is as it was.
+        Cancelled: the reporter was cancelled; ``target`` is as it was.
     """
     before: Digests = {}
     with target.catalogue.snapshot() as connection:

@@ -69,7 +69,7 @@ def transaction(engine: sa.Engine, file: Path) -> Iterator[sa.Connection]:
 
 @contextlib.contextmanager
 def plain_errors(file: Path) -> Iterator[None]:
-    """Turn errors of SQLite or the disk into errors that name the library ``file`` belongs to."""
+    """Turn errors of SQLite or the disk into errors that name the library of ``file``."""
     library = file.parent
     try:
         yield

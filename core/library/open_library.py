@@ -21,7 +21,7 @@ _read_only = ContextVar("read_only", default=False)
 
 @contextlib.contextmanager
 def read_only_libraries() -> Iterator[None]:
-    """Libraries that are opened within are only read, whatever a workflow would keep in them otherwise."""
+    """A context in which libraries are opened read-only, even by workflows that would write to them."""
     before = _read_only.set(True)
     try:
         yield

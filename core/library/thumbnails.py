@@ -117,7 +117,7 @@ class ThumbnailStore:
             return 0
 
     def forget_outlines(self) -> None:
-        """Remove all outlines, so that the next detection compares all images anew."""
+        """Remove all outlines, so that the next detection compares all images again."""
         if self._connection is not None and self._writable:
             with contextlib.suppress(sqlite3.Error), self._connection:
                 self._connection.execute("DELETE FROM outlines")

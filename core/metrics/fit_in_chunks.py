@@ -40,7 +40,7 @@ def fit_in_chunks(
     Raises:
         BadRows: rows that cannot be read or learnt from, or do not fit into memory.
         BadParameter: a parameter outside its range, or a source of another kind.
-        Cancelled: the reporter asked for it; the learner is then as before the call.
+        Cancelled: the reporter was cancelled; the learner is then as before the call.
 
     Example:
         >>> import numpy as np

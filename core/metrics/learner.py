@@ -119,7 +119,7 @@ class Learner(TupleEstimator, abc.ABC):
 
         Raises:
             BadInput: as :meth:`fit`, or the rows do not fit into memory.
-            Cancelled: the reporter asked for it; the learner is then as before the call.
+            Cancelled: the reporter was cancelled; the learner is then as before the call.
         """
         seed = self.random_state or 0
         chosen, notes = np.arange(rows.n), list[str]()

@@ -238,7 +238,7 @@ def _keep(event: Any, keep: Callable[[bytes], object], problems: list[Exception]
 
 @contextlib.contextmanager
 def _finding(server: Server) -> Iterator[Callable[[Dataset], Iterator[Dataset]]]:
-    """A function that asks ``server`` and gives its answers, over one association."""
+    """A function that queries ``server`` and returns its answers, over one association."""
     from pynetdicom import build_context
     from pynetdicom.sop_class import StudyRootQueryRetrieveInformationModelFind
 

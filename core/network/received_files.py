@@ -1,4 +1,4 @@
-"""The folder of received DICOM objects: one file for each SOP instance, whatever sends it and however often."""
+"""The folder of received DICOM objects: one file for each SOP instance, independent of the sender."""
 
 from __future__ import annotations
 

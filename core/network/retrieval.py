@@ -61,7 +61,7 @@ def retrieve_study(
 
     Raises:
         SemblanceError: the PACS cannot be reached, has no such study, or sent nothing of it.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     reporter.progress(0, None, tr_lazy("Asking the PACS"))
     wanted = list(series) or [one.series_instance_uid for one in list_series(server, study)]

@@ -81,7 +81,7 @@ def send_files(
 
     Raises:
         SemblanceError: there is no connection, or it is lost.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     result = Sending(server.name)
     if server.kind == DICOMWEB:

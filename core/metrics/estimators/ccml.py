@@ -1,4 +1,4 @@
-"""CCML: a metric for the rule that asks each finding for its own nearest cases.
+"""CCML: a metric for class-conditional nearest neighbours.
 
 Im, Taylor: Learning a metric for class-conditional KNN. IJCNN 2016. Equation numbers are theirs.
 """

@@ -40,7 +40,7 @@ from semblance.core.metrics.training_data.validation import rows_to_choose_on
 from semblance.core.parameters import Parameter
 from semblance.core.tasks import Reporter
 
-#: Where C is looked for (4.2).
+#: The candidates for C (4.2).
 GRID: tuple[float, ...] = tuple(10.0 ** (exponent / 2.0) for exponent in range(-8, 5))
 #: Without a choice and too few pairs to make one.
 FALLBACK_C = 0.01
@@ -329,7 +329,7 @@ class PassiveAggressive(Learner):
     def _aggressiveness(
         self, start: MarginModel, X: Matrix, source: Pairs, seed: int, reporter: Reporter
     ) -> float:
-        """C of :data:`GRID` that tells apart best, by AUC, a third of the pairs it did not learn from."""
+        """The C of :data:`GRID` with the largest AUC on the third of the pairs that is held out."""
         if self.C or self.variant == "pa":
             return self.C or FALLBACK_C
         chosen = np.random.default_rng([seed, 2]).permutation(len(source))[:_MOST_TO_CHOOSE]

@@ -1,4 +1,4 @@
-"""SCML: a metric made of few of many directions that tell findings apart somewhere.
+"""SCML: a sparse combination of directions that discriminate findings locally.
 
 Shi, Bellet, Sha: Sparse compositional metric learning. AAAI 2014. Equation numbers are theirs.
 """

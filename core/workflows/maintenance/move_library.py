@@ -43,7 +43,7 @@ def move_library(
         BadArguments: both are the same place.
         BadInput: ``source`` is no library, or ``target`` holds something already.
         SemblanceError: one of them cannot be used, or ``source`` was changed, so that it was not removed.
-        Cancelled: asked for by the reporter; nothing is left of ``target`` then.
+        Cancelled: the reporter was cancelled; nothing is left of ``target`` then.
     """
     from semblance.core.library.copy_library import copy_library, digests
 

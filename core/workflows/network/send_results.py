@@ -38,7 +38,7 @@ def send_report(
         BadArguments: ``options`` are de-identified, so that the objects would belong to nobody.
         BadInput: no such case, or an image that cannot be read.
         SemblanceError: there is no connection, or it is lost.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     if not options.identified:
         raise BadArguments(
@@ -67,7 +67,7 @@ def send_cases(
     Raises:
         BadInput: none of them is in a DICOM file.
         SemblanceError: there is no connection, or it is lost.
-        Cancelled: asked for by the reporter.
+        Cancelled: the reporter was cancelled.
     """
     with open_library(library) as opened:
         details = opened.catalogue.details(list(rows))
