@@ -158,7 +158,7 @@ class PacsDialog(Dialog):
         return self.server_box.server()
 
     def _choose_server(self) -> None:
-        """What was found belongs to the server that was asked."""
+        """Clear the studies of the server chosen before."""
         server = self.server()
         if server != self._asked:
             self._asked = None

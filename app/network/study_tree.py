@@ -79,7 +79,7 @@ class StudyTree(QTreeWidget):
             item.setChildIndicatorPolicy(QTreeWidgetItem.ChildIndicatorPolicy.DontShowIndicator)
 
     def collapse_study(self, study: str) -> None:
-        """Collapse the study with this UID, so that its series can be asked for again."""
+        """Collapse the study with this UID, so that its series can be requested again."""
         if study in self._studies:
             self._studies[study].setExpanded(False)
 

@@ -1,4 +1,4 @@
-"""The window in which a reader reads the cases of a reader study, by keyboard alone if wanted.
+"""The window in which a reader reads the cases of a reader study, by mouse or by keyboard alone.
 
 It shows neither the arm, the patient, the file nor the finding of the case.
 """

@@ -46,9 +46,9 @@ def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Win
 def linked_slice(place: int, one: StackFacts, other: StackFacts, together: tuple[int, int]) -> int:
     """The slice of ``other`` that belongs to slice ``place`` of ``one``.
 
-    At the same position in the patient where both have one frame of reference and orientation. Else as many mm from the
-    slices ``together`` (of one and other), which were seen side by side, where both distances are known and the slices
-    run along one axis. Else as far into the volume.
+    At the same position in the patient where both have one frame of reference and orientation. Else as many mm from
+    the slices ``together`` (of one and other), which were shown side by side, where both distances are known and the
+    slices run along one axis. Else as far into the volume.
     """
     if one.spacing_mm is not None and other.spacing_mm is not None:
         step, other_step = one.spacing_mm[0], other.spacing_mm[0]

@@ -46,7 +46,7 @@ class Renderer:
     ) -> tuple[QImage, QRectF]:
         """The image to draw and where in the widget; a null image when nothing is in view.
 
-        ``ratio`` is screen pixels per widget pixel; ``window`` is not asked for colour images.
+        ``ratio`` is screen pixels per widget pixel; ``window`` is not used for colour images.
         """
         x0, y0, x1, y1 = viewport.visible_area()
         if x1 <= x0 or y1 <= y0:

@@ -106,7 +106,7 @@ class FullPages:
 
     @property
     def shows_questions(self) -> bool:
-        """Whether questions are asked in full size."""
+        """Whether the page of questions is shown."""
         return self._is_shown("ask_next")
 
     @property

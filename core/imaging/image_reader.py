@@ -66,8 +66,8 @@ class ImageReader:
             self._arrays.clear()
 
     def read_bytes(self, address: ImageAddress) -> bytes:
-        """The image file's bytes as stored; for (a row of) an array its numbers in C order. Of a volume in
-        several files only single slices can be asked for.
+        """The image file's bytes as stored; for (a row of) an array its numbers in C order. Of a volume in several
+        files only single slices can be requested.
 
         Raises:
             BadInput: missing, damaged, or refused by the limits of size.

@@ -54,7 +54,7 @@ class Pseudonyms:
         return self._digest("accession", accession, 8).hex()
 
     def place(self, name: str) -> str:
-        """8 hexadecimal digits for a station or an institution: few, to be told apart and not to be searched."""
+        """8 hexadecimal digits for a station or an institution, enough to distinguish the few there are."""
         return self._digest("place", name, 4).hex()
 
     def uid(self, uid: str) -> str:

@@ -107,8 +107,8 @@ def segment_at(
 
     ``clear``: only a line that separates two greys is accepted.
 
-    Never empty, the same for the same image, and quick whatever the image's size: about
-    :data:`WORKING` x :data:`WORKING` pixels are looked at for each radius.
+    Never empty, the same for the same image, and quick whatever the image's size: about :data:`WORKING` x
+    :data:`WORKING` pixels are examined for each radius.
 
     Raises:
         BadInput: the click lies outside the image.

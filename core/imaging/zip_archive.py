@@ -1,7 +1,7 @@
 """Zip archives: entries with unsafe names are refused, and the size of every read is limited.
 
-Python's ``zipfile`` reads the table of contents; the entries are unpacked here, because it lets a few bytes
-of bzip2 unpack to gigabytes before the declared size is looked at.
+Python's ``zipfile`` reads the table of contents; the entries are unpacked here, because it lets a few bytes of bzip2
+unpack to gigabytes before the declared size is checked.
 """
 
 from __future__ import annotations

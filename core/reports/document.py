@@ -169,7 +169,7 @@ class ReportDocument:
     identified: bool = False
     #: Whether the facts of the query hold free text; only for :attr:`removed`.
     free_text: bool = False
-    #: What cases are called unless ``identified``, shared with other reports; not kept.
+    #: Pseudonyms of cases unless ``identified``, shared with other reports; not stored.
     case_names: CaseNames | None = None
     #: Further patient ids that may occur in names or notes; only used to remove them.
     patients: tuple[str, ...] = ()
@@ -218,7 +218,7 @@ class ReportDocument:
         )
 
     def has_images(self) -> bool:
-        """Whether anything is to be seen: not in a library made from a table."""
+        """Whether there are images; a library made from a table has none."""
         return any(
             one is not None for one in (self.query.thumbnail, *(row.thumbnail for row in self.ranking))
         )

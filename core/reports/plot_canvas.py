@@ -137,8 +137,8 @@ class Box:
 class PlotCanvas:
     """Draws at pixels from the top left; text sizes grow by ``text_scale``.
 
-    ``size`` is in logical pixels, of which each takes ``ratio`` in a PNG. ``family`` is the wanted font;
-    where it is not found, Matplotlib's own takes its place.
+    ``size`` is in logical pixels, of which each takes ``ratio`` in a PNG. ``family`` is the font; if it is not found,
+    Matplotlib's own is used.
 
     Raises:
         KeyError: an unknown theme.

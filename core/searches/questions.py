@@ -21,7 +21,7 @@ from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
 from semblance.core.searches.judgement import Judgement, JudgementKind
 
-#: Only cases are asked about whose uncertainty p (1 - p) is at least this share of the largest.
+#: Questions are only about cases whose uncertainty p (1 - p) is at least this share of the largest.
 MIN_UNCERTAINTY = 0.9
 #: If at least COMMON_SHARE of all cases is like a query, MANY_QUESTIONS are asked about it, otherwise FEW_QUESTIONS.
 COMMON_SHARE, MANY_QUESTIONS, FEW_QUESTIONS = 0.35, 80, 2

@@ -56,11 +56,11 @@ def _names(points: int) -> tuple[FeatureName, ...]:
 class VisualWords(Extractor):
     """SIFT descriptors (Lowe 2004) of ``points`` places, for the step ``codebook`` (boostmetric.txt 4.3).
 
-    Up to half of them at interest points (extrema of differences of Gaussians, turned to their gradient;
-    of more, evenly many of every scale), the others on a grid in two scales, upright. Only places inside the
-    region's outline count, though what lies around them is looked at. A descriptor is 128 bytes, three to a
-    column: 43 columns a place, 44 KB an image of 256 places. Where the image is flat all of them are 0.
-    The paper's detector (Harris-affine) is not in scikit-image; its detector of SIFT's own takes its part.
+    Up to half of them at interest points (extrema of differences of Gaussians, turned to their gradient; of more,
+    evenly many of every scale), the others on a grid in two scales, upright. Only places inside the region's outline
+    count, but descriptors also cover their surroundings. A descriptor is 128 bytes, three to a column: 43 columns a
+    place, 44 KB an image of 256 places. Where the image is flat all of them are 0. The paper's detector
+    (Harris-affine) is not in scikit-image; its detector of SIFT's own takes its part.
     """
 
     name = "visual_words"
@@ -204,7 +204,7 @@ def _spread(sigmas: Doubles, count: int) -> npt.NDArray[np.intp]:
 
 
 def _flat(grey: Doubles, at: npt.NDArray[np.intp], sigma: float) -> npt.NDArray[np.bool_]:
-    """(p,) at which places ``at`` the image, blurred by ``sigma``, is flat in all that is looked at."""
+    """(p,) at which places ``at`` the image, blurred by ``sigma``, is flat over the whole descriptor."""
     from scipy import ndimage
 
     down, right = np.gradient(ndimage.gaussian_filter(grey, sigma))

@@ -184,5 +184,5 @@ class RegionFinder:
 
 
 def _without_paths(message: str, name: str) -> str:
-    """A reason that is kept with the case, without its folders, which may be called after patients."""
+    """A reason that is stored with the case, without folders, whose names may be those of patients."""
     return message.replace(f"'{name}'", "The file")

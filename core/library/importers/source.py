@@ -217,7 +217,8 @@ class FolderSource(Source):
         return None
 
     def _entries_of_zip(self, zip_entry: Entry) -> list[Entry]:
-        """The entries of a zip of DICOM files; none for anything else. Why a zip is not opened is kept."""
+        """The entries of a zip of DICOM files; none for anything else. The reason why a zip is not opened is
+        recorded."""
         if not zip_entry.path.lower().endswith(".zip"):
             return []
         try:

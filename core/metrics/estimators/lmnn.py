@@ -34,7 +34,7 @@ _SAMPLED_ROWS, _PER_IMPOSTOR = 256, 90
 
 
 class LMNN(LinearLearner):
-    """Minimises (1 - mu) pull + mu push (Eq. 13) over L, the targets fixed beforehand, all impostors seen.
+    """Minimises (1 - mu) pull + mu push (Eq. 13) over L, with targets fixed beforehand and all impostors.
 
     Run to its optimum it overfits where there are many features. The authors' code (LMNN 3) keeps the round with the
     least k-NN error on a part of the cases; here that round is found so, and as many are run on all cases.

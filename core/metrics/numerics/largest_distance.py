@@ -13,7 +13,7 @@ _BLOCK = 1 << 20
 def largest_squared_distance(X: Matrix, reporter: Reporter) -> float:
     """max |x - x'|^2 over the rows of ``X`` (n, d) (Bi et al. 2011, 3.2: C squared).
 
-    Only rows far enough from the mean to reach a distance already seen are compared.
+    Only rows far enough from the mean to reach the largest distance so far are compared.
     """
     centred = X - X.mean(axis=0)
     norms = np.sqrt(np.einsum("ij,ij->i", centred, centred))

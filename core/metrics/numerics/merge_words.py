@@ -10,7 +10,7 @@ Places = npt.NDArray[np.int64]
 
 
 def merge_words(counts: Matrix, k: int) -> Places:
-    """(w,) to which of ``k`` groups each word goes, of ``counts`` (w, c) how often each is seen by finding.
+    """(w,) to which of ``k`` groups each word goes, from ``counts`` (w, c), the frequency of each by finding.
 
     Two by two those are merged that lose least of the mutual information between words and findings
     (Slonim & Tishby: Agglomerative information bottleneck. NIPS 1999): merging words i and j of shares p_i

@@ -10,7 +10,7 @@ from semblance.core.library.importers.importer import Found, FoundRows, Rejected
 
 
 class ImportPrivacy:
-    """Checks the cases of one import; ``requested``: whether ids should be kept this time."""
+    """Checks the cases of one import; ``requested``: whether this import should keep ids."""
 
     def __init__(self, identified: bool, *, requested: bool) -> None:
         self._identified, self._requested = identified, requested

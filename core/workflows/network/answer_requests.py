@@ -187,7 +187,7 @@ def _cases_by_reference(library: Path, stamp: tuple[Any, ...], key: bytes) -> Ma
 
 @contextlib.contextmanager
 def _prepared(library: Path, request: SearchRequest) -> Iterator[tuple[Search, _References]]:
-    """The search that is asked for, as long as its image is there; errors name nobody unless ``identified``."""
+    """The requested search, as long as its image exists; errors contain no patient data unless ``identified``."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(read_only_libraries())
         opened = stack.enter_context(open_library(library))

@@ -129,7 +129,7 @@ class _Watch:
             yield
 
     def keep(self, encoded: bytes) -> None:
-        """Keep one object; the sender is told that it is stored only after it is on the disk."""
+        """Store one object; the sender gets success only after it is on the disk."""
         try:
             _, is_new = self.received.put(encoded, durable=True)
         except BadInput as error:
@@ -159,7 +159,7 @@ class _Watch:
                 self._take(path)
                 self._done[path] = state
             except OSError:
-                # Moved away meanwhile, or still being written: looked at again.
+                # Moved away meanwhile, or still being written; it is read again later.
                 self._later(path)
         return settled
 

@@ -131,7 +131,7 @@ class CaseTable:
 
 
 def _read(library: Library) -> _Columns:
-    """The columns, read from the catalogue and kept."""
+    """The columns, read from the catalogue and stored."""
     catalogue = library.catalogue
     stamp = _settled_stamp(catalogue)
     query = sa.select(cases.c.id, cases.c.case_id, cases.c.finding, cases.c.patient, cases.c.content)
@@ -157,7 +157,7 @@ def _read(library: Library) -> _Columns:
 
 
 def _stored(library: Library) -> _Columns | None:
-    """The columns that :func:`_read` kept, unless any program wrote to the catalogue since then."""
+    """The columns that :func:`_read` stored, unless any program wrote to the catalogue since then."""
     stamp = _settled_stamp(library.catalogue)
     arrays = load_arrays(library.path / DERIVED / CASES_FILE, stamp) if stamp else None
     if arrays is None:

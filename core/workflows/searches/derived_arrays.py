@@ -32,7 +32,7 @@ def save_arrays(file: Path, arrays: Mapping[str, npt.NDArray[Any]], key: str = "
 
 
 def load_arrays(file: Path, key: str = "") -> dict[str, npt.NDArray[Any]] | None:
-    """What :func:`save_arrays` kept; ``None`` where nothing usable is, or it was made from something else."""
+    """The arrays that :func:`save_arrays` wrote; ``None`` if they are not usable, or were made from something else."""
     try:
         if not file.is_file() or not _plainly_packed(file):
             return None

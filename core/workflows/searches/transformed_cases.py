@@ -40,7 +40,7 @@ class TransformedCases:
 
     @property
     def nbytes(self) -> int:
-        """Bytes kept now."""
+        """Bytes in memory now."""
         arrays = [*self._contributions.values(), *([] if self._rows is None else [self._rows])]
         return sum(one.nbytes for one in arrays)
 
