@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from semblance.app.cli.completion import learner_names, protocol_names
-from semblance.app.cli.options import Findings, Json, MaxCases, Repeats, Seed, names_in
+from semblance.app.cli.options import Cluster, Findings, Json, MaxCases, Repeats, Seed, names_in
 from semblance.app.cli.output import echo, echo_lines, print_document, print_table
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
@@ -29,12 +29,6 @@ _LIVE_ROWS, _LIVE_SCORES = 20, 3
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The experiment's folder.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, max=64, help="Number of processes. Default: one for each core.")
-]
-Scheduler = Annotated[
-    str,
-    typer.Option(
-        metavar="ADDRESS", help="Run on the workers of this Dask scheduler, such as tcp://host:8786."
-    ),
 ]
 Again = Annotated[bool, typer.Option("--retry-failed", help="Run the cells that failed again.")]
 
@@ -112,7 +106,7 @@ def run_(
     repeats: Repeats = None,
     seed: Seed = 0,
     workers: Workers = None,
-    scheduler: Scheduler = "",
+    cluster: Cluster = "",
     again: Again = False,
     as_json: Json = False,
 ) -> None:
@@ -149,7 +143,7 @@ def run_(
             chosen,
             out,
             workers=workers,
-            scheduler=scheduler,
+            scheduler=cluster,
             expected=expected,
             again=again,
             reporter=reporter,
@@ -161,7 +155,7 @@ def run_(
 def resume(
     folder: Folder,
     workers: Workers = None,
-    scheduler: Scheduler = "",
+    cluster: Cluster = "",
     again: Again = False,
     as_json: Json = False,
 ) -> None:
@@ -170,7 +164,7 @@ def resume(
 
     with LiveReporter() as reporter:
         document = resume_experiment(
-            folder, workers=workers, scheduler=scheduler, again=again, reporter=reporter
+            folder, workers=workers, scheduler=cluster, again=again, reporter=reporter
         )
     print_document(document, as_json, show_experiment)
 

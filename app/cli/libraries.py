@@ -10,7 +10,7 @@ import typer
 
 from semblance.app.cli import registry_lists
 from semblance.app.cli.completion import extractor_names
-from semblance.app.cli.options import Json, LibraryPath, NewLibrary, Settings, case_ids
+from semblance.app.cli.options import Cluster, Json, LibraryPath, NewLibrary, Settings, case_ids
 from semblance.app.cli.output import echo, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_found_cases, show_import, show_info, show_lesions
@@ -123,6 +123,7 @@ def features(
     ] = None,
     settings: Settings = None,
     name: Annotated[str | None, typer.Option(help="Name of the feature set.")] = None,
+    cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """Extract a feature set. After an interruption, run it again to continue."""
@@ -136,7 +137,9 @@ def features(
         extractor = next(iter(suitable_extractors(library)), "encoder")
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:
-        result = extract_features(library, extractor, settings=values, name=name, reporter=reporter)
+        result = extract_features(
+            library, extractor, settings=values, name=name, cluster=cluster, reporter=reporter
+        )
     print_document(result.to_json(), as_json, show_fields)
     if result.failed and not result.cases:
         raise SemblanceError(

@@ -43,6 +43,15 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A parameter. The option can be repeated."),
 ]
+Cluster = Annotated[
+    str,
+    typer.Option(
+        "--cluster",
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Run on the workers of this Dask scheduler, such as tcp://host:8786.",
+    ),
+]
 Repeats = Annotated[int | None, typer.Option(min=1, help="Number of random splits.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
 

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from typing import Any
 
 from semblance.core.engine.pool import GRACE_S, SLOTS, Listener, Pool, Task, WorkerEnded
@@ -86,6 +87,10 @@ class Engine:
             except BrokenProcessPool:
                 self._discard(pool)
         raise WorkerEnded
+
+    def share_file(self, file: Path) -> Path:
+        """The argument for workers in place of ``file``: itself, because they can read it."""
+        return file
 
     def shutdown(self, grace_s: float = GRACE_S) -> None:
         """Cancel running tasks, end the workers, and return when they have ended.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import Callable
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Self
 
-from semblance.core.engine.pool import WorkerEnded
+from semblance.core.engine import Engine, Listener, WorkerEnded
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.tasks import Cancelled
+from semblance.core.tasks import SILENT, Cancelled
 
 #: How long a scheduler and its workers may take to answer.
 TIMEOUT_S = 20
@@ -24,14 +25,17 @@ class ClusterTask:
     A running task is not interrupted; after cancelling, its result is dropped.
     """
 
-    def __init__(self, future: Any, address: str) -> None:
-        self.future, self._address = future, address
+    def __init__(self, remote: Any, address: str) -> None:
+        self._remote, self._address = remote, address
         self._cancelled = False
+        #: Done when the work has ended in any way, so that tasks of processes and of clusters are waited for alike.
+        self.future: Future[None] = Future()
+        remote.add_done_callback(lambda _: self.future.set_result(None))
 
     def cancel(self) -> None:
         """Cancel the task; :meth:`result` then raises Cancelled."""
         self._cancelled = True
-        self.future.cancel()
+        self._remote.cancel()
 
     def result(self) -> Any:
         """Wait and return; raises what the work raised, ``Cancelled``, or :class:`WorkerEnded`.
@@ -42,7 +46,7 @@ class ClusterTask:
         from distributed import KilledWorker
 
         try:
-            return self.future.result()
+            return self._remote.result()
         except KilledWorker:
             raise WorkerEnded from None
         except CancelledError as problem:
@@ -55,17 +59,21 @@ class ClusterTask:
 
 
 class Cluster:
-    """The workers of a Dask scheduler at ``address``, such as ``tcp://host:8786``.
+    """The workers of a Dask scheduler at ``address``, such as ``tcp://host:8786``, used like an
+    :class:`semblance.core.engine.Engine`.
 
-    ``submit`` runs ``function(*args)`` there. What crosses over is pickled, as Dask does between its own
-    processes: name only schedulers you trust. Workers need this version of Semblance, and no shared folder.
-
-    Raises:
-        SemblanceError: the extra is not installed, nothing answers, or no worker has Semblance.
+    ``submit`` runs ``function(*args, reporter=...)`` there; what it reports is not sent back. What crosses over is
+    pickled, as Dask does between its own processes: name only schedulers you trust. Workers need this version of
+    Semblance. A task whose worker is lost runs on another one.
     """
 
-    def __init__(self, address: str, ready: Callable[[], Any]) -> None:
-        """``ready`` is run by a worker first, to see that it can load what it will be given."""
+    def __init__(self, address: str, paths: Sequence[Path] = ()) -> None:
+        """``paths``: the files and folders that every worker must be able to read.
+
+        Raises:
+            SemblanceError: the extra is not installed, nothing answers, there is no worker, or one has no Semblance or
+                does not see ``paths``.
+        """
         try:
             from distributed import Client
         except ImportError as problem:
@@ -80,12 +88,12 @@ class Cluster:
         except (OSError, ValueError, TypeError) as problem:
             raise _no_answer_error(address) from problem
         try:
-            self._check(ready)
+            self._check(paths)
         except BaseException:
             self._client.close()
             raise
 
-    def _check(self, ready: Callable[[], Any]) -> None:
+    def _check(self, paths: Sequence[Path]) -> None:
         try:
             self._client.wait_for_workers(1, timeout=TIMEOUT_S)
         except TimeoutError as problem:
@@ -94,7 +102,7 @@ class Cluster:
                 "Start one with: dask worker ADDRESS",
             ) from problem
         try:
-            self._client.submit(ready, pure=False).result(timeout=TIMEOUT_S)
+            missing = self._client.run(missing_paths, [str(path) for path in paths])
         except Exception as problem:
             raise SemblanceError(
                 tr_lazy(
@@ -104,15 +112,28 @@ class Cluster:
                 ),
                 "Install the same version of Semblance where they run.",
             ) from problem
+        for worker, unseen in missing.items():
+            if unseen:
+                raise SemblanceError(
+                    tr_lazy("The Dask worker {worker} cannot read '{path}'.", worker=worker, path=unseen[0]),
+                    "Put the images on storage that all workers see under the same path.",
+                )
 
     @property
     def workers(self) -> int:
         """Pieces of work that run at once now; workers may come and go."""
         return max(1, int(sum(self._client.nthreads().values())))
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> ClusterTask:
-        """Run ``function(*args)`` on any worker of the cluster; both must be picklable."""
-        return ClusterTask(self._client.submit(function, *args, pure=False), self.address)
+    def submit(
+        self, function: Callable[..., Any], *args: Any, listener: Listener | None = None, **kwargs: Any
+    ) -> ClusterTask:
+        """Run ``function(*args, reporter=..., **kwargs)`` on any worker; all must be picklable.
+
+        ``listener`` gets nothing: the reports of a task stay on its worker.
+        """
+        return ClusterTask(
+            self._client.submit(run_on_cluster, function, kwargs, *args, pure=False), self.address
+        )
 
     def share_file(self, file: Path) -> Any:
         """The content of ``file``, sent to the cluster once."""
@@ -123,6 +144,28 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self._client.close()
+
+
+def open_engine(workers: int | None, scheduler: str = "", paths: Sequence[Path] = ()) -> Engine | Cluster:
+    """``workers`` processes of this computer, or the cluster of a ``scheduler`` whose workers can read ``paths``.
+
+    Raises:
+        SemblanceError: the scheduler cannot be used.
+    """
+    return Cluster(scheduler, paths) if scheduler else Engine(workers)
+
+
+def run_on_cluster(function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
+    """Call ``function`` on a worker of a cluster, with one BLAS thread: Dask runs as many tasks as it has threads."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        return function(*args, reporter=SILENT, **kwargs)
+
+
+def missing_paths(paths: Sequence[str]) -> list[str]:
+    """Those of ``paths`` that the process which runs this cannot read."""
+    return [path for path in paths if not os.access(path, os.R_OK)]
 
 
 def _check_address(address: str) -> None:

@@ -43,7 +43,7 @@ class CellTask(Protocol):
 
 
 class Runner(Protocol):
-    """Where cells run: see :mod:`semblance.core.research.runners`."""
+    """Where cells run: see :func:`semblance.core.engine.cluster.open_engine`."""
 
     @property
     def workers(self) -> int:

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from semblance.core.engine import Engine
 from semblance.core.research.run_cells import ExperimentState
 from semblance.core.research.run_cells import run_cells as measure
-from semblance.core.research.runners import LocalRunner
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
 
@@ -37,7 +37,7 @@ def run(_data: Path | None) -> list[dict[str, Any]]:
         for workers in (1, 2):
             store = ExperimentStore.create(Path(folder) / str(workers), spec)
             begin = time.monotonic()
-            with LocalRunner(workers) as place:
+            with Engine(workers) as place:
                 states[workers] = measure(store, place)
             seconds[workers] = time.monotonic() - begin
     rows = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: Threads of libraries that run as long as the process.
-KNOWN_THREADS = ("zarr_io", "zarr_pool_", "asyncio_")
+KNOWN_THREADS = ("zarr_io", "zarr_pool_", "asyncio_", "Dask-Callback-Thread_")
 #: Windows that Qt reuses.
 KNOWN_WIDGETS = ("QTipLabel",)
 #: Time limit for threads and processes to end.

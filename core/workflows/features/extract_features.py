@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.engine import Engine, Progress, Task, WorkerEnded, default_workers
+from semblance.core.engine.cluster import Cluster, ClusterTask, open_engine
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.features.clinical import Clinical
 from semblance.core.features.extractor import Extractor
@@ -42,7 +43,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.batch import Batch
 from semblance.core.workflows.features.clinical_features import configured_columns, write_clinical
 from semblance.core.workflows.features.detect_lesions import detect_crops
-from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder
+from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder, useful_workers
 from semblance.core.workflows.features.open_volumes import OpenVolumes, SliceUnavailable
 from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
 
@@ -88,13 +89,15 @@ def extract_features(
     settings: Mapping[str, Value] | None = None,
     name: str | None = None,
     workers: int | None = None,
+    cluster: str = "",
     first: Callable[[], Sequence[int]] | None = None,
     growing: Callable[[], bool] | None = None,
     reporter: Reporter = SILENT,
 ) -> ExtractResult:
     """Measure every case of ``library`` for the feature set ``name`` (default: the extractor's name).
 
-    Runs in ``workers`` processes. Cases that were measured before are skipped. Each chunk is valid as soon as it is
+    Runs in ``workers`` processes, or on the workers of the Dask scheduler at the address ``cluster``, which read the
+    images from storage they share. Cases that were measured before are skipped. Each chunk is valid as soon as it is
     written, and the reporter's partial results are the numbers of cases in valid chunks. Cancelling keeps the
     finished chunks.
 
@@ -123,11 +126,15 @@ def extract_features(
         rows = opened.features.cases_to_extract(feature_set, images=configured.measures_images())
         reporter.progress(0, len(rows), tr_lazy("Extracting {title}", title=configured.title))
         if configured.needs_image:
-            workers = workers or default_workers()
-            # Cases of one volume stay together, or it would be read again and again.
-            order = MeasuringOrder(rows, workers, first, spread=not configured.volumes)
-            extraction = _Extraction(opened, feature_set, configured, order, workers, growing, reporter)
-            result.extracted, total = extraction.run(), len(order)
+            paths = [source.path for source in opened.catalogue.sources()] if cluster else []
+            processes = workers or default_workers()
+            if growing is None:
+                processes = useful_workers(processes, len(rows))
+            with open_engine(processes, cluster, paths) as engine:
+                # Cases of one volume stay together, or it would be read again and again.
+                order = MeasuringOrder(rows, engine.workers, first, spread=not configured.volumes)
+                extraction = _Extraction(opened, feature_set, configured, order, engine, growing, reporter)
+                result.extracted, total = extraction.run(), len(order)
             if configured.name == OF_IMAGES and result.extracted:
                 measured = opened.features.cases_of(feature_set)
                 detect_crops(opened, feature_set, set(measured.tolist()) - before, reporter)
@@ -228,7 +235,7 @@ class _SubmittedChunk:
 
     number: int
     rows: npt.NDArray[np.int64]
-    task: Task
+    task: Task | ClusterTask
     alone: bool
 
 
@@ -245,42 +252,40 @@ class _Extraction:
         feature_set: FeatureSet,
         extractor: Extractor,
         order: MeasuringOrder,
-        workers: int,
+        engine: Engine | Cluster,
         growing: Callable[[], bool] | None,
         reporter: Reporter,
     ) -> None:
         self._library, self._feature_set, self._extractor = library, feature_set, extractor
-        self._order, self._growing, self._reporter = order, growing, reporter
+        self._order, self._engine, self._growing, self._reporter = order, engine, growing, reporter
         self._next_check = 0.0
         self._suspects: list[npt.NDArray[np.int64]] = []
-        self._running: dict[Future[MeasuredCases], _SubmittedChunk] = {}
-        self._workers = min(workers, max(1, order.parts)) if growing is None else workers
+        self._running: dict[Future[Any], _SubmittedChunk] = {}
         self._numbers = itertools.count()
         self._done_counts: dict[int, int] = {}
         self._crashes = self._extracted = 0
 
     def run(self) -> int:
         """Returns how many cases were measured."""
-        with Engine(self._workers) as engine:
-            try:
-                while self._growing or self._order or self._suspects or self._running:
-                    self._add_new_cases()
-                    self._submit_parts(engine)
-                    done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
-                    if not self._running:
-                        time.sleep(0.05)
-                    for future in done:
-                        self._write_result(self._running.pop(future))
-                    self._reporter.progress(
-                        sum(self._done_counts.values()),
-                        len(self._order),
-                        tr_lazy("Extracting {title}", title=self._extractor.title),
-                    )
-                    self._reporter.check_cancelled()
-            except BaseException:
-                for part in self._running.values():
-                    part.task.cancel()
-                raise
+        try:
+            while self._growing or self._order or self._suspects or self._running:
+                self._add_new_cases()
+                self._submit_parts()
+                done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
+                if not self._running:
+                    time.sleep(0.05)
+                for future in done:
+                    self._write_result(self._running.pop(future))
+                self._reporter.progress(
+                    sum(self._done_counts.values()),
+                    len(self._order),
+                    tr_lazy("Extracting {title}", title=self._extractor.title),
+                )
+                self._reporter.check_cancelled()
+        except BaseException:
+            for part in self._running.values():
+                part.task.cancel()
+            raise
         return self._extracted
 
     def _add_new_cases(self) -> None:
@@ -299,18 +304,19 @@ class _Extraction:
         if not growing:
             self._growing = None
 
-    def _submit_parts(self, engine: Engine) -> None:
+    def _submit_parts(self) -> None:
         if self._suspects:
             if not self._running:
-                self._submit(engine, self._suspects.pop(), alone=True)
+                self._submit(self._suspects.pop(), alone=True)
             return
-        # One part more than workers: no worker is idle, and cases to measure first do not wait long.
-        while self._order and len(self._running) <= engine.workers:
-            self._submit(engine, self._order.take(), alone=False)
+        workers = self._engine.workers
+        # Half as many parts more than workers: no worker is idle, and cases to measure first do not wait long.
+        while self._order and len(self._running) < workers + max(1, workers // 2):
+            self._submit(self._order.take(), alone=False)
 
-    def _submit(self, engine: Engine, rows: npt.NDArray[np.int64], *, alone: bool) -> None:
+    def _submit(self, rows: npt.NDArray[np.int64], *, alone: bool) -> None:
         number = next(self._numbers)
-        task = engine.submit(
+        task = self._engine.submit(
             measure_cases,
             self._extractor.name,
             self._extractor.settings,

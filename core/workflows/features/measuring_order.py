@@ -46,6 +46,11 @@ def _file(library: Path) -> Path:
     return library / "features" / "measure_first.json"
 
 
+def useful_workers(workers: int, n_cases: int) -> int:
+    """``workers``, or fewer if ``n_cases`` make fewer parts."""
+    return min(workers, max(1, -(-n_cases // STEP)))
+
+
 class MeasuringOrder:
     """Divides the cases ``rows`` (n,), ascending ids, into parts for ``workers`` processes.
 
@@ -86,11 +91,6 @@ class MeasuringOrder:
     def __bool__(self) -> bool:
         """Whether cases are left."""
         return bool(self._open.any())
-
-    @property
-    def parts(self) -> int:
-        """The number of parts if all have the largest size."""
-        return -(-int(self._open.sum()) // self._largest)
 
     def take(self) -> Rows:
         """(p,) the ids of the next part, p >= 1 while cases are left."""

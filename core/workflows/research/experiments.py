@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from semblance.core.engine.cluster import open_engine
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
@@ -15,7 +16,6 @@ from semblance.core.reports.plot_canvas import ThemeName
 from semblance.core.research.export import export_results
 from semblance.core.research.results import document, live_table
 from semblance.core.research.run_cells import ExperimentState, read_state, run_cells
-from semblance.core.research.runners import make_runner
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
 from semblance.core.research.titles import rank_plot_data
@@ -72,7 +72,7 @@ def run_experiment(
     """
     store = ExperimentStore.create(folder, spec)
     try:
-        with make_runner(workers, scheduler) as place:
+        with open_engine(workers, scheduler) as place:
             state = run_cells(
                 store,
                 place,

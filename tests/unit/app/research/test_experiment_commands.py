@@ -24,7 +24,7 @@ def window(tmp_path, monkeypatch, without_processes):
     def here(workers, scheduler):
         yield InlineRunner()
 
-    monkeypatch.setattr(experiments, "make_runner", here)
+    monkeypatch.setattr(experiments, "open_engine", here)
     library = tmp_path / "lib.semblance"
     import_source(striped_folder(tmp_path / "images", n=24), library)
     extract_features(library, "pixels", settings={"size": 8})

@@ -24,7 +24,7 @@ def context(qtbot, private_home, tmp_path, monkeypatch):
         assert scheduler == ""
         yield InlineRunner()
 
-    monkeypatch.setattr(experiments, "make_runner", here)
+    monkeypatch.setattr(experiments, "open_engine", here)
     settings = Settings()
     settings.set_text("experiments_folder", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()

@@ -48,7 +48,7 @@ class Here:
     handed_out: list[int] = []  # noqa: RUF012 - emptied by the fixture
 
     def __init__(self, workers: int) -> None:
-        return
+        self.workers = workers
 
     def __enter__(self) -> Here:
         return self
@@ -78,7 +78,7 @@ class Here:
 @pytest.fixture
 def here(monkeypatch):
     """Extraction without processes: quick, and its workers' deaths at will."""
-    monkeypatch.setattr(module, "Engine", Here)
+    monkeypatch.setattr(module, "open_engine", lambda workers, *_: Here(workers))
     monkeypatch.setattr(Here, "deadly", frozenset())
     monkeypatch.setattr(Here, "handed_out", [])
     return Here
