@@ -1,0 +1,92 @@
+"""A table of a million rows: import, features, and a search by the command line. Each runs in a process of its own.
+
+Times are processor seconds, because other work on the machine changes the clock time.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROWS, FEATURES = 1_000_000, 32
+#: Seconds and megabytes of each step.
+TARGETS = {"import": (60.0, 700.0), "features": (30.0, 700.0), "search": (2.0, 700.0)}
+#: Runs one step and prints its processor seconds, with those of its start, and its peak in MB.
+PROGRAM = """
+import json, re, sys, time
+from pathlib import Path
+from semblance.core.engine import limit_threads
+limit_threads()
+step, source, library = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+if step == "import":
+    from semblance.core.workflows.library.import_source import import_source
+    import_source(source, library)
+elif step == "features":
+    from semblance.core.workflows.features.extract_features import extract_features
+    extract_features(library, "raw")
+elif step == "train":
+    from semblance.core.workflows.metrics.train_metric import train_metric
+    from semblance.core.workflows.metrics.train_request import TrainRequest
+    train_metric(library, TrainRequest("euclidean", "m"))
+else:
+    from semblance.core.searches.query import Query
+    from semblance.core.workflows.searches.rank_cases import nearest_cases
+    assert len(nearest_cases(library, "m", Query(case=f"{source.stem}/c7"), k=20).ranked) == 20
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
+print(json.dumps([time.process_time(), int(peak[1]) / 1024]))
+"""
+
+
+def write(file: Path) -> None:
+    """A table of :data:`ROWS` with four findings, two rows a patient."""
+    rng = np.random.default_rng(0)
+    centres = 2 * rng.normal(size=(4, FEATURES))
+    with file.open("w", encoding="utf-8") as out:
+        out.write("case_id,patient_id," + ",".join(f"f{i}" for i in range(FEATURES)) + ",label\n")
+        for start in range(0, ROWS, 10_000):
+            numbers = np.arange(start, min(ROWS, start + 10_000))
+            X = centres[numbers % 4] + rng.normal(size=(len(numbers), FEATURES))
+            for number, row in zip(numbers.tolist(), X, strict=True):
+                cells = ",".join(f"{value:.3f}" for value in row)
+                out.write(f"c{number},p{number // 2},{cells},{'abcd'[number % 4]}\n")
+
+
+def measured(step: str, source: Path, library: Path) -> tuple[float, float]:
+    """Processor seconds and megabytes of a step."""
+    command = [sys.executable, "-c", PROGRAM, step, str(source), str(library)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, peak = json.loads(done.stdout.splitlines()[-1])
+    return seconds, peak
+
+
+def run(_data: Path | None) -> list[dict[str, Any]]:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "t.csv", Path(folder) / "lib"
+        write(source)
+        # The first search keeps what the others read.
+        for step in ("import", "features", "train", "search", "search"):
+            seconds, peak = measured(step, source, library)
+            again = step == "search" and any(row["what"].startswith("first search") for row in rows)
+            name = step if step != "search" or again else "first search"
+            limits = TARGETS.get(name)
+            for what, value, unit, target in (
+                (f"{name}, {ROWS:,} x {FEATURES}", seconds, "s", limits and limits[0]),
+                ("  its peak memory", peak, "MB", limits and limits[1]),
+            ):
+                reached = None if target is None else value < target
+                rows.append(
+                    {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
+                )
+    return rows
+
+
+if __name__ == "__main__":
+    for row in run(None):
+        print(row)
