@@ -21,12 +21,19 @@ if TYPE_CHECKING:
 SWITCH_INTERVAL_S = 0.001
 
 
-#: Qt's plug-in for X displays needs it. Qt does not bring it along.
-_CURSOR_LIBRARY = "libxcb-cursor.so.0"
-_MISSING_LIBRARY = (
-    "The window cannot be opened: the system library {library} is missing. Install it with\n"
-    "    sudo apt install libxcb-cursor0        (Debian, Ubuntu)\n"
-    "    sudo dnf install xcb-util-cursor       (Fedora)\n"
+#: What Qt's plug-in for X displays needs and Qt does not bring along, with the packages of Debian and of Fedora.
+_X_LIBRARIES = {
+    "libxcb-cursor.so.0": ("libxcb-cursor0", "xcb-util-cursor"),
+    "libxcb-icccm.so.4": ("libxcb-icccm4", "xcb-util-wm"),
+    "libxcb-image.so.0": ("libxcb-image0", "xcb-util-image"),
+    "libxcb-keysyms.so.1": ("libxcb-keysyms1", "xcb-util-keysyms"),
+    "libxcb-render-util.so.0": ("libxcb-render-util0", "xcb-util-renderutil"),
+    "libxkbcommon-x11.so.0": ("libxkbcommon-x11-0", "libxkbcommon-x11"),
+}
+_MISSING_LIBRARIES = (
+    "The window cannot be opened because system libraries are missing: {libraries}. Install them with\n"
+    "    sudo apt install {debian}        (Debian, Ubuntu)\n"
+    "    sudo dnf install {fedora}        (Fedora)\n"
 )
 
 #: Setting -> the environment variable that it sets, unless the user has set the variable.
@@ -43,17 +50,21 @@ def apply_settings(settings: Settings) -> None:
         os.environ.setdefault(LOG_VARIABLE, "debug")
 
 
-def missing_library() -> str:
-    """The library that Qt lacks to open a window on an X display; empty if there is none. Qt itself would abort."""
+def missing_libraries() -> list[str]:
+    """The libraries that Qt lacks to open a window on an X display. Qt itself would abort."""
     platform = os.environ.get("QT_QPA_PLATFORM", "")
-    needs_it = platform == "xcb" or (not platform and not os.environ.get("WAYLAND_DISPLAY"))
-    if sys.platform != "linux" or not needs_it:
-        return ""
+    needs_them = platform == "xcb" or (not platform and not os.environ.get("WAYLAND_DISPLAY"))
+    if sys.platform != "linux" or not needs_them:
+        return []
+    return [library for library in _X_LIBRARIES if not _can_load(library)]
+
+
+def _can_load(library: str) -> bool:
     try:
-        ctypes.CDLL(_CURSOR_LIBRARY)
+        ctypes.CDLL(library)
     except OSError:
-        return _CURSOR_LIBRARY
-    return ""
+        return False
+    return True
 
 
 def freeze_garbage_collector() -> None:
@@ -66,9 +77,13 @@ def freeze_garbage_collector() -> None:
 
 def open_window(library: Path | None = None) -> int:
     """Show the window on ``library`` (or the one left open last) and run until it is closed."""
-    missing = missing_library()
+    missing = missing_libraries()
     if missing:
-        sys.stderr.write(_MISSING_LIBRARY.format(library=missing))
+        debian, fedora = (
+            " ".join(names) for names in zip(*map(_X_LIBRARIES.__getitem__, missing), strict=True)
+        )
+        text = _MISSING_LIBRARIES.format(libraries=", ".join(missing), debian=debian, fedora=fedora)
+        sys.stderr.write(text)
         return 1
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     from semblance.app.shell.settings import Settings

@@ -130,7 +130,7 @@ class LibraryPanel(Panel):
 
         self._state.changed.connect(self._follow_state)
         theme_signals.changed.connect(self._refresh)
-        self._set_view(context.settings.text("library_view", "list"))
+        self._show_view(context.settings.text("library_view"))
         self.collapse_button.hide()
         self._refresh()
 
@@ -168,6 +168,7 @@ class LibraryPanel(Panel):
             self.search.clear()
         if change & Change.CASES:
             self._in_headers = {}
+            self._show_default_view()
             self._refresh()
             if self.search.text():
                 self._search()
@@ -212,8 +213,20 @@ class LibraryPanel(Panel):
             self.search_current()
 
     def _set_view(self, name: str) -> None:
-        name = name if name in (_GRID, PATIENTS) else _LIST
         self._context.settings.set_text("library_view", name)
+        self._show_view(name)
+
+    def _show_default_view(self) -> None:
+        """Until the user chooses a view, show studies where the library has any, as one is used to, or else a list."""
+        library = self._state.library
+        if library is None or self._context.settings.text("library_view"):
+            return
+        name = PATIENTS if library.tree.studies.any() else _LIST
+        if name != self.view.value():
+            self._show_view(name)
+
+    def _show_view(self, name: str) -> None:
+        name = name if name in (_GRID, PATIENTS) else _LIST
         self.view.set_value(name)
         self.grid.set_rows(name != _GRID)
         self._views.setCurrentWidget(self.patients if name == PATIENTS else self.grid)
@@ -240,7 +253,8 @@ class LibraryPanel(Panel):
             (code, name, int(counts[code]), QIcon(chip_pixmap(code, columns.letters[name], ratio)))
             for code, name in enumerate(columns.findings)
         ]
-        if counts[-1]:
+        # Without any finding there is nothing to choose between.
+        if entries and counts[-1]:
             entries.append(
                 (NO_FINDING, tr("not given"), int(counts[-1]), QIcon(chip_pixmap(NO_FINDING, "?", ratio)))
             )

@@ -65,7 +65,7 @@ def import_and_prepare(
 
     def show_part(part: ImportResult | Preparation) -> None:
         if isinstance(part, ImportResult):
-            _report_import(context, source, part, actions)
+            _report_import(context, source, library, part, actions)
         else:
             view.show(part)
 
@@ -159,6 +159,7 @@ class _PreparationView(QObject):
             preparation.details,
             [*actions, *self._actions],
             topic=NEW_LIBRARY,
+            library=self._path,
         )
 
     def report_cancelled(self) -> None:
@@ -171,6 +172,7 @@ class _PreparationView(QObject):
             tr("The preparation of {name} was cancelled.", name=self._path.stem),
             tr("What was imported and measured is kept. Metric > Prepare for searching continues with it."),
             [(tr("Continue"), partial(prepare_for_searching, self._context, self._path))],
+            library=self._path,
         )
 
     def _read(self) -> None:
@@ -223,7 +225,9 @@ def _progress_of(preparation: Preparation) -> tuple[int, int, str, int]:
     )
 
 
-def _report_import(context: Context, source: Path, result: ImportResult, actions: Sequence[Action]) -> None:
+def _report_import(
+    context: Context, source: Path, library: Path, result: ImportResult, actions: Sequence[Action]
+) -> None:
     """Say what was recognised and imported, and how many files could not be read."""
     title = tr_name(get_importer(result.kind).title)
     known = (
@@ -259,12 +263,12 @@ def _report_import(context: Context, source: Path, result: ImportResult, actions
             "{n} files could not be read. File > Files that could not be read… lists each with its reason.",
             len(result.failed),
         )
-        context.messages.warning(what, f"{unreadable} {notes}".strip(), actions)
+        context.messages.warning(what, f"{unreadable} {notes}".strip(), actions, library=library)
     elif result.label_conflicts:
         # It stays until it is read.
-        context.messages.warning(what, notes, actions, topic=NEW_LIBRARY)
+        context.messages.warning(what, notes, actions, topic=NEW_LIBRARY, library=library)
     else:
-        context.messages.info(what, notes, actions, topic=NEW_LIBRARY)
+        context.messages.info(what, notes, actions, topic=NEW_LIBRARY, library=library)
 
 
 def _select_metric(context: Context, library: Path, metric: str) -> None:

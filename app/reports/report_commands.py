@@ -33,11 +33,13 @@ class ReportCommands(QObject):
         state, query = self._context.state, self._context.state.query
         if query is None or state.metric is None:
             return
-        ids = state.columns.ids
+        columns = state.columns
+        ids, index = columns.ids, columns.index_of_id(query.case) if query.case else -1
+        image_name = query.image.name if query.image else ""
         held_out = np.flatnonzero(~np.isin(state.columns.case_row, state.metric.training))
         dialog = ReportDialog(
             query_selections(
-                query.case or (query.image.name if query.image else ""),
+                columns.name(index) if index >= 0 else query.case or image_name,
                 self._shown_case_ids(),
                 [ids[index] for index in held_out.tolist()],
             ),

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -31,6 +32,7 @@ class Message:
 
     ``details``: text to copy and send to others, without names of patients and files. ``actions``: texts of
     buttons with what they do. ``topic``: the message replaces an earlier one with the same topic, if it has one.
+    ``library``: what it is about, if anything; it is closed when another library is opened.
     """
 
     level: str
@@ -39,6 +41,7 @@ class Message:
     details: str = ""
     actions: tuple[Action, ...] = ()
     topic: str = ""
+    library: Path | None = None
 
 
 class Messages(QObject):
@@ -58,11 +61,27 @@ class Messages(QObject):
         """An error of ``core``."""
         self._show(Message("error", error.message, error.hint, describe_failure(error), tuple(actions)))
 
-    def warning(self, what: str, hint: str = "", actions: Sequence[Action] = (), *, topic: str = "") -> None:
-        self._show(Message("warning", what, hint, actions=tuple(actions), topic=topic))
+    def warning(
+        self,
+        what: str,
+        hint: str = "",
+        actions: Sequence[Action] = (),
+        *,
+        topic: str = "",
+        library: Path | None = None,
+    ) -> None:
+        self._show(Message("warning", what, hint, actions=tuple(actions), topic=topic, library=library))
 
-    def info(self, what: str, hint: str = "", actions: Sequence[Action] = (), *, topic: str = "") -> None:
-        self._show(Message("info", what, hint, actions=tuple(actions), topic=topic))
+    def info(
+        self,
+        what: str,
+        hint: str = "",
+        actions: Sequence[Action] = (),
+        *,
+        topic: str = "",
+        library: Path | None = None,
+    ) -> None:
+        self._show(Message("info", what, hint, actions=tuple(actions), topic=topic, library=library))
 
     def _show(self, message: Message) -> None:
         message = replace(message, what=translate(message.what), hint=translate(message.hint))

@@ -123,6 +123,7 @@ class MainWindow(QMainWindow):
         self.status.jobs_requested.connect(self._show_jobs)
         page.demo_requested.connect(self.context.actions["demo"].trigger)
         page.new_requested.connect(self.context.actions["new_library_folder"].trigger)
+        page.file_requested.connect(self.context.actions["new_library"].trigger)
         page.open_requested.connect(self.context.actions["open_library"].trigger)
         page.recent_requested.connect(lambda path: self.open_library(Path(path)))
         page.dropped.connect(lambda path: self._open_dropped(Path(path)))
@@ -238,6 +239,8 @@ class MainWindow(QMainWindow):
         if parts is not None:
             parts.panels.forget_thumbnails()
         self._update_title()
+        if self.state.path is not None:
+            self.message_bar.close_other_libraries(self.state.path)
         if parts is not None:
             parts.full.leave_all()
         if is_open:
@@ -328,7 +331,13 @@ class MainWindow(QMainWindow):
             self.status.show_message(message.what)
             return
         self.message_bar.add(
-            message.level, message.what, message.hint, message.details, message.actions, message.topic
+            message.level,
+            message.what,
+            message.hint,
+            message.details,
+            message.actions,
+            message.topic,
+            message.library,
         )
 
     # Dropping

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -57,10 +58,11 @@ class MessageView(QFrame):
         details: str = "",
         actions: Sequence[Action] = (),
         topic: str = "",
+        library: Path | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.topic = topic
+        self.topic, self.library = topic, library
         self.level, self.what, self.hint, self.details = level, what, hint, details
         self.times = 1
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -138,11 +140,12 @@ class MessageBar(QWidget):
         details: str = "",
         actions: Sequence[Action] = (),
         topic: str = "",
+        library: Path | None = None,
     ) -> MessageView:
         """Show a message of ``level`` error, warning or info. A repeated message is only counted.
 
         ``actions``: texts of buttons with their functions. ``details``: text to copy. ``topic``: the message
-        replaces an earlier one with the same topic, if it has one.
+        replaces an earlier one with the same topic, if it has one. ``library``: see :meth:`close_other_libraries`.
         """
         for view in self.messages():
             if topic and view.topic == topic:
@@ -151,7 +154,7 @@ class MessageBar(QWidget):
             if (view.level, view.what, view.hint) == (level, what, hint):
                 view.count_again()
                 return view
-        view = MessageView(level, what, hint, details, actions, topic)
+        view = MessageView(level, what, hint, details, actions, topic, library)
         view.closed.connect(lambda: self.remove(view))
         self._views.insert(0, view)
         self._column.insertWidget(0, view)
@@ -174,6 +177,12 @@ class MessageBar(QWidget):
             self._column.removeWidget(view)
             view.deleteLater()
             self._update()
+
+    def close_other_libraries(self, library: Path) -> None:
+        """Close what is about another library than the one that is open now."""
+        for view in self.messages():
+            if view.library is not None and view.library != library:
+                self.remove(view)
 
     def clear(self) -> None:
         for view in self.messages():

@@ -24,7 +24,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -59,6 +58,7 @@ class StartPage(QScrollArea):
 
     demo_requested = Signal()
     new_requested = Signal()
+    file_requested = Signal()
     open_requested = Signal()
     recent_requested = Signal(str)
     dropped = Signal(str)
@@ -87,12 +87,16 @@ class StartPage(QScrollArea):
             "folder-plus",
             tr("New library"),
             tr(
-                "From a folder of images, or with Ctrl+Shift+N from a zip or table. You see what was "
-                "recognised and can correct it before anything is saved."
+                "From a folder of images, a zip or a table. You see what was recognised and can correct it "
+                "before anything is saved."
             ),
             tr("Choose a folder…"),
-            "Ctrl+N",
         )
+        # Two buttons leave no space for their keys.
+        self.file_button = self._new.add_button(tr("Choose a file…"))
+        for button, keys in ((self._new.button, "Ctrl+N"), (self.file_button, "Ctrl+Shift+N")):
+            button.setToolTip(_native(keys))
+        self.file_button.clicked.connect(self.file_requested)
         self._open = _StartCard(
             "folder",
             tr("Open library"),
@@ -247,7 +251,7 @@ class StartPage(QScrollArea):
 
 
 class _StartCard(QFrame):
-    def __init__(self, icon: str, title: str, text: str, button: str, shortcut: str) -> None:
+    def __init__(self, icon: str, title: str, text: str, button: str, shortcut: str = "") -> None:
         super().__init__()
         set_look(self, role="card")
         self.setAccessibleName(title)
@@ -260,11 +264,11 @@ class _StartCard(QFrame):
         head = hbox(spacing=12)
         head.addWidget(IconLabel(icon, "text", 18))
         head.addWidget(self._title, 1)
-        foot = QHBoxLayout()
+        foot = self._foot = hbox(spacing=8)
         foot.addWidget(self.button)
         foot.addStretch(1)
-        keys = QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
-        foot.addWidget(_label(keys, "small"))
+        if shortcut:
+            foot.addWidget(_label(_native(shortcut), "small"))
         column = self._inside = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 14)
         column.setSpacing(14)
@@ -272,6 +276,12 @@ class _StartCard(QFrame):
         column.addWidget(self._text, 1)
         column.addLayout(foot)
         theme_signals.changed.connect(self._fit)
+
+    def add_button(self, text: str) -> QPushButton:
+        """A second button beside the first."""
+        button = QPushButton(text)
+        self._foot.insertWidget(1, button)
+        return button
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -320,6 +330,10 @@ class _DropZone(QWidget):
         half = pen.widthF() / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), 6, 6)
         painter.end()
+
+
+def _native(shortcut: str) -> str:
+    return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def _spaced(text: str) -> str:

@@ -251,12 +251,14 @@ class TopBar(QFrame):
         )
         unlabelled = theme().px(UNLABELLED) * len(pickers)
         slider_labels = self.width() >= theme().px(SLIDER_TEXTS_MIN_WIDTH)
-        # The words of the slider say what it does: they stay before those of the button, which has an icon.
+        # Whole values are more useful than the words of the slider. These say what it does: they stay before those of
+        # the button, which has an icon.
+        values = sum(picker.preferred_width(labelled=False) for picker in pickers)
         rest = self._rest_beside(tr("All commands   Ctrl+K"))
-        if rest < unlabelled + (labelled_width if slider_labels else bare_width):
+        if rest < values + (labelled_width if slider_labels else bare_width):
             short = self._rest_beside("")
-            slider_labels = slider_labels and short >= unlabelled + labelled_width
-            if slider_labels or rest < unlabelled + bare_width:
+            slider_labels = slider_labels and short >= values + labelled_width
+            if slider_labels or rest < values + bare_width:
                 rest = short
             else:
                 self._rest_beside(tr("All commands   Ctrl+K"))

@@ -30,7 +30,7 @@ KINDS = {
 SEVERITIES = {Severity.HIGH: tr("high"), Severity.MEDIUM: tr("medium"), Severity.LOW: tr("low")}
 ROW_HEIGHT = 24
 #: Width of each column but the last, px at text scale 1.
-_WIDTHS = (190, 70, 200)
+_WIDTHS = (220, 80, 200)
 _Index = QModelIndex | QPersistentModelIndex
 _ORDER = {check: place for place, check in enumerate(Check)}
 

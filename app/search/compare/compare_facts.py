@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.panel import Panel
-from semblance.core.language import tr
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.language import tr, tr_n
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 ROW, NAMES, WIDTH = 24, 84, 320
 #: More attributes are in the details of the case.
 _MAX_ROWS = 14
+_AGE = re.compile(r"0*(\d{1,3})([DWMY])")
 #: Identifiers of the archive, which say nothing about similarity.
 _IDENTIFIERS = frozenset(("study", "series", "instance", "issuer", "order"))
 
@@ -112,7 +116,7 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
     width, height = (image.width, image.height) if region is None else (region.width, region.height)
     if image.spacing_mm is not None:
         down, across = image.spacing_mm
-        out[tr("Size, mm")] = f"{width * across:.1f} × {height * down:.1f}"
+        out[tr("Size, mm")] = f"{_length(width * across)} × {_length(height * down)}"
         out[tr("Spacing, mm")] = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
     else:
         out[tr("Size, px")] = f"{width} × {height}"
@@ -122,11 +126,32 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
         for name, value in viewed.case.attributes.items():
             if name in _IDENTIFIERS:
                 continue
-            out[name.replace("_", " ").capitalize()] = value
+            out[name.replace("_", " ").capitalize()] = _age(value) if name == "age" else value
     return out
 
 
+def _length(mm: float) -> str:
+    """A length in mm, in tenths below 100 mm."""
+    return f"{mm:.0f}" if mm >= 100 else f"{mm:.1f}"
+
+
+def _age(value: str) -> str:
+    """A DICOM age, such as ``036Y``, as people write it; any other text as it is."""
+    found = _AGE.fullmatch(value)
+    if found is None:
+        return value
+    n, unit = int(found[1]), found[2]
+    if unit == "Y":
+        return tr_n("{n} year", "{n} years", n)
+    if unit == "M":
+        return tr_n("{n} month", "{n} months", n)
+    return tr_n("{n} week", "{n} weeks", n) if unit == "W" else tr_n("{n} day", "{n} days", n)
+
+
 def _label(text: str, role: str = "") -> QWidget:
+    """A name, or a value, which is wrapped between its words. A single long word is elided."""
+    if not role and " " in text:
+        return WrappedLabel(text)
     label = ElidedLabel(text, role=role) if role else ElidedLabel(text)
     label.set_tip(text)
     return label

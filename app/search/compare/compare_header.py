@@ -29,7 +29,7 @@ class CompareHeader(ImageHeader):
     ) -> None:
         self.set_title(title)
         self.set_subtitle(name)
-        self._chip.set_finding(code, letter, finding or tr("finding not given"))
+        self._chip.set_finding(code, letter, finding or tr("not given"))
         self._distance.setText(distance)
 
     @property

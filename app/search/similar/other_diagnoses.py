@@ -107,7 +107,9 @@ def _strip_case(case: RankedCase, columns: CaseColumns, digits: int, *, with_chi
     )
     finding = str(case.finding)
     chip = (columns.findings.index(finding), columns.letters[finding]) if with_chip else None
-    return StripCase(case.row, str(case.rank) if case.rank else "", distance, "", text, chip)
+    if not case.rank:
+        return StripCase(case.row, "", distance, rank, text, chip)
+    return StripCase(case.row, rank, "", tr("distance {distance}", distance=distance), text, chip)
 
 
 def _inside_sentence(name: str) -> str:

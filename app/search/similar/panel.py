@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QPoint, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
 
 from semblance.app.search.similar.card_feedback import CardFeedback
 from semblance.app.search.similar.card_slices import CardSlices
@@ -44,7 +44,7 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 #: Below this height each case with a different diagnosis and each warning takes a single line.
 TWO_LINES_HEIGHT = 620
 #: Width of the header without its two switches.
-FIXED_HEADER = 310
+FIXED_HEADER = 340
 #: Key in the settings: whether cards move visibly to a new order.
 GLIDE = "glide"
 
@@ -77,6 +77,9 @@ class RankingPanel(Panel):
         self.header = PanelHeader(tr("Similar cases"))
         self.window_level = header_button("contrast", tr("Use the query's window / level"))
         self.window_level.setCheckable(True)
+        self.report = QToolButton()
+        self.report.setDefaultAction(context.actions["report"])
+        self.report.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.view = ViewSwitch()
         self.view.changed.connect(self._set_view)
         self.options = RankingOptions(context, self)
@@ -135,7 +138,7 @@ class RankingPanel(Panel):
         self._in_header = hbox(header_part)
         self._below_header = hbox(self._second_line, margins=(12, 6, 8, 0))
         self._below_header.addStretch(1)
-        for widget in (header_part, self.options.button, self.window_level, self.view):
+        for widget in (header_part, self.options.button, self.window_level, self.report, self.view):
             self.header.add_action(widget)
         self._place_switches()
 
@@ -154,7 +157,7 @@ class RankingPanel(Panel):
         ranking = self._state.ranking
         if ranking is None:
             return ""
-        default_text = tr("{n:,} · {ms:.0f} ms", n=ranking.compared, ms=1000 * sum(ranking.seconds.values()))
+        default_text = tr_n("{n} case", "{n} cases", ranking.compared)
         return self._compared_text(ranking) or adjustments_text(self._state.ranked_search) or default_text
 
     def _compared_text(self, ranking: SearchResult) -> str:
@@ -182,15 +185,19 @@ class RankingPanel(Panel):
     def _refresh(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
         compared_text = "" if ranking is None else self._compared_text(ranking)
-        tip = tr("The others have no features. Choose Metric > Extract features….")
-        if ranking is not None and ranking.sealed:
+        tip = ""
+        if ranking is not None:
+            tip = tr("Ranked in {ms:.0f} ms", ms=1000 * sum(ranking.seconds.values()))
+        if compared_text:
+            tip = tr("The others have no features. Choose Metric > Extract features….")
+        if compared_text and ranking is not None and ranking.sealed:
             tip = tr_n(
                 "{n} case is in the sealed test vault and is never shown as a similar case.",
                 "{n} cases are in the sealed test vault and are never shown as similar cases.",
                 ranking.sealed,
             )
         short = "" if ranking is None else format_number(ranking.compared, ",")
-        self.header.set_subtitle(self.status_text, short, tip=tip if compared_text else "")
+        self.header.set_subtitle(self.status_text, short, tip=tip)
         self._show_hidden_counts()
         if ranking is None or not len(columns):
             self._strip.setVisible(False)

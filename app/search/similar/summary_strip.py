@@ -141,9 +141,14 @@ class SummaryStrip(QFrame):
             if ranking.marks
             else (tr("{n} nearest:", n=len(voters)), f"{len(voters)}:")
         )
+        has_findings = bool(columns.findings)
+        if not has_findings:
+            text = tr("{n} nearest. No case of the library has a finding.", n=len(voters))
+            self._count_labels = (text, text)
+        self._chips.setVisible(has_findings)
         texts = [count_label(n, finding) for finding, n in ranking.counts.items()]
         missing = len(voters) - sum(ranking.counts.values())
-        if missing:
+        if missing and has_findings:
             texts.append(tr("{n} not given", n=missing))
         letters = [count_label(n, columns.letters.get(name, name)) for name, n in ranking.counts.items()]
         self._counts.set_short_text(", ".join([*letters, *texts[len(letters) :]][:4]))
@@ -157,7 +162,7 @@ class SummaryStrip(QFrame):
         self.caution.show_message(*estimate_caution(vote if estimated else Vote()))
         below = self.caution.sizeHint().height() + CAUTION_SPACING if self.caution.text else 0
         self.setFixedHeight(theme().px(HEIGHT) + below)
-        self._note.setVisible(not estimated)
+        self._note.setVisible(not estimated and has_findings)
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
         elif ranking.no_good_match:

@@ -19,6 +19,7 @@ from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.segmented import Segmented
+from semblance.app.widgets.work_notice import extraction_message
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_name, translate
@@ -177,6 +178,8 @@ class WhyPanel(Panel):
             self.empty.show_message(
                 tr("There are no similar cases"), tr("No case is left to compare with this query.")
             )
+        elif self._state.metric is None and (work := extraction_message(self._state)):
+            self.empty.show_message(*work)
         elif self._state.metric is None:
             self.empty.show_message(
                 tr("No metric yet"), tr("A metric defines similarity. Train one, then search.")
@@ -197,7 +200,9 @@ class WhyPanel(Panel):
             return columns.name(index) if index >= 0 else case
 
         sentences = (self._explanation.sentence, nearest_mark(ranked_case, self._state.marks, name))
-        self.sentence.setText(" ".join(translate(one) for one in sentences if one))
+        text = " ".join(translate(one) for one in sentences if one)
+        self.sentence.setText(text)
+        self.sentence.setVisible(bool(text))
         self.kind.set_text(_SHARES, _KINDS.get(self._explanation.kind, translate(self._explanation.kind)))
         # If each feature is its own group, both views are the same.
         groups = {part.name for part in self._explanation.groups}

@@ -68,9 +68,9 @@ class WhyImages(QWidget):
         columns = self._context.state.columns
         finding = ranked_case.finding or ""
         codes = {name: code for code, name in enumerate(columns.findings)}
-        self._title.setText(
-            f"{tr('Rank {rank}', rank=ranked_case.rank)}  {ranked_case.case_id.rpartition('/')[2]}"
-        )
+        index = columns.index_of_row(ranked_case.row)
+        name = columns.name(index) if index >= 0 else ranked_case.case_id
+        self._title.setText(f"{tr('Rank {rank}', rank=ranked_case.rank)}  {name}")
         self._title.set_tip(visible(ranked_case.case_id))
         self._chip.set_finding(codes.get(finding, -1), columns.letters.get(finding, "?"))
         self._chip.setToolTip(visible(finding) or tr("finding not given"))

@@ -167,9 +167,7 @@ class CardPainter:
         else:
             self._draw_chip(index, QPoint(line.x(), line.y() + (line.height() - chip) // 2))
             where = QRect(line.x() + chip + 4, line.y(), text_width, line.height())
-            self._small.draw(
-                self._painter, where, model.columns.finding_name(index) or tr("unknown"), tokens.text
-            )
+            self._small.draw(self._painter, where, model.caption(index), tokens.text)
 
         below = QRect(line.x(), line.bottom() + 1, side, tokens.px(NOTE_HEIGHT))
         if style.shows_distance:
@@ -370,7 +368,7 @@ class CardPainter:
             wide = tokens.px(96)
             if at.width() > tokens.px(340):
                 where = QRect(x, at.y(), wide, at.height())
-                word = model.columns.finding_name(index) or tr("unknown")
+                word = model.columns.finding_name(index) or tr("not given")
                 self._base.draw(self._painter, where, word, tokens.text)
                 x += wide + 8
             length = bar_length(at)

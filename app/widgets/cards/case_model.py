@@ -100,10 +100,20 @@ class CaseModel:
         ends = [self.distance_text(place) for place in (0, -1)] if len(self) else []
         return max([f"0.{'0' * self._digits}", *ends], key=len)
 
+    def caption(self, index: int) -> str:
+        """The text under the image of a case: its finding. A ranked case without one is told apart by its name, which
+        other cards show below."""
+        finding = self.columns.finding_name(index)
+        if finding is None and self.distances is not None:
+            return self.columns.name(index)
+        return finding or tr("not given")
+
     def describe(self, place: int) -> str:
         """A description of the case at ``place`` for tooltips and screen readers."""
         index = self.index(place)
-        parts = [visible(self.columns.ids[index])]
+        # An id that a name is part of says both.
+        name, case_id = (visible(text) for text in (self.columns.name(index), self.columns.ids[index]))
+        parts = [case_id] if name in case_id else [name, case_id]
         if self.distances is not None:
             parts.insert(0, tr("rank {rank}", rank=self.rank(place)))
         parts.append(visible(self.columns.finding_name(index) or "") or tr("finding not given"))

@@ -46,7 +46,7 @@ from semblance.core.workflows.metrics.store_metric import store_metric
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.metrics.train_metric import fit_and_score
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.metrics.training_data import TrainingData, read_training_data
+from semblance.core.workflows.metrics.training_data import NO_FINDINGS, TrainingData, read_training_data
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -564,13 +564,18 @@ def _digest(data: EvaluationData, seed: int) -> str:
 
 def _too_few(data: TrainingData) -> str:
     """Why no metric can be trained; "" if one can."""
+    if data.unscored == NO_FINDINGS:
+        return tr_lazy(
+            "No metric was trained, because no case of the library has a finding. Similar cases are ranked by their "
+            "features alone."
+        )
     if data.split is None:
-        return tr_lazy("Nothing was trained. {reason}", reason=data.unscored)
+        return tr_lazy("No metric was trained. {reason}", reason=data.unscored)
     counts = sorted(data.cases.findings.items(), key=lambda item: -item[1])
     if len(counts) >= 2 and counts[1][1] >= CASES_OF_A_FINDING:
         return ""
     return tr_lazy(
-        "Nothing was trained: it takes two findings with at least {n} cases each. The most frequent are: "
+        "No metric was trained: it takes two findings with at least {n} cases each. The most frequent are: "
         "{counts}.",
         n=CASES_OF_A_FINDING,
         counts=join_texts(count_label(n, finding) for finding, n in counts[:5]),

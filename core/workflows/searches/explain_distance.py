@@ -32,6 +32,8 @@ from semblance.core.workflows.searches.shift_query import shift_query
 MOVED = tr_lazy("concepts")
 #: Sampled cases used for each subset of groups.
 SAMPLE_ROWS = 128
+#: In a library with fewer cases nothing is usual, so what is close and far is not said.
+_FEWEST_CASES = 5
 #: Refined metrics cached for one loaded metric.
 _MAX_CONTEXTS = 3
 #: Keys of the cached explanations of a loaded metric.
@@ -103,7 +105,7 @@ def explain_distance(
     if moved:
         groups.append(GroupPart(MOVED, moved, group=False))
         shares.append(Share(MOVED, moved))
-    text = sentence(names, amounts.tolist(), ranks.tolist(), search.without)
+    text = context.sentence(amounts, ranks)
     return Explanation(case, distance + moved, tuple(groups), kind, tuple(shares), text)
 
 
@@ -138,7 +140,7 @@ def short_explanations(
     out = []
     for row in amounts:
         ranks = ranks_among(row, context.usual())
-        text = sentence(names, row.tolist(), ranks.tolist(), search.without)
+        text = context.sentence(row, ranks)
         parts = tuple((name, amount) for name, amount in zip(names, row.tolist(), strict=True) if amount)
         out.append(ShortExplanation(parts, text))
     return out
@@ -248,6 +250,13 @@ class ExplanationContext:
         if self._usual is None:
             self._usual = self.grouping.shares(self.query_row(), self.sample_rows(), rows=SAMPLE_ROWS)
         return self._usual
+
+    def sentence(self, amounts: Matrix, ranks: Matrix) -> str:
+        """What is close and far for the ``amounts`` (G,) of a distance, with their ``ranks`` (G,) among usual ones;
+        empty in a library with too few cases."""
+        if len(self.usual()) < _FEWEST_CASES:
+            return ""
+        return sentence(self.grouping.groups, amounts.tolist(), ranks.tolist(), self.search.without)
 
     def detail(self, group: int, q: Matrix, x: Matrix) -> str:
         """The features of a group that differ most, in standard deviations of the training cases."""

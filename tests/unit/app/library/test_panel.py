@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from semblance.app.library.panel import LISTED, LibraryPanel
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import case_columns
+from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns, case_headers
 from semblance.core.searches.query import Query
 from tests.helpers.scored_snapshots import CASES, TRAINED, metric, snapshot
 
@@ -310,3 +312,25 @@ def test_the_filter_adds_what_the_headers_say(qtbot, panel, context, monkeypatch
     qtbot.waitUntil(lambda: shown_cases(panel) == ["c003"])
     context.jobs.run_pending()
     assert searched == [["spiculated"], ["c003"]]
+
+
+def test_studies_are_shown_by_patient_until_a_view_is_chosen(qtbot, panel, context):
+    """A CD opens as its patients, studies and series; other libraries as a list."""
+    assert panel.view.value() == "list"
+    header = {"modality": "CT", "study": "1", "series": "a", "series_description": "2.0 lung"}
+    said = HeaderColumns(
+        np.array([0]),
+        [40],
+        [json.dumps([header.get(name) for name in TEXTS])],
+        {name: [header.get(name)] for name in (*GROUPS, DATE)},
+    )
+    headers = case_headers(said, np.arange(1))
+    columns = case_columns(range(1), ["cd/1"], [None], ["P1"], [0], headers=headers)
+    context.state.set_library(replace(snapshot(), path=Path("cd.semblance"), columns=columns))
+    assert panel.view.value() == "patients"
+    assert not panel._findings.isVisible(), "there is nothing to choose between"
+    context.state.set_library(LIBRARY)
+    assert panel.view.value() == "list"
+    panel.view.changed.emit("grid")
+    context.state.set_library(replace(snapshot(), path=Path("cd.semblance"), columns=columns))
+    assert panel.view.value() == "grid"

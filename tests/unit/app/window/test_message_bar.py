@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -45,6 +47,16 @@ def test_the_same_again_only_counts(bar: MessageBar) -> None:
     assert bar.add("warning", "The disk is full.", "Free some.") is first
     assert len(bar.messages()) == 1
     assert any("2 times" in label.text() for label in first.findChildren(QLabel))
+
+
+def test_what_is_about_another_library_is_closed(bar: MessageBar) -> None:
+    bar.add("info", "Imported 2 cases.", library=Path("a.semblance"))
+    kept = [
+        bar.add("info", "Imported 9 cases.", library=Path("b.semblance")),
+        bar.add("warning", "The disk is full."),
+    ]
+    bar.close_other_libraries(Path("b.semblance"))
+    assert bar.messages() == kept[::-1]
 
 
 def test_many_are_folded_and_can_all_be_closed(qtbot, bar: MessageBar) -> None:

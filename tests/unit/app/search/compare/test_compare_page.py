@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 
+from semblance.app.search.compare import compare_facts
 from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.judgement import Judgement, JudgementKind
@@ -228,3 +229,10 @@ def test_cases_and_notes_are_chosen_for_the_report(panel, qtbot, jobs):
     assert (panel.in_report.isChecked(), panel.notes.toPlainText()) == (True, "same margin")
     panel.state.set_query(Query(case=second))
     assert (panel.state.search.in_report, panel.state.search.notes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("036Y", "36 years"), ("001Y", "1 year"), ("006M", "6 months"), ("adult", "adult")]
+)
+def test_a_dicom_age_is_written_as_people_write_it(value, text):
+    assert compare_facts._age(value) == text

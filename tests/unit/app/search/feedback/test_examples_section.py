@@ -123,7 +123,7 @@ def test_keys_switch_and_remove_examples(qtbot, window):
     qtbot.mouseClick(strip.tiles[0], LEFT, pos=strip.tiles[0].cross.center())
     count(window, 0)
     assert strip.tiles == []
-    assert window.panels.ranking.status_text.endswith(" ms")
+    assert window.panels.ranking.status_text.endswith(" cases")
 
 
 def test_a_tile_has_a_menu(window):

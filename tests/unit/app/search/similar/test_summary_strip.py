@@ -12,6 +12,7 @@ from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.search.similar.ranking_options import DIVERSE
 from semblance.app.shell.theme import set_theme
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
+from semblance.core.library.case_columns import case_columns
 from semblance.core.searches.query import Query
 from semblance.core.workflows.searches import explain_distance, rank_cases
 from semblance.core.workflows.searches.estimate import (
@@ -76,6 +77,23 @@ def show(panel, context):
 
 def texts(panel) -> str:
     return " | ".join(label.text() for label in panel.findChildren(QLabel) if label.isVisible())
+
+
+def test_without_findings_there_are_no_counts(show, context):
+    """A CD of CT: nothing is known of the cases but their images."""
+    columns = case_columns(range(3), ["d/a", "d/b", "d/c"], [None] * 3, [None] * 3, [0] * 3)
+    context.state.set_library(replace(BOARD, columns=columns, metrics=()))
+    voters = (None, None)
+    found = ranking(Vote(voters, {}, why_not=NOT_SCORED))
+    nearest = tuple(replace(one, finding=None) for one in found.ranked[:2])
+    panel = show(replace(found, ranked=nearest))
+    said = texts(panel)
+    assert "2 nearest. No case of the library has a finding." in said
+    assert "not given" not in said
+    assert "Counts only" not in said
+    assert not panel._strip._chips.isVisible()
+    model = panel.grid.model()
+    assert [model.caption(model.index(place)) for place in range(2)] == ["b", "c"]
 
 
 # The estimate
@@ -155,7 +173,7 @@ def test_number_of_cases_without_features_is_shown(show, context):
     context.state.set_library(snapshot(metric("good", 0.9), cases=120))
     context.state.set_query(QUERY)
     assert show(ranking()).status_text == "99 of 119"
-    assert show(ranking(compared=119)).status_text.startswith("119 · ")
+    assert show(ranking(compared=119)).status_text == "119 cases"
 
 
 @pytest.mark.parametrize(
@@ -267,15 +285,15 @@ def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatc
     others = panel.others
     assert others.isVisible()
     assert [(one.title, one.value) for one in others.strip.cases] == [
-        ("2", "0.200"),
-        ("4", "0.400"),
+        ("rank 2", ""),
+        ("rank 4", ""),
         ("", "3.000"),
     ]
     assert "benign" in texts(others)
     jobs.run_pending()
     assert others.strip.cases[0].note == "differs in outline"
     assert others.strip.cases[1].note == "differs in AUC x"
-    assert others.strip.cases[2].note == ""
+    assert others.strip.cases[2].note == "beyond the list"
     assert "differs in outline" in others.strip.cases[0].text
     assert not panel.grab().isNull()
     assert not show(ranking()).others.isVisible()

@@ -11,6 +11,7 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import refine_metric
@@ -141,3 +142,16 @@ def test_the_largest_difference_is_named_only_among_several_groups(tmp_path, col
     extract_features(library, "raw")
     train_metric(library, PLAIN)
     assert most_different_groups(library, Search(PLAIN.name, Query(case="t/c0")), ["t/c19"]) == [text]
+
+
+def test_nothing_is_called_near_or_far_in_a_library_with_too_few_cases(tmp_path):
+    """Of two cases, the other one is not farther than most."""
+    library = tmp_path / "two.semblance"
+    source = tmp_path / "two.csv"
+    source.write_text("f0,f1,label\n0,1,a\n2,5,b\n1,3,a\n")
+    import_source(source, library)
+    extract_features(library, "raw")
+    train_metric(library, TrainRequest("euclidean", "plain"))
+    search = Search("plain", Query(read_snapshot(library).columns.ids[0]))
+    for case in rank_cases(library, search, k=2).result.ranked:
+        assert explain_distance(library, search, case.case_id).sentence == ""
