@@ -8,8 +8,8 @@ from semblance.core.library.case_columns import NO_PATIENT, CaseColumns, ImageSt
 
 #: Laterality and view of the four images of a screening mammogram, in the order they hang.
 MAMMOGRAM = (("R", "CC"), ("L", "CC"), ("R", "MLO"), ("L", "MLO"))
-#: Orders in which the views of a mammogram can hang, by name.
-ORDERS = {
+#: Orders in which the views of a mammogram usually hang, by name.
+ORDERS: dict[str, tuple[tuple[str, str], ...]] = {
     "cc_first": MAMMOGRAM,
     "mlo_first": (("R", "MLO"), ("L", "MLO"), ("R", "CC"), ("L", "CC")),
     "by_side": (("R", "CC"), ("R", "MLO"), ("L", "CC"), ("L", "MLO")),
@@ -17,13 +17,15 @@ ORDERS = {
 #: Images of one study without a prior, and studies side by side.
 _MOST_IMAGES, _MOST_STUDIES = 4, 3
 
+#: Views of a mammogram in the order they hang: laterality and view of each of :data:`MAMMOGRAM`.
+ViewOrder = tuple[tuple[str, str], ...]
 Rows = tuple[tuple[int | None, ...], ...]
 
 
-def hanging(columns: CaseColumns, index: int, *, priors: bool = True, order: str = "cc_first") -> Rows:
+def hanging(columns: CaseColumns, index: int, *, priors: bool = True, order: ViewOrder = MAMMOGRAM) -> Rows:
     """Rows of positions in ``columns`` with the images of the patient of the case at ``index``; ``None``: a free place.
 
-    Mammograms hang in an ``order`` of :data:`ORDERS`: in two rows, or with ``priors`` the prior study in a second row.
+    The views of a mammogram hang in ``order``: in two rows, or with ``priors`` the prior study in a second row.
     Other images of the same kind hang with the newest study first, those of the same series description before others.
     Without an earlier study up to four images of the study are shown.
     """
@@ -39,8 +41,8 @@ def hanging(columns: CaseColumns, index: int, *, priors: bool = True, order: str
                 case
             )
     newest_first = [studies[key] for key in sorted(studies, reverse=True)]
-    if (headers.text("laterality", index), headers.text("view", index)) in MAMMOGRAM:
-        rows = [_views(columns, study, ORDERS[order]) for study in newest_first]
+    if is_mammogram(columns, index):
+        rows = [_views(columns, study, order) for study in newest_first]
         rows = [row for row in rows if any(place is not None for place in row)][: 2 if priors else 1]
         return tuple(rows) if len(rows) > 1 else (rows[0][:2], rows[0][2:])
 
@@ -62,9 +64,13 @@ def hanging(columns: CaseColumns, index: int, *, priors: bool = True, order: str
     return tuple(tuple(shown[start : start + 2]) for start in range(0, len(shown), 2))
 
 
-def _views(
-    columns: CaseColumns, study: list[int], order: tuple[tuple[str, str], ...]
-) -> tuple[int | None, ...]:
+def is_mammogram(columns: CaseColumns, index: int) -> bool:
+    """Whether the case at ``index`` is one of the four views of a screening mammogram."""
+    headers = columns.headers
+    return index >= 0 and (headers.text("laterality", index), headers.text("view", index)) in MAMMOGRAM
+
+
+def _views(columns: CaseColumns, study: list[int], order: ViewOrder) -> tuple[int | None, ...]:
     """The first image of each view of a mammogram in a study, in ``order``."""
     found: dict[tuple[str, str], int] = {}
     for case in study:

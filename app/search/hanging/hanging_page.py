@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QActionGroup, QKeyEvent
-from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QActionGroup, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QGridLayout, QInputDialog, QPushButton, QWidget
 
+from semblance.app.search.hanging import layouts
+from semblance.app.search.hanging.layouts import (
+    HangingLayout,
+    delete_layout,
+    last_layout,
+    saved_layouts,
+    set_last_layout,
+    usual_layouts,
+)
 from semblance.app.shell.context import Context
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
@@ -20,23 +30,19 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.menus import Menu
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr
-from semblance.core.library.hanging import ORDERS, Rows, hanging
+from semblance.core.library.hanging import Rows, hanging, is_mammogram
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Images on the page at most: the four views of two studies.
 MOST = 8
-_PRIORS, _ORDER = "hanging_priors", "hanging_order"
-#: Texts of the orders in which the views of a mammogram hang.
-_ORDER_TEXTS = {
-    "cc_first": tr("CC, then MLO"),
-    "mlo_first": tr("MLO, then CC"),
-    "by_side": tr("Right side, then left side"),
-}
+_STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 class HangingPage(FullPage):
-    """Whether priors are shown and the order of the views are kept for the next patient and start."""
+    """The layout is kept for the next patient and start: whether priors are shown, and the order of the views of a
+    mammogram. Dragging the header of a view onto another one exchanges the two. Ctrl+Left and Ctrl+Right exchange the
+    view that has the keyboard with the one before and behind it."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(tr("Images of the patient"), back=(tr("Back"), tr("Back to where you were (Esc)")))
@@ -49,12 +55,14 @@ class HangingPage(FullPage):
         self.priors = QPushButton(tr("Prior studies"))
         self.priors.setIcon(icon("layers"))
         self.priors.setCheckable(True)
-        self.priors.setChecked(context.settings.text(_PRIORS, "yes") == "yes")
+        self.priors.setChecked(self.layout_in_use.priors)
         self.priors.setToolTip(tr("Show earlier studies beside the newest one (O)"))
         self.order = QPushButton(tr("Layout"))
         self.order.setIcon(icon("grid"))
         self.order.setToolTip(tr("Order of the views of a mammogram, kept for the next patient"))
-        self.order.setMenu(self._order_menu())
+        menu = Menu(self)
+        menu.aboutToShow.connect(partial(self._fill_menu, menu))
+        self.order.setMenu(menu)
         self.linked = QPushButton(tr("Linked"))
         self.linked.setIcon(icon("compare"))
         self.linked.setCheckable(True)
@@ -82,6 +90,7 @@ class HangingPage(FullPage):
             column.addWidget(self.headers[place])
             column.addWidget(pane, 1)
             self._cells.append(cell)
+            self.headers[place].installEventFilter(self)
             pane.view.view_changed.connect(partial(self._synchronise, place))
             pane.view.window_changed.connect(lambda _, place=place: self._synchronise(place))
             pane.slice_changed.connect(lambda _, place=place: self._synchronise_slices(place))
@@ -96,6 +105,11 @@ class HangingPage(FullPage):
             return
         self._case_row = case_row
         self.header.set_subtitle(columns.patient_name(index) or "")
+        cursor = Qt.CursorShape.OpenHandCursor if self._is_mammogram else Qt.CursorShape.ArrowCursor
+        for header in self.headers:
+            header.setCursor(cursor)
+        # Only the views of a mammogram have an order.
+        self.order.setVisible(self._is_mammogram)
         self._clear()
         places = iter(range(MOST))
         for row, cases in enumerate(self._rows(index)):
@@ -109,26 +123,89 @@ class HangingPage(FullPage):
         self.panes[0].view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _rows(self, index: int) -> Rows:
-        return hanging(self._state.columns, index, priors=self.priors.isChecked(), order=self._order)
+        layout = self.layout_in_use
+        return hanging(self._state.columns, index, priors=layout.priors, order=layout.order)
+
+    # Layouts
 
     @property
-    def _order(self) -> str:
-        name = self._context.settings.text(_ORDER)
-        return name if name in ORDERS else next(iter(ORDERS))
+    def layout_in_use(self) -> HangingLayout:
+        return last_layout(self._context.settings)
 
-    def _order_menu(self) -> Menu:
-        menu = Menu(self)
-        group = QActionGroup(menu)
-        for name in ORDERS:
-            action = menu.addAction(_ORDER_TEXTS[name], partial(self._set_order, name))
-            action.setCheckable(True)
-            action.setChecked(name == self._order)
-            group.addAction(action)
-        return menu
-
-    def _set_order(self, name: str) -> None:
-        self._context.settings.set_text(_ORDER, name)
+    def use_layout(self, layout: HangingLayout) -> None:
+        """Hang the images of this and the next patients so."""
+        set_last_layout(self._context.settings, layout)
+        self.priors.blockSignals(True)
+        self.priors.setChecked(layout.priors)
+        self.priors.blockSignals(False)
         self.show_patient(self._case_row)
+
+    def exchange(self, one: int, other: int) -> None:
+        """Exchange the views at two places of a mammogram, from left to right and row by row. Studies that hang below
+        each other hang alike."""
+        if not self._is_mammogram:
+            return
+        order = list(self.layout_in_use.order)
+        one, other = one % len(order), other % len(order)
+        if one != other:
+            order[one], order[other] = order[other], order[one]
+            self.use_layout(replace(self.layout_in_use, order=tuple(order)))
+            self.panes[other].view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def _is_mammogram(self) -> bool:
+        columns = self._state.columns
+        return is_mammogram(columns, columns.index_of_row(self._case_row))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A header that is dragged to another image exchanges the two."""
+        if (
+            isinstance(event, QMouseEvent)
+            and event.type() == QEvent.Type.MouseButtonRelease
+            and event.button() == Qt.MouseButton.LeftButton
+            and watched in self.headers
+        ):
+            at = self._body.mapFromGlobal(event.globalPosition().toPoint())
+            target = next(
+                (
+                    n
+                    for n, cell in enumerate(self._cells)
+                    if cell.isVisible() and cell.geometry().contains(at)
+                ),
+                -1,
+            )
+            if target >= 0:
+                self.exchange(self.headers.index(watched), target)
+        return super().eventFilter(watched, event)
+
+    def save_layout(self) -> None:
+        """Ask for a name and save the layout in use."""
+        name, accepted = QInputDialog.getText(self, tr("Save layout"), tr("Name of the layout:"))
+        if accepted and name.strip():
+            layouts.save_layout(self._context.settings, replace(self.layout_in_use, name=name.strip()))
+
+    def _fill_menu(self, menu: Menu) -> None:
+        """The usual layouts, the user's own, and what can be done with them."""
+        menu.clear()
+        settings, in_use = self._context.settings, self.layout_in_use
+        group = QActionGroup(menu)
+        usual = [HangingLayout(text, order, in_use.priors) for text, order in usual_layouts()]
+        saved = saved_layouts(settings)
+        for layout in (*usual, *saved):
+            if saved and layout is saved[0]:
+                menu.addSeparator()
+            action = menu.addAction(layout.name.replace("&", "&&"), partial(self.use_layout, layout))
+            action.setCheckable(True)
+            action.setChecked((layout.order, layout.priors) == (in_use.order, in_use.priors))
+            group.addAction(action)
+        menu.addSeparator()
+        menu.addAction(tr("Save layout…"), self.save_layout)
+        if saved:
+            delete = menu.addMenu(tr("Delete layout"))
+            for layout in saved:
+                delete.addAction(
+                    layout.name.replace("&", "&&"), partial(delete_layout, settings, layout.name)
+                )
 
     def _clear(self) -> None:
         for job in self._jobs:
@@ -183,8 +260,7 @@ class HangingPage(FullPage):
         job.failed.connect(lambda error: header.set_subtitle(error.message))
 
     def _set_priors(self, on: bool) -> None:
-        self._context.settings.set_text(_PRIORS, "yes" if on else "no")
-        self.show_patient(self._case_row)
+        self.use_layout(replace(self.layout_in_use, priors=on))
 
     # Linked views
 
@@ -226,5 +302,8 @@ class HangingPage(FullPage):
             self.linked.toggle()
         elif event.key() == Qt.Key.Key_O:
             self.priors.toggle()
+        elif event.key() in _STEPS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            place = next((n for n, pane in enumerate(self.panes) if pane.view.hasFocus()), 0)
+            self.exchange(place, place + _STEPS[Qt.Key(event.key())])
         else:
             super().keyPressEvent(event)

@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.library.case_columns import case_columns
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns, case_headers
-from semblance.core.library.hanging import hanging
+from semblance.core.library.hanging import ORDERS, hanging
 
 NEW, OLD = "2020-01-01", "2018-01-01"
 
@@ -44,8 +44,8 @@ def test_the_four_views_of_a_mammogram_hang_with_those_of_the_prior_study_below(
 
 
 def test_the_views_hang_in_the_chosen_order(mammograms):
-    assert hanging(mammograms, 4, order="mlo_first") == ((4, 3, 6, 5), (0, None, 2, 1))
-    assert hanging(mammograms, 4, priors=False, order="by_side") == ((6, 4), (5, 3))
+    assert hanging(mammograms, 4, order=ORDERS["mlo_first"]) == ((4, 3, 6, 5), (0, None, 2, 1))
+    assert hanging(mammograms, 4, priors=False, order=ORDERS["by_side"]) == ((6, 4), (5, 3))
 
 
 def test_without_a_prior_study_the_views_hang_in_two_rows(mammograms):

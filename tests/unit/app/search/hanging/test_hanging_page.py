@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QInputDialog
 
+from semblance.app.search.hanging import layouts
 from semblance.app.search.hanging.hanging_page import HangingPage
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -43,6 +46,20 @@ def shown(page) -> list[str]:
     return [header._title.text() for cell, header, pane in cells if cell.isVisible() and pane.view.image]
 
 
+def menu_of(page) -> list[QAction]:
+    """The entries of the menu *Layout* as it opens."""
+    page.order.menu().aboutToShow.emit()
+    return page.order.menu().actions()
+
+
+def choose(page, text: str) -> None:
+    next(action for action in menu_of(page) if action.text() == text).trigger()
+
+
+def views(page) -> list[str]:
+    return [name.rpartition(",")[0].removeprefix("Mammogram ") for name in shown(page)]
+
+
 def test_two_studies_hang_one_below_the_other(page, qtbot, jobs):
     names = [name.rpartition(",")[0] for name in shown(page)]
     assert names == [f"Mammogram {side} {view}" for side, view in VIEWS] * 2
@@ -65,8 +82,7 @@ def test_all_images_zoom_together_until_unlinked(page, qtbot):
 
 
 def test_the_order_of_the_views_is_kept_for_the_next_page(page, qtbot, jobs, context):
-    _, mlo_first, _ = page.order.menu().actions()
-    mlo_first.trigger()
+    choose(page, "MLO, then CC")
     jobs.run_pending()
     order = [f"Mammogram {side} {view}" for side, view in [*VIEWS[2:], *VIEWS[:2]]]
     assert [name.rpartition(",")[0] for name in shown(page)] == order * 2
@@ -74,4 +90,40 @@ def test_the_order_of_the_views_is_kept_for_the_next_page(page, qtbot, jobs, con
     following.show_patient(int(context.state.columns.case_row[0]))
     jobs.run_pending()
     assert shown(following) == shown(page)
-    assert following.order.menu().actions()[1].isChecked()
+    assert [action.text() for action in menu_of(following) if action.isChecked()] == ["MLO, then CC"]
+
+
+def test_a_layout_made_by_mouse_and_keys_is_saved_under_a_name(page, qtbot, jobs, context, monkeypatch):
+    """The first header is dragged to the third view, then the keys exchange it with the second."""
+    header, target = page.headers[0], page.panes[2].view
+    drop = header.mapFromGlobal(target.mapToGlobal(target.rect().center()))
+    qtbot.mousePress(header, Qt.MouseButton.LeftButton, pos=QPoint(20, 8))
+    qtbot.mouseRelease(header, Qt.MouseButton.LeftButton, pos=drop)
+    jobs.run_pending()
+    assert views(page) == ["R MLO", "L CC", "R CC", "L MLO"] * 2, "both studies hang alike"
+    qtbot.keyClick(page.panes[2].view, Qt.Key.Key_Left, Qt.KeyboardModifier.ControlModifier)
+    jobs.run_pending()
+    own = ["R MLO", "R CC", "L CC", "L MLO"]
+    assert views(page) == own * 2
+
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_args: ("Mine", True))
+    choose(page, "Save layout…")
+    choose(page, "CC, then MLO")
+    jobs.run_pending()
+    following = show_widget(qtbot, HangingPage(context), 1200, 760)
+    following.show_patient(int(context.state.columns.case_row[0]))
+    choose(following, "Mine")
+    jobs.run_pending()
+    assert views(following) == own * 2
+    delete = next(action for action in menu_of(following) if action.text() == "Delete layout").menu()
+    delete.actions()[0].trigger()
+    assert "Mine" not in [action.text() for action in menu_of(following)]
+    assert views(following) == own * 2, "the layout in use stays"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[1]", '[["Mine", "RCC LCC", true]]', '[["Mine", "RCC RCC LCC LMLO", true]]']
+)
+def test_damaged_layouts_are_left_out(context, text):
+    context.settings.set_text("hanging_layouts", text)
+    assert layouts.saved_layouts(context.settings) == []
