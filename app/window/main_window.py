@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QChildEvent, QSize, Qt
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QStackedWidget,
     QStyle,
+    QTabBar,
     QToolButton,
     QWidget,
 )
@@ -43,7 +44,7 @@ from semblance.app.window.start_page import MAX_RECENT, PREVIEW_PX, PREVIEWS, St
 from semblance.app.window.startup import PARTS, steps
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar
-from semblance.core.language import visible
+from semblance.core.language import tr, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -339,6 +340,13 @@ class MainWindow(QMainWindow):
             message.topic,
             message.library,
         )
+
+    def childEvent(self, event: QChildEvent) -> None:
+        """Name the bars that Qt makes where several docks lie in one place."""
+        super().childEvent(event)
+        child = event.child()
+        if event.polished() and isinstance(child, QTabBar):
+            child.setAccessibleName(tr("Panels in the same place"))
 
     # Dropping
 
