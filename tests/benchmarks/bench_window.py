@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import cycle
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -152,11 +152,15 @@ def _plot(window: Any, _library: Path, _arriving: Path) -> Callable[[], object]:
 
 
 def _restyle(window: Any, _library: Path, _arriving: Path) -> Callable[[], object]:
-    commands = cycle(("theme", "text_larger", "theme", "text_smaller"))
+    # A change every two seconds, less than one tick of a hundred.
     actions = window.context.actions
+    commands = (
+        ("theme", "text_larger", "theme", "text_smaller")[n // 8 % 4] if n % 8 == 0 else "" for n in count()
+    )
 
     def restyle() -> None:
-        actions[next(commands)].trigger()
+        if command := next(commands):
+            actions[command].trigger()
 
     return restyle
 

@@ -73,7 +73,8 @@ def menus_with_dialogs() -> list[str]:
 
 
 def opens_dialog(command: Command) -> bool:
-    return command.text.endswith("…")
+    # The match threshold is set in a menu.
+    return command.text.endswith("…") and command.id != "no_good_match"
 
 
 @pytest.mark.parametrize("menu", [*menus_with_dialogs(), "pages"])
