@@ -27,6 +27,12 @@ def show_files(document: Any) -> None:
             f"{document['burnt_in_text_not_checked']:,} files may have text burnt into their pixels: check them, "
             "or add --clean pixels."
         )
+    hidden = document["burnt_in_text"]
+    if hidden["boxes"]:
+        echo(
+            f"Text was blacked out in {hidden['frames']:,} images of {hidden['files']:,} files "
+            f"({hidden['boxes']:,} boxes). Look at them before you pass them on."
+        )
     for file in document["failed"][:MAX_FILES]:
         echo(f"Not written: {file['file']}: {file['reason']}")
     if len(document["failed"]) > MAX_FILES:
@@ -53,13 +59,27 @@ def deidentify(
         list[str] | None,
         typer.Option(
             metavar="OPTION",
-            help="What to clean instead of removing it: descriptors, structured or graphics. Can be repeated.",
+            help="What to clean: pixels (text burnt into images), or instead of removing it descriptors, structured "
+            "or graphics. Can be repeated.",
         ),
     ] = None,
     project: Annotated[
         str | None,
         typer.Option(
             metavar="NAME", help="The same project gives the same codes, UIDs and date shifts again."
+        ),
+    ] = None,
+    review: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --clean pixels: a new folder for the images with boxes around the text, which they still show.",
+        ),
+    ] = None,
+    boxes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With --clean pixels: the file boxes.json of a review, with your changes."
         ),
     ] = None,
     as_json: Json = False,
@@ -73,7 +93,9 @@ def deidentify(
     retained = parse_options(names_in(",".join(retain or [])), RETAINING)
     cleaned = parse_options(names_in(",".join(clean or [])), CLEANING)
     with ConsoleReporter() as reporter:
-        result = deidentify_files(source, out, retained | cleaned, project, reporter=reporter)
+        result = deidentify_files(
+            source, out, retained | cleaned, project, review=review, boxes=boxes, reporter=reporter
+        )
     print_document(result.to_json(), as_json, show_files)
     if not result.files:
         raise SemblanceError(f"No DICOM file of {source} was de-identified.", "See the reasons above.")

@@ -7,6 +7,7 @@ EXTRAS = {
     "distributed": "dask",
     "dask": "dask",
     "torch": "deep",
+    "rapidocr": "ocr",
     "pynetdicom": "pacs",
     "requests": "pacs",
     "keyring": "pacs",

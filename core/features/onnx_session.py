@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.engine.onnxruntime_import import import_onnxruntime
 from semblance.core.errors import BadInput
 from semblance.core.features.onnx_settings import EncoderSettings
 from semblance.core.imaging.image import Image
@@ -262,17 +263,13 @@ def _run_options() -> Any:
 
 
 def _load(model: Path) -> Any:
-    # Read when onnxruntime is loaded. Without them it writes a device ID into the user's cache and reports each process
-    # to its maker before disable_telemetry_events can be called.
-    os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
     try:
-        import onnxruntime
+        onnxruntime = import_onnxruntime()
     except ImportError:
         raise BadInput(
             "An encoder needs onnxruntime, which is not installed.",
             'Install it with: pip install "semblance[app]".',
         ) from None
-    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     # Workers are processes; more threads in each would slow all.
     options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -93,6 +93,17 @@ def test_from_images_to_a_report_on_the_command_line(guarded, tmp_path):
         assert guarded("-m", "semblance.app", *arguments) == []
 
 
+def test_looking_for_text_in_images(guarded):
+    pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
+    code = (
+        "from semblance.core.imaging.image import Image\n"
+        "from semblance.core.imaging.text_detector import text_detector\n"
+        "from tests.helpers.burnt_in_words import picture\n"
+        "assert text_detector().boxes(Image(picture(1, words=3, background='black').pixels, 255.0))"
+    )
+    assert guarded("-c", code) == []
+
+
 def test_the_window_with_its_processes(guarded, tmp_path):
     from tests.walks.walking import make_library
 

@@ -18,6 +18,8 @@ from semblance.core.imaging.dicom.patient_identity import patient_of
 from semblance.core.imaging.pseudonyms import Pseudonyms
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from pydicom import Dataset
     from pydicom.dataelem import DataElement
     from pydicom.tag import BaseTag
@@ -252,8 +254,16 @@ class _Deidentifier:
         rows, columns = (int(dataset[group, place].value) for place in (0x10, 0x11))
         bits = np.unpackbits(np.frombuffer(element.value, np.uint8), bitorder="little")
         planes = bits[: len(bits) // (rows * columns) * rows * columns].reshape(-1, rows, columns)
-        if any(drawn_text(plane.astype(np.float32)) for plane in planes):
+        if any(drawn_text(plane.astype(np.float32)) or self._has_text(plane) for plane in planes):
             self._remove(dataset, element, rule)
+
+    def _has_text(self, plane: npt.NDArray[np.uint8]) -> bool:
+        if Option.PIXELS not in self._profile.options:
+            return False
+        from semblance.core.imaging.image import Image
+        from semblance.core.imaging.text_detector import text_detector
+
+        return bool(text_detector().boxes(Image(255 * plane, 255.0)))
 
     # --- attributes of no table ------------------------------------------------------------------------
 

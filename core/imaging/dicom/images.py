@@ -47,15 +47,33 @@ class DicomImages:
         Raises:
             BadInput: not a DICOM file, no pixels, or an impossible number of them.
         """
-        self.name = name
-        self._opened: DicomFile = open_dicom(file, name)
-        self.layout: PixelLayout = layout_of(self._opened, max_pixels)
+        self._use(open_dicom(file, name), max_pixels)
+
+    @classmethod
+    def of(cls, opened: DicomFile, max_pixels: int = MAX_PIXELS) -> DicomImages:
+        """The images of a file that is opened already.
+
+        Raises:
+            BadInput: as the constructor.
+        """
+        images = cls.__new__(cls)
+        images._use(opened, max_pixels)
+        return images
+
+    def _use(self, opened: DicomFile, max_pixels: int) -> None:
+        self.name, self._opened = opened.name, opened
+        self.layout: PixelLayout = layout_of(opened, max_pixels)
         self._whole = False
 
     @property
     def dataset(self) -> Dataset:
         """The header, without the pixels."""
         return self._opened.dataset
+
+    @property
+    def syntax(self) -> str:
+        """The transfer syntax."""
+        return self._opened.syntax
 
     def __len__(self) -> int:
         return self.layout.frames

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import make_folder, write_file
+from semblance.core.imaging.deidentification.clean_pixels import Boxes
 from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
 from semblance.core.imaging.deidentification.profile import EDITION, Option, Profile
 from semblance.core.imaging.deidentification.project_key import project_pseudonyms
@@ -35,6 +36,7 @@ from semblance.core.library.pseudonyms import pseudonyms_of
 from semblance.core.library.records import CATALOGUE, now
 from semblance.core.metrics.training import versions
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.workflows.imaging.clean_burnt_in_text import PixelCleaner
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -49,7 +51,8 @@ _DIRECTORY = "1.2.840.10008.1.3.10"
 @dataclass
 class DeidentifiedFiles:
     """What :func:`deidentify_files` wrote into ``folder``: names and SHA-256 of ``files``, and ``failed`` and
-    ``ignored`` (file, reason). ``unchecked``: files that may have burnt-in text, which was not looked for."""
+    ``ignored`` (file, reason). ``unchecked``: files that may have burnt-in text, which was not looked for; ``boxes``:
+    what was blacked out in each file, frame by frame."""
 
     folder: Path
     profile: Profile
@@ -58,6 +61,7 @@ class DeidentifiedFiles:
     ignored: list[tuple[str, str]] = field(default_factory=list)
     patients: set[str] = field(default_factory=set)
     unchecked: int = 0
+    boxes: dict[str, Boxes] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
 
     def to_json(self) -> dict[str, Any]:
@@ -68,6 +72,7 @@ class DeidentifiedFiles:
             "files": len(self.files),
             "patients": len(self.patients),
             "burnt_in_text_not_checked": self.unchecked,
+            "burnt_in_text": self._blacked_out(),
             "failed": [{"file": file, "reason": str(reason)} for file, reason in self.failed],
             "ignored": [{"file": file, "reason": str(reason)} for file, reason in self.ignored],
         }
@@ -84,7 +89,17 @@ class DeidentifiedFiles:
             "files": [{"file": name, "sha256": digest} for name, digest in sorted(self.files.items())],
             "not_written": dict(Counter(str(reason) for _, reason in self.failed)),
             "burnt_in_text_not_checked": self.unchecked,
+            "burnt_in_text": self._blacked_out(),
             "changes": self.changes.to_json(),
+        }
+
+    def _blacked_out(self) -> dict[str, int]:
+        """How many boxes were blacked out, in how many frames and files."""
+        frames = [boxes for of_file in self.boxes.values() for boxes in of_file if boxes]
+        return {
+            "files": sum(any(of_file) for of_file in self.boxes.values()),
+            "frames": len(frames),
+            "boxes": sum(map(len, frames)),
         }
 
 
@@ -94,6 +109,8 @@ def deidentify_files(
     options: Collection[Option] = (),
     project: str | None = None,
     *,
+    review: Path | None = None,
+    boxes: Path | None = None,
     reporter: Reporter = SILENT,
 ) -> DeidentifiedFiles:
     """Write the DICOM files of ``source`` into the new folder ``out``, de-identified by the Basic Profile with
@@ -103,14 +120,20 @@ def deidentify_files(
     export is logged. Otherwise the key of ``project`` gives the codes, so that a second call gives the same. Files
     are in a folder for each patient, study and series and are named by their codes.
 
+    With the option for pixels text is looked for in every frame and blacked out. The folder ``review`` gets the images
+    with a frame around what was blacked out, which still show it, and the boxes as a file. Given again as ``boxes``,
+    with or without changes, they are used in place of those that would be found.
+
     Raises:
-        BadArguments: ``out`` is not empty or lies in ``source``; options that exclude each other; no such project.
-        BadInput: ``source`` is not there or cannot be read.
-        SemblanceError: ``out`` cannot be written.
+        BadArguments: ``out`` or ``review`` is not empty or lies in ``source``, or ``review`` in ``out``; options that
+            exclude each other; no such project; a review or boxes without the option for pixels.
+        BadInput: ``source`` or ``boxes`` is not there or cannot be read.
+        SemblanceError: ``out`` cannot be written; what finds text is not installed.
         Cancelled: the reporter was cancelled; finished files stay, with a receipt.
     """
     profile = Profile(frozenset(options))
     _check_folder(source, out)
+    cleaner = _pixel_cleaner(profile, source, out, review, boxes)
     is_library = server_address(source) is not None or (source / CATALOGUE).is_file()
     library = source if is_library else None
     if library is not None and project is not None:
@@ -120,15 +143,21 @@ def deidentify_files(
     make_folder(out)
     try:
         for path in _sources(source, library):
-            _deidentify_source(path, result, pseudonyms, reporter)
+            _deidentify_source(path, result, pseudonyms, cleaner, reporter)
     finally:
         write_file(out / RECEIPT, json.dumps(result.receipt(), indent=1, ensure_ascii=False).encode())
         log_export(library, "de-identified images", "dcm", files=len(result.files))
+        if cleaner is not None:
+            cleaner.log_review(library)
     return result
 
 
 def _deidentify_source(
-    path: Path, result: DeidentifiedFiles, pseudonyms: Pseudonyms, reporter: Reporter
+    path: Path,
+    result: DeidentifiedFiles,
+    pseudonyms: Pseudonyms,
+    cleaner: PixelCleaner | None,
+    reporter: Reporter,
 ) -> None:
     with Source.open(path) as source:
         entries = source.entries()
@@ -143,13 +172,36 @@ def _deidentify_source(
                     result.ignored.append((label, tr_lazy("not a DICOM file")))
                     continue
                 with contextlib.closing(source.stream(entry.path)) as stream:
-                    _deidentify_file(open_dicom(stream, label), result, pseudonyms)
+                    _deidentify_file(open_dicom(stream, label), result, pseudonyms, cleaner, reporter)
             except BadInput as error:
                 # The reason goes into the receipt: without the file's name, which may be the patient's.
                 result.failed.append((label, str(error).replace(f"'{label}'", "It")))
 
 
-def _deidentify_file(opened: DicomFile, result: DeidentifiedFiles, pseudonyms: Pseudonyms) -> None:
+def _pixel_cleaner(
+    profile: Profile, source: Path, out: Path, review: Path | None, boxes: Path | None
+) -> PixelCleaner | None:
+    if Option.PIXELS not in profile.options:
+        if review is not None or boxes is not None:
+            raise BadArguments("Boxes are for text in pixels.", "Add --clean pixels.")
+        return None
+    if review is not None:
+        _check_folder(source, review)
+        if review.resolve() == out.resolve() or out.resolve() in review.resolve().parents:
+            raise BadArguments(
+                "The review shows what is removed, so it cannot lie among the de-identified files.",
+                "Choose another folder for it.",
+            )
+    return PixelCleaner(review, boxes)
+
+
+def _deidentify_file(
+    opened: DicomFile,
+    result: DeidentifiedFiles,
+    pseudonyms: Pseudonyms,
+    cleaner: PixelCleaner | None,
+    reporter: Reporter,
+) -> None:
     if (
         text(opened.dataset, "MediaStorageSOPClassUID") == _DIRECTORY
         or "DirectoryRecordSequence" in opened.dataset
@@ -162,7 +214,12 @@ def _deidentify_file(opened: DicomFile, result: DeidentifiedFiles, pseudonyms: P
         deidentify(dataset, result.profile, pseudonyms, changes)
         patient = str(dataset.PatientID)
         name = _file_name(dataset, patient, pseudonyms)
-        content = _encoded(dataset, opened.syntax)
+        syntax, found = opened.syntax, None
+        if cleaner is not None and opened.pixels:
+            syntax, found = cleaner.clean(
+                dataset, opened, name, changes, suspicious=bool(possible), reporter=reporter
+            )
+        content = _encoded(dataset, syntax)
     if name in result.files:
         if hashlib.sha256(content).hexdigest() == result.files[name]:
             return
@@ -172,7 +229,10 @@ def _deidentify_file(opened: DicomFile, result: DeidentifiedFiles, pseudonyms: P
     write_file(file, content)
     result.files[name] = hashlib.sha256(content).hexdigest()
     result.patients.add(patient)
-    result.unchecked += bool(possible)
+    if found is None:
+        result.unchecked += bool(possible)
+    else:
+        result.boxes[name] = found
     result.changes.counts.update(changes.counts)
 
 
