@@ -52,7 +52,7 @@ def report_dicom(
     file.StudyInstanceUID = generate_uid(prefix=None) if header is None else header.StudyInstanceUID
     file.SeriesInstanceUID = generate_uid(prefix=None)
     file.Modality, file.ConversionType = "DOC", "WSD"
-    file.SeriesNumber, file.InstanceNumber = 1, 1
+    file.SeriesNumber, file.InstanceNumber, file.SeriesDescription = 1, 1, "Semblance: Report"
     file.Manufacturer, file.ManufacturerModelName = "Semblance", "Semblance"
     file.SoftwareVersions = document.versions.get("semblance", "")[:_MAX_LENGTH]
     file.InstitutionName = document.clinic[:_MAX_LENGTH]

@@ -8,11 +8,14 @@ from dataclasses import replace
 import pytest
 from pydicom import dcmread
 
+from semblance.core.library.library import Library
 from semblance.core.network.servers import find_server
 from semblance.core.network.studies import StudyQuery
 from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.judgement import Judgement, JudgementKind
+from semblance.core.searches.ledger import Ledger
 from semblance.core.searches.query import Query
-from semblance.core.searches.search import Search
+from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.network.find_studies import find_studies
 from semblance.core.workflows.network.retrieve_study import retrieve_query
 from semblance.core.workflows.network.send_results import send_report
@@ -37,9 +40,12 @@ def test_a_search_goes_into_the_record_of_its_patient_and_is_read_back(tmp_path,
         (study,) = find_studies(server, StudyQuery(modality="MG"), patient="quixley")
         query = retrieve_query(server, study.study_instance_uid, tmp_path / "query", library)
         assert isinstance(query, Query)
-        search = Search(METRIC, query)
+        search = Search(METRIC, query, new_ledger())
         before = [case.case_id for case in rank_cases(library, search, k=PATIENTS).result.ranked]
-        search = replace(search, like=(Query(case=before[3]),), unlike=(Query(case=before[0]),))
+        marks = ((JudgementKind.ALIKE, before[3]), (JudgementKind.NOT_ALIKE, before[0]))
+        with Library.open(library) as opened_library:
+            ledger = Ledger(opened_library.judgements(search.ledger))
+            ledger.add([Judgement(kind, str(query.image), case) for kind, case in marks])
         marked = rank_cases(library, search, k=PATIENTS).result
         ranked = [case.case_id for case in marked.ranked]
         assert ranked != before and ranked[-1] == before[0]

@@ -47,6 +47,7 @@ def key_objects(sources: Sequence[SourceObject], versions: Mapping[str, str]) ->
             evidence=headers,
             content=KeyObjectSelection(codes.DCM.OfInterest, headers, description=_DESCRIPTION),
             series_instance_uid=generate_uid(prefix=None),
+            series_description="Semblance: Key objects",
             series_number=1,
             sop_instance_uid=generate_uid(prefix=None),
             instance_number=1,

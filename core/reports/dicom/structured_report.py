@@ -79,6 +79,7 @@ def structured_report(
         evidence=evidence,
         content=content[0],
         series_instance_uid=generate_uid(prefix=None),
+        series_description="Semblance: Structured report",
         series_number=1,
         sop_instance_uid=generate_uid(prefix=None),
         instance_number=1,

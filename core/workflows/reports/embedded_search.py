@@ -55,7 +55,9 @@ def embedded_search(
         location = {"path": str(one.image.absolute())} if identified else {}
         uid = _instance(one.image)
         instance = {} if uid is None else {"instance": digest(uid)}
-        return {"content": _content(one.image), "region": region, **instance, **location}
+        # Judgements name it by its path.
+        name = digest(str(one.image))
+        return {"content": _content(one.image), "region": region, "name": name, **instance, **location}
 
     plain = search.to_json()
     return {
@@ -143,15 +145,16 @@ def _opened(
             return Query(case=cases[data["case"]], region=region)
         return Query(image=_found(report, data, digest), region=region)
 
-    ledger = new_ledger()
+    ledger, asked = new_ledger(), query(values["query"])
     concepts = _concepts(library, digest)
-    judgements = [_judgement(data, cases) for data in values["judgements"]]
+    queries = cases if asked.image is None else cases | {values["query"].get("name", ""): str(asked.image)}
+    judgements = [_judgement(data, cases, queries) for data in values["judgements"]]
     known = [one for one in judgements if one is not None]
     if known:
         Ledger(library.judgements(ledger)).add(known)
     return Search(
         metric.name,
-        query(values["query"]),
+        asked,
         ledger,
         float(values["strength"]),
         tuple(groups[group] for group in values["without"] if group in groups),
@@ -170,14 +173,17 @@ def _concepts(library: Library, digest: Callable[[str], str]) -> dict[str, str]:
     return {digest(concept.name): concept.name for concept in library.concepts.all()}
 
 
-def _judgement(data: Mapping[str, Any], cases: Mapping[str, str]) -> Judgement | None:
-    """A judgement of the report; ``None`` if one of its cases no longer exists or its query was from outside."""
-    names = [data["query"], data["case"], *([data["other"]] if data["other"] is not None else [])]
-    if any(name not in cases for name in names):
+def _judgement(
+    data: Mapping[str, Any], cases: Mapping[str, str], queries: Mapping[str, str]
+) -> Judgement | None:
+    """A judgement of the report; ``None`` if one of its cases no longer exists or its query was another image from
+    outside. ``cases`` and ``queries``: digests -> names."""
+    names = [data["case"], *([data["other"]] if data["other"] is not None else [])]
+    if data["query"] not in queries or any(name not in cases for name in names):
         return None
     return Judgement(
         JudgementKind(data["kind"]),
-        cases[data["query"]],
+        queries[data["query"]],
         cases[data["case"]],
         None if data["other"] is None else cases[data["other"]],
         data["region"],
