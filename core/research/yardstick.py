@@ -6,6 +6,8 @@ Friedman's test compares learners by their means over the features, and features
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,10 +62,22 @@ def yardstick(
         "protocol": dict(protocol),
         "rows": list(rows.values()),
         "failed": failed,
+        "configuration": configuration_hash(image_sets, protocol),
         "complete": document["complete"],
         "versions": document["versions"],
     }
     return with_ranks(found)
+
+
+def configuration_hash(image_sets: Mapping[str, Mapping[str, Any]], protocol: Mapping[str, Any]) -> str:
+    """SHA-256 of what is measured and how: the hashes of the image sets, and the protocol. Rows with it compare."""
+    measured = {
+        "format": FORMAT,
+        "version": VERSION,
+        "image_sets": {name: facts.get("sha256", "") for name, facts in image_sets.items()},
+        "protocol": dict(protocol),
+    }
+    return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
 
 
 def with_ranks(found: dict[str, Any]) -> dict[str, Any]:
@@ -206,6 +220,7 @@ def yardstick_markdown(found: Mapping[str, Any]) -> str:
         )
     lines += ["", *(f"- {name}: {facts['note']}" for name, facts in found["image_sets"].items())]
     lines += [f"- {one['learner']}, {one['cases']}: {one['reason']}" for one in found["failed"]]
+    lines += ["", str(tr_lazy("Configuration: {hash}", hash=found["configuration"]))]
     return "\n".join(lines) + "\n"
 
 

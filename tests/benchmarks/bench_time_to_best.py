@@ -2,7 +2,8 @@
 
 All at their defaults, by processor time on one thread. The time of a learner ends with the round whose retrieval
 accuracy @ 10 on held-out cases is its best; what it spends on choosing parameters before counts. The rival is that of
-LMNN and NCA with the better best score on the table. ``SEMBLANCE_TABLES=wine,iris`` measures these alone.
+LMNN and NCA with the better best score on the table. A learner often passes that score long before its own best, so the
+time to it is given too. ``SEMBLANCE_TABLES=wine,iris`` measures these alone.
 """
 
 from __future__ import annotations
@@ -50,15 +51,18 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     folder = require_data(data)
     chosen = [name for name in os.environ.get("SEMBLANCE_TABLES", "").split(",") if name] or list(TABLES)
     ratios: dict[str, list[float | None]] = {name: [] for name in PAPERS}
+    passing: dict[str, list[float | None]] = {name: [] for name in PAPERS}
     out = []
     for table in chosen:
         X, codes, Q, truth = next(table_splits(folder, table))
-        seconds, scores = {}, {}
-        for name in (*RIVALS, *PAPERS):
-            seconds[name], scores[name] = time_to_best(name, X, codes, Q, truth)
+        curves = {name: held_out_curve(name, X, codes, Q, truth) for name in (*RIVALS, *PAPERS)}
+        scores = {name: max(score for _, score in curve) for name, curve in curves.items()}
+        seconds = {name: _first(curve, scores[name]) for name, curve in curves.items()}
         rival = max(RIVALS, key=lambda name: scores[name])
         for name in PAPERS:
             ratios[name].append(seconds[rival] / seconds[name])
+            if scores[name] >= scores[rival]:
+                passing[name].append(seconds[rival] / _first(curves[name], scores[rival]))
             what = (
                 f"{name}, {table}: {1e3 * seconds[name]:.1f} ms to {scores[name]:.3f}; "
                 f"{rival} {1e3 * seconds[rival]:.1f} ms to {scores[rival]:.3f}"
@@ -70,17 +74,21 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         faster = sum(ratio is not None and ratio > 1.0 for ratio in ratios[name])
         row = _row(f"{name}, geometric mean; faster on {faster} of {len(chosen)} tables", mean)
         out.append({**row, "target": TARGET, "reached": mean >= TARGET and faster == len(chosen)})
+        if (mean := geometric_mean(passing[name])) is not None:
+            out.append(
+                _row(f"{name}, to the rival's best score, passed on {len(passing[name])} tables", mean)
+            )
     return out
 
 
-def time_to_best(
+def held_out_curve(
     name: str,
     X: npt.NDArray[np.float64],
     codes: npt.NDArray[np.int64],
     Q: npt.NDArray[np.float64],
     truth: npt.NDArray[np.int64],
-) -> tuple[float, float]:
-    """Processor seconds until the best score of a learner at its defaults on the cases Q, and that score."""
+) -> list[tuple[float, float]]:
+    """Processor seconds and score on the cases Q after each round of a learner at its defaults, and at its end."""
     y = codes.astype(str)
     few = slice(None, None, max(1, len(X) // 60))
     make_learner(name, random_state=0).fit(X[few], y[few])
@@ -92,8 +100,12 @@ def time_to_best(
     scores = [_score(point.distance, Q, truth) for _, point in clock.points]
     scores.append(_score(learner.metric().distance, Q, truth))
     moments = [moment for moment, _ in clock.points] + [totals[-1]]
-    best = int(np.argmax(scores))
-    return min(totals) * moments[best] / totals[-1], scores[best]
+    return [(min(totals) * moment / totals[-1], score) for moment, score in zip(moments, scores, strict=True)]
+
+
+def _first(curve: list[tuple[float, float]], score: float) -> float:
+    """Seconds until the curve first reaches the score."""
+    return next(moment for moment, reached in curve if reached >= score)
 
 
 def _score(distance: Distance, Q: npt.NDArray[np.float64], truth: npt.NDArray[np.int64]) -> float:

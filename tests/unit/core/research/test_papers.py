@@ -11,11 +11,14 @@ from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.metrics import make_learner
 from semblance.core.research.papers import (
     PAPERS,
+    ComparedValue,
     compared_values,
     paper_figures,
     paper_page,
     papers_csv,
+    reason_for,
 )
+from semblance.core.research.printed_values import printed_values
 from semblance.core.research.spec import ExperimentSpec
 
 CCML = next(paper for paper in PAPERS if paper.protocol == "ccml")
@@ -60,6 +63,41 @@ def test_the_page_has_both_values_and_the_reason_of_what_is_missing():
     assert "No &lt;table&gt;." in page
     (first, second) = csv.DictReader(io.StringIO(papers_csv({"ccml": values})))
     assert (first["printed"], first["printed_lies"], second["printed_lies"]) == ("0.0213", "inside", "")
+
+
+def test_every_printed_value_outside_the_interval_has_a_reason_and_says_whether_ours_is_better():
+    made = document(0.025, [0.022, 0.03])
+    (value, _) = compared_values(CCML, made)
+    assert "Open: dimensions" in reason_for(CCML, value)
+    assert not value.ours_is_better
+    assert reason_for(CCML, compared_values(CCML, document(0.021, [0.02, 0.03]))[0]) == ""
+    page = paper_page(CCML, made, [value], {}, [])
+    assert (
+        "Of 1 printed values 0 lie inside our interval, 0 outside with ours the better, 1 outside with ours"
+        in page
+    )
+    assert "below the interval; ours is worse" in page
+    (line, _) = csv.DictReader(io.StringIO(papers_csv({"ccml": compared_values(CCML, made)})))
+    assert line["reason"] == reason_for(CCML, value)
+
+
+@pytest.mark.parametrize(
+    "paper", [one for one in PAPERS if one.protocol != "bdm"], ids=lambda paper: paper.protocol
+)
+def test_no_printed_row_is_without_a_reason(paper):
+    tables = {
+        "boostmetric": ((150, 4), {"a": 50, "b": 50, "c": 50}),
+        "online": ((351, 34), {"g": 225, "b": 126}),
+        "metricboost": ((351, 34), {"g": 225, "b": 126}),
+        "ccml": ((178, 13), WINE["findings"]),
+    }
+    for name, params in paper.learners:
+        values = printed_values(
+            paper.protocol, *tables[paper.protocol], name, make_learner(name, **params).get_params()
+        )
+        for printed in values:
+            far = ComparedValue("a table", name, printed.score, 9.0, (8.0, 10.0), printed)
+            assert reason_for(paper, far)
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.protocol)
