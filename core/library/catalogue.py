@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,9 @@ from semblance.core.library.records import (
 )
 from semblance.core.library.schema import HAS_IMAGE, cases, files, json_text, lesion_groups, slices, sources
 from semblance.core.library.slice_tables import slices_of_source, write_slices
+
+#: A catalogue that was written to so many seconds ago may change again without another time stamp.
+_SETTLED_S = 2.0
 
 
 class Catalogue:
@@ -110,6 +114,10 @@ class Catalogue:
             log = self.file.with_name(self.file.name + "-wal")
             facts = [file.stat() for file in (self.file, log) if file.exists()]
         return tuple((fact.st_mtime_ns, fact.st_size) for fact in facts if fact.st_size)
+
+    def is_settled(self, stamp: tuple[Any, ...]) -> bool:
+        """Whether every later write changes ``stamp``: a file system may give two writes at one moment one time."""
+        return all(time.time() - changed / 1e9 >= _SETTLED_S for changed, _ in stamp)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:

@@ -4,7 +4,6 @@ folder of derived data, because reading a million cases from the catalogue takes
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,6 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.library.lesion_groups import read_groups
-from semblance.core.library.records import DERIVED
 from semblance.core.library.schema import cases
 from semblance.core.library.texts import Texts
 from semblance.core.workflows.searches.derived_arrays import CASES_FILE, load_arrays, save_arrays
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from semblance.core.library.catalogue import Catalogue
     from semblance.core.library.library import Library
 
-#: A catalogue that was written to so many seconds ago may change again without another time stamp.
-_SETTLED_S = 2.0
 #: Fewer cases are read as fast from the catalogue.
 _FEWEST = 20_000
 
@@ -152,14 +148,14 @@ def _read(library: Library) -> _Columns:
         arrays: dict[str, npt.NDArray[Any]] = dict(zip(_Columns._fields[:4], columns[:4], strict=True))
         for name, texts in zip(_Columns._fields[4:], columns[4:], strict=True):
             arrays |= {name: np.frombuffer(texts.data, dtype=np.uint8), f"{name}_ends": texts.ends}
-        save_arrays(library.path / DERIVED / CASES_FILE, arrays, stamp)
+        save_arrays(library.derived / CASES_FILE, arrays, stamp)
     return columns
 
 
 def _stored(library: Library) -> _Columns | None:
     """The columns that :func:`_read` stored, unless any program wrote to the catalogue since then."""
     stamp = _settled_stamp(library.catalogue)
-    arrays = load_arrays(library.path / DERIVED / CASES_FILE, stamp) if stamp else None
+    arrays = load_arrays(library.derived / CASES_FILE, stamp) if stamp else None
     if arrays is None:
         return None
     try:
@@ -178,10 +174,9 @@ def _stored(library: Library) -> _Columns | None:
 
 
 def _settled_stamp(catalogue: Catalogue) -> str:
-    """What changes whenever any program wrote to the catalogue; "" where one did just now, since a file system may
-    give two writes one time."""
+    """What changes whenever any program wrote to the catalogue; "" where the next write may not change it."""
     stamp = catalogue.stamp()
-    if any(time.time() - changed / 1e9 < _SETTLED_S for changed, _ in stamp):
+    if not catalogue.is_settled(stamp):
         return ""
     return hashlib.blake2b(repr((catalogue.identity(), stamp)).encode(), digest_size=12).hexdigest()
 

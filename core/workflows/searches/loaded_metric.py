@@ -16,7 +16,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data_sources import sealed_rows
-from semblance.core.library.records import DERIVED, CaseDetails, MetricRecord
+from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.neighbourhoods import Neighbourhoods
@@ -283,7 +283,7 @@ class LoadedMetric:
         digest = hashlib.blake2b(self._stamp.encode(), digest_size=12)
         for array in (self.rows, self.patient_codes, self.keys) if self._stamp else ():
             digest.update(array.tobytes())
-        file = self.library.path / DERIVED / f"{self.record.file.stem}{NEAR_SUFFIX}"
+        file = self.library.derived / f"{self.record.file.stem}{NEAR_SUFFIX}"
         cached = load_arrays(file, digest.hexdigest()) if self._stamp else None
         names = ("places", "nearest", "distances")
         if cached is not None and cached.keys() == set(names):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from semblance.core.library import catalogue
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.lesion_groups import add_detected
 from semblance.core.library.library import Library
@@ -15,7 +16,7 @@ from tests.helpers.libraries import make_library
 @pytest.fixture
 def library(tmp_path, monkeypatch):
     monkeypatch.setattr(case_table, "_FEWEST", 1)
-    monkeypatch.setattr(case_table, "_SETTLED_S", -1e9)
+    monkeypatch.setattr(catalogue, "_SETTLED_S", -1e9)
     with Library.open(make_library(tmp_path / "lib", cases=20)) as opened:
         yield opened
 
@@ -49,7 +50,7 @@ def test_columns_of_an_earlier_catalogue_are_not_used(library, statement):
 
 
 def test_columns_are_not_kept_just_after_a_change(library, monkeypatch):
-    monkeypatch.setattr(case_table, "_SETTLED_S", 1e9)
+    monkeypatch.setattr(catalogue, "_SETTLED_S", 1e9)
     CaseTable(library)
     assert not (library.path / DERIVED / CASES_FILE).exists()
 
