@@ -35,6 +35,9 @@ _SAMPLED_ROWS, _SAMPLED_CHARACTERS = 200, 1 << 18
 _CLEAR, _CERTAIN = 0.05, 0.9
 #: Memory that one row of a list takes, with what is made of it.
 _BYTES_OF_ROW = 1000
+#: The line before the header in which Excel may state the delimiter.
+_STATED_DELIMITER = re.compile(r"sep=([,;\t])\r?\n?")
+_LONGEST_STATEMENT = 8
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 
 
@@ -115,7 +118,11 @@ class CsvFile:
         self._encoding = encoding or ENCODINGS[0]
         _check_is_text(file, name, self._encoding)
         csv.field_size_limit(_LONGEST_CELL)
-        self.delimiter = delimiter or recognised_delimiter(self._sample(), name)
+        stated = _STATED_DELIMITER.fullmatch(self._text().readline(_LONGEST_STATEMENT))
+        self._begins_with_delimiter = stated is not None
+        self.delimiter = delimiter or (
+            stated.group(1) if stated is not None else recognised_delimiter(self._sample(), name)
+        )
         first = next(self.records(), None)
         if first is None:
             raise BadInput(tr_lazy("'{name}' contains no row of text.", name=name), SAVE_AS_CSV)
@@ -138,15 +145,18 @@ class CsvFile:
 
     def records(self) -> Iterator[CsvRow | FailedRow]:
         """Every row that is not blank, the first included, and the rows that are not written as CSV."""
-        reader = csv.reader(self._text(), delimiter=self.delimiter, strict=True)
+        text, skipped = self._text(), int(self._begins_with_delimiter)
+        if skipped:
+            text.readline()
+        reader = csv.reader(text, delimiter=self.delimiter, strict=True)
         while True:
-            start = reader.line_num + 1
+            start = reader.line_num + 1 + skipped
             try:
                 row = next(reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                yield FailedRow(start, _unreadable_row(start, reader.line_num, error))
+                yield FailedRow(start, _unreadable_row(start, reader.line_num + skipped, error))
                 continue
             cells = [cell.strip() for cell in row]
             if any(cells):

@@ -274,6 +274,15 @@ def test_settings_decide_how_a_table_is_read(text, settings, X):
     assert found.X.tolist() == X
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_first_line_of_excel_states_the_delimiter_and_is_no_header(ending):
+    lines = ["\ufeffsep=;", "a,b;c;label", "1,2;3;x", "4,5;wrong;y", "7,5;8;y"]
+    got = table(ending.join(lines) + ending)
+    assert got.columns == ("a,b", "c")
+    assert got.X.tolist() == [[1.2, 3], [7.5, 8]]
+    assert [row.line for row in got.failed] == [4]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "windows-1252"])
 def test_the_encoding_and_the_columns_of_finding_and_patient_can_be_set(encoding):
     data = "wer,typ,größe,zähler\nP1,gutartig,1.5,4\nP2,bösartig,2.5,5\n".encode(encoding)
