@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -163,12 +164,14 @@ def _small_label(text: str) -> QLabel:
 def default_library(source: Path, *, anonymous: bool = False) -> Path:
     """The path of a new library: beside the source if that folder is writable, else in the home folder.
 
-    ``anonymous``: do not use the name of the source, because it may be a patient's name and reports show the name
-    of the library.
+    ``anonymous``: the day of the import instead of the name of the source, which may be a patient's name, since
+    reports show the name of the library.
     """
     import os
 
-    name = "library" if anonymous else (source.name if source.is_dir() else source.stem) or "library"
+    name = source.name if source.is_dir() else source.stem
+    if anonymous or not name:
+        name = f"import {date.today():%Y-%m-%d}"
     folder = source.parent if os.access(source.parent, os.W_OK) else Path.home()
     path, number = folder / f"{name}{SUFFIX}", 2
     while path.exists():
