@@ -166,12 +166,29 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
         if not syntax:
             syntax = IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG
         opened = DicomFile(dataset, file, name, syntax, size)
+        if file.tell() > size or _has_cut_element(dataset):
+            raise BadInput(
+                tr_lazy("'{name}' is damaged: an element is longer than the rest of the file.", name=name),
+                COPY_AGAIN,
+            )
         _find_pixels(opened, bool(implicit), bool(little))
         if not opened.pixels and len(dataset) == 0 and file.tell() <= len(head):
             raise BadInput(
                 tr_lazy("'{name}' ends after its preamble: there is no data in it.", name=name), COPY_AGAIN
             )
         return opened
+
+
+def _has_cut_element(dataset: Dataset) -> bool:
+    """Whether the value of an element is shorter than its length says, which pydicom takes as it is."""
+    from pydicom.dataelem import RawDataElement
+
+    elements = map(dataset.get_item, list(dataset.keys()))
+    return any(
+        element.length != UNDEFINED and len(element.value or b"") < element.length
+        for element in elements
+        if isinstance(element, RawDataElement)
+    )
 
 
 def _find_pixels(opened: DicomFile, implicit: bool, little: bool) -> None:

@@ -44,6 +44,18 @@ def details(library):
         return {d.case_id: d for d in opened.catalogue.details(rows).values()}
 
 
+@pytest.mark.parametrize("tag", ["StudyDescription", "DeviceSerialNumber"], ids=["read", "skipped"])
+def test_an_element_longer_than_the_file_is_damage_and_not_an_object_without_pixels(tmp_path, tag):
+    assert (tag in HEADER_TAGS) == (tag == "StudyDescription")
+    data = bytearray(encoded(image(GREY, **{tag: "chest"})))
+    at = data.index(b"LO\x06\x00chest")
+    data[at + 2 : at + 4] = b"\xf0\xff"
+    (tmp_path / "long.dcm").write_bytes(data)
+    item = rejected(tmp_path)["long.dcm"]
+    assert item.failed
+    assert "an element is longer than the rest of the file" in item.reason
+
+
 def segmentation(frames: np.ndarray, places: list[int], numbers: list[int], series: str) -> Dataset:
     """A SEG object of (n, h, w) bits; frame i is segment ``numbers[i]`` on slice ``places[i]``."""
     dataset = image(frames, BitsAllocated=1, BitsStored=1, HighBit=0, Modality="SEG")
