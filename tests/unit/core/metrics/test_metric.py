@@ -94,7 +94,8 @@ def test_saved_and_loaded_it_is_the_same(metric, tmp_path):
 @pytest.mark.parametrize("learner", learners())
 def test_parameters_are_described_as_they_are_taken(learner):
     taken = inspect.signature(learner).parameters
-    assert list(taken) == [parameter.name for parameter in learner.parameters] + ["random_state"]
+    of_scikit_learn = ["random_state", "n_jobs"] if "n_jobs" in taken else ["random_state"]
+    assert list(taken) == [parameter.name for parameter in learner.parameters] + of_scikit_learn
     for parameter in learner.parameters:
         assert taken[parameter.name].default == parameter.default
         assert parameter.check(parameter.default) == parameter.default

@@ -72,7 +72,7 @@ def test_a_refined_metric_can_be_refined() -> None:
     ("change", "message"),
     [
         (lambda s, a: s.pop("base"), "lacks the one"),
-        (lambda s, a: a.pop("gains"), "what was learnt"),
+        (lambda s, a: a.pop("gains"), "lacks its learned form"),
         (lambda s, a: a.update(weights=np.ones(7)), "does not fit"),
         (lambda s, a: a.update(directions=np.ones((1, 3))), "wrong form"),
         (lambda s, a: a.update(gains=np.array([-2.0] * len(a["gains"]))), "negative"),

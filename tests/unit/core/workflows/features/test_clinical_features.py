@@ -91,7 +91,7 @@ def test_only_columns_that_give_nothing_away_are_used(made, tmp_path):
     ]
     assert feature_set.groups == ("age", "sex", "sex", "site", "site", "site")
     left_out = {one["column"]: one["reason"] for one in result.left_out}
-    tells = "it tells the finding 'level' from all others, so it would give it away"
+    tells = "it separates the finding 'level' from all others, so it would reveal it"
     assert left_out == {
         "birads": tells,
         "subtype": tells,
@@ -110,7 +110,7 @@ def test_only_columns_that_give_nothing_away_are_used(made, tmp_path):
 
 def test_named_columns_are_checked_too(made, tmp_path):
     library = made / "lib"
-    with pytest.raises(BadArguments, match="'birads' cannot be used: it tells the finding"):
+    with pytest.raises(BadArguments, match="'birads' cannot be used: it separates the finding"):
         extract_features(library, "clinical", settings={"columns": "age, birads"}, name="other")
     with pytest.raises(BadArguments, match="No case has a column 'weight'"):
         extract_features(library, "clinical", settings={"columns": "weight"}, name="other")
