@@ -81,11 +81,11 @@ audit: setup ## check the pinned dependencies for known vulnerabilities; needs a
 	$(BIN)/python packaging/audit.py
 
 screenshot: setup ## renew the images of the README and of the tutorial
-	rm -rf build/screenshot.semblance
-	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/screenshot.semblance
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/face_images.py build/screenshot.semblance resources/screenshots
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/readme_animation.py build/screenshot.semblance resources/screenshots/search.png
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/screenshot.semblance resources/help/images
+	rm -rf build/demo.semblance
+	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/demo.semblance
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/face_images.py build/demo.semblance resources/screenshots
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/readme_animation.py build/demo.semblance resources/screenshots/search.png
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/demo.semblance resources/help/images
 
 
 # What the others need first.

@@ -183,7 +183,8 @@ def _has_cut_element(dataset: Dataset) -> bool:
     """Whether the value of an element is shorter than its length says, which pydicom takes as it is."""
     from pydicom.dataelem import RawDataElement
 
-    elements = map(dataset.get_item, list(dataset.keys()))
+    # pydicom's annotation of get_item leaves the raw ones out.
+    elements: list[Any] = [dataset.get_item(tag) for tag in list(dataset.keys())]
     return any(
         element.length != UNDEFINED and len(element.value or b"") < element.length
         for element in elements
