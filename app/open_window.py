@@ -41,7 +41,7 @@ _VARIABLES = {"workers": WORKERS_VARIABLE, "memory_mb": MEMORY_VARIABLE}
 
 
 def apply_settings(settings: Settings) -> None:
-    """Set the environment variables that the settings stand for, for this process and its workers."""
+    """Set the environment variables that correspond to the settings, for this process and its workers."""
     for key, variable in _VARIABLES.items():
         number = settings.number(key)
         if number is not None and number >= 1:

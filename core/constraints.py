@@ -179,9 +179,9 @@ def from_judgements(
 ) -> JudgedConstraints:
     """Judgements, oldest first, as constraints on the rows that ``row_of`` gives for cases.
 
-    Each of ``said`` is "alike" or "not alike", query, case and ``None``; or "closer", query, case and the farther
-    case. Of several judgements on one pair the last counts. Likes and dislikes of one query are triplets too, of the
-    first PARTNERS dislikes for each like.
+    Each judgement is ("alike" or "not alike", query, case, ``None``) or ("closer", query, case, farther case). Of
+    several judgements on one pair the last counts. The cases marked alike and not alike to one query give triplets
+    too, with the first PARTNERS cases marked not alike for each case marked alike.
 
     Raises:
         ValueError: another kind.

@@ -133,7 +133,7 @@ def features(
     from semblance.core.workflows.features.suitable_extractors import suitable_extractors
 
     if extractor is None:
-        # Of an empty library any extractor says what is wrong.
+        # With an empty library any extractor reports what is wrong.
         extractor = next(iter(suitable_extractors(library)), "encoder")
     values = parse_settings(extractor, extractor_class(extractor).parameters, settings or [])
     with ConsoleReporter() as reporter:

@@ -1,4 +1,4 @@
-"""The commands of outcomes: what past queries turned out to be."""
+"""The commands of outcomes: the later diagnoses of past queries."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Problem(HTTPException):
 
 
 def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """The answer that tells an error."""
+    """The response that describes an error."""
     document = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     return JSONResponse(document, status, headers, MEDIA_TYPE)
 
@@ -63,8 +63,8 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    said = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}." for one in error.errors()]
-    return problem_response(422, f"A parameter is not valid. {' '.join(said)}")
+    details = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}." for one in error.errors()]
+    return problem_response(422, f"A parameter is not valid. {' '.join(details)}")
 
 
 async def _failed(_: Request, error: Exception) -> JSONResponse:

@@ -42,7 +42,7 @@ _EXPANDED = 200
 class PatientView(QAbstractScrollArea):
     """Shows a :class:`PatientTree`. Signals carry catalogue rows.
 
-    ``current_changed(case_row)``: the user went to a row; its case in the middle stands for a series, the first for a
+    ``current_changed(case_row)``: the user went to a row; a series is represented by its middle case, a
     patient or study · ``activated(case_row)``: double click or Enter on a series or case ·
     ``menu_requested(case_row, global position)``.
     """
@@ -133,7 +133,7 @@ class PatientView(QAbstractScrollArea):
         return int(self._tree.columns.case_row[self._tree.case(node)])
 
     def set_current(self, case_row: int) -> None:
-        """Go to a case, whose patient, study and series are expanded; a row that stands for the case stays."""
+        """Go to a case, whose patient, study and series are expanded; a row that represents the case stays current."""
         if case_row != self.current():
             self._go_to_node(self._node_of(case_row))
 

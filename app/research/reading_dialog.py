@@ -169,7 +169,7 @@ class ReadingDialog(Dialog):
             return
         columns = self._context.state.columns
         order = [at for row in case.similar_rows if (at := columns.index_of_row(row)) >= 0]
-        # Without ranks and distances: they would tell the arm.
+        # Without ranks and distances: they would reveal the arm.
         self.similar.set_model(CaseModel(columns, np.array(order, dtype=np.intp)))
         self._sides.setCurrentIndex(0 if order else 1)
         self._place.setText(

@@ -58,7 +58,7 @@ def edit(
 
 
 def detect_groups(context: Context) -> Job | None:
-    """Detect the same-lesion groups of the open library, read it again and say what was found."""
+    """Detect the same-lesion groups of the open library, read it again and show what was found."""
     path = context.state.path
     if path is None:
         return None

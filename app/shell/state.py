@@ -44,7 +44,7 @@ class TrainingRun:
     running: bool = True
 
 
-#: Fields of a search that say what is hidden, grouped, diverse or counts as no close match.
+#: Fields of a search: what is hidden, grouped, diverse or counts as no close match.
 OPTIONS = frozenset({"hide_same_patient", "group_duplicates", "diverse", "no_match_rate"})
 #: Stands for no query.
 _NO_QUERY = Query()
@@ -86,7 +86,7 @@ class State(QObject):
 
     #: A :class:`Change` with everything that one method call changed.
     changed = Signal(object)
-    #: Show the search as this mapping says (:attr:`view`).
+    #: Show the search with the view of this mapping (:attr:`view`).
     view_requested = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:

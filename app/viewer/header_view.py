@@ -97,7 +97,7 @@ class HeaderView(QWidget):
         line.addWidget(self.show_identifying)
         column = vbox(self, spacing=8)
         if self._is_narrow:
-            # Where the panel says which file it is, and rows are copied by Ctrl+C or the menu.
+            # Where the panel shows the name of the file, and rows are copied by Ctrl+C or the menu.
             for widget in (self._name, self.count_label, self.copy_button):
                 widget.setParent(self)
                 widget.hide()

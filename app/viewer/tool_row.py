@@ -33,7 +33,7 @@ _LINE_WIDTH = 1
 
 
 class ToolRow(QWidget):
-    """``tool_requested(name)``, ``undo_requested()`` and ``auto_requested()`` tell what was pressed.
+    """``tool_requested(name)``, ``undo_requested()`` and ``auto_requested()`` are emitted by its buttons.
 
     If the tools do not fit, the last ones are in a menu behind ``more``.
     """
@@ -47,7 +47,7 @@ class ToolRow(QWidget):
         self._group = QButtonGroup(self)
         self.tools: dict[str, QToolButton] = {}
         row = hbox(self, spacing=_SPACING)
-        # The row itself says how small it may become, not the buttons it happens to show.
+        # The row sets its minimum size itself, not by the buttons that are visible.
         row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetNoConstraint)
         for tool in tools.ALL:
             button = header_button(tool.name, f"{tool.tip} ({tool.key})")

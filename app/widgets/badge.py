@@ -1,4 +1,4 @@
-"""Badges that say on which cases a number was measured, by shape and text instead of colour."""
+"""Badges that show on which cases a number was measured, by shape and text instead of colour."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ class DockLayout(QObject):
             focus.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _arrange(self, docks: Mapping[str, Dock], shown: Container[str], *, are_shown: bool) -> None:
-        """Place the docks anew and show those in ``shown``. ``are_shown``: they are not behind another page."""
+        """Place the docks again and show those in ``shown``. ``are_shown``: they are not behind another page."""
         self._place(docks)
         for name, dock in docks.items():
             dock.setVisible(name in shown)

@@ -251,8 +251,8 @@ class TopBar(QFrame):
         )
         unlabelled = theme().px(UNLABELLED) * len(pickers)
         slider_labels = self.width() >= theme().px(SLIDER_TEXTS_MIN_WIDTH)
-        # Whole values are more useful than the words of the slider. These say what it does: they stay before those of
-        # the button, which has an icon.
+        # Whole values are more useful than the labels of the slider. These explain what it does, so they are shown
+        # before the label of the button, which has an icon.
         values = sum(picker.preferred_width(labelled=False) for picker in pickers)
         rest = self._rest_beside(tr("All commands   Ctrl+K"))
         if rest < values + (labelled_width if slider_labels else bare_width):

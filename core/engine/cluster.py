@@ -28,7 +28,7 @@ class ClusterTask:
     def __init__(self, remote: Any, address: str) -> None:
         self._remote, self._address = remote, address
         self._cancelled = False
-        #: Done when the work has ended in any way, so that tasks of processes and of clusters are waited for alike.
+        #: Done when the work has ended in any way, as for the tasks of processes.
         self.future: Future[None] = Future()
         remote.add_done_callback(lambda _: self.future.set_result(None))
 

@@ -90,7 +90,7 @@ class Clinical(Extractor):
         )
 
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
-        """(d,) NaN: pixels do not say it. :meth:`with_attributes` does."""
+        """(d,) NaN: the values are not in the pixels. :meth:`with_attributes` fills them in."""
         return np.full(len(self.feature_names), np.nan, dtype=np.float32)
 
     def with_attributes(

@@ -91,7 +91,7 @@ def moments(channels: Floats) -> Floats:
 def direction_shares(grey: Floats) -> Floats:
     """(18,): root of the share of the image's pixels that are edges facing each direction.
 
-    The share is of all pixels, not of the edges: how much edge there is tells images apart too. The root
+    The share is of all pixels, not of the edges: the amount of edges also distinguishes images. The root
     keeps the few images full of edges from outweighing every other difference.
     """
     angles = edge_directions(grey, WEAK_EDGE, STRONG_EDGE)

@@ -52,7 +52,7 @@ class Extractor(abc.ABC):
     needs_image: ClassVar[bool] = True
     #: True where they are the columns of a table.
     needs_table: ClassVar[bool] = False
-    #: Looks at all slices of a volume (:meth:`prepare_stack`); the others see the one that stands for it. May
+    #: Looks at all slices of a volume (:meth:`prepare_stack`); the others get the slice that represents it. May
     #: depend on the settings.
     volumes: bool = False
     #: Looks at nothing else than volumes.
@@ -85,7 +85,7 @@ class Extractor(abc.ABC):
         """(d,) float32 of ``image``, or of its part inside ``region``.
 
         Raises:
-            BadInput: the image or region cannot give these numbers (too small, say).
+            BadInput: the image or region cannot give these numbers, for example because it is too small.
         """
 
     def prepare(self, image: Image, region: Region | None = None) -> Any:

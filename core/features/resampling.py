@@ -15,7 +15,7 @@ def resampled(plane: npt.NDArray[np.float32], height: int, width: int) -> npt.ND
 
     Linear interpolation where a side grows; where it shrinks, the triangle is widened to the reduction, so
     that every pixel of ``plane`` counts and nothing is aliased. Values are kept in floating point, hence
-    8-bit, 16-bit and float images are treated alike.
+    8-bit, 16-bit and float images are treated the same.
     """
     from PIL import Image as PILImage
 

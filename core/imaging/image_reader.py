@@ -354,7 +354,7 @@ def image_of(values: npt.NDArray[Any], name: str) -> Image:
     """An array as an image: (h, w), (h, w, 1) or (h, w, 3) of any numbers.
 
     Bytes and 16-bit unsigned numbers are kept, true and false become white and black, anything else is
-    brought to 0..1 as :func:`semblance.core.imaging.raster.unit_range` tells.
+    brought to 0..1 by :func:`semblance.core.imaging.raster.unit_range`.
 
     Raises:
         BadInput: another shape, no pixels, or no number in any of them.

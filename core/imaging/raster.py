@@ -1,6 +1,6 @@
 """Decoding PNG, JPEG, TIFF, BMP, PGM/PPM and GIF files.
 
-What is decided here, for every extractor alike:
+These decisions hold for every extractor:
 
 - The content decides the format, never the file's ending.
 - Turned images (EXIF orientation) are set upright; transparent pixels are laid over black, which is
@@ -278,7 +278,7 @@ def _transposition(image: ImageFile.ImageFile) -> Any:
         return None
     try:
         orientation = image.getexif().get(_ORIENTATION, 1)
-    except Exception:  # noqa: BLE001 - metadata in disorder says nothing against the pixels
+    except Exception:  # noqa: BLE001 - damaged metadata does not make the pixels unusable
         return None
     transpositions = PILImage.Transpose
     return {

@@ -99,7 +99,7 @@ def segment_at(
     """The mass around the pixel (``x``, ``y``).
 
     ``radius``: its expected radius in pixels; ``None`` tries six and keeps the clearest line: small ones
-    where wide black margins tell of a whole mammogram, larger ones elsewhere.
+    where wide black margins indicate a whole mammogram, larger ones elsewhere.
     ``polarity``: whether the mass is brighter or darker than its surroundings; ``auto`` tries both.
     ``method``: ``radial``, a smooth closed line that every ray from the click meets once
     (:mod:`semblance.core.imaging.closed_contour`), or ``walker``, the random walker of L. Grady, IEEE PAMI
@@ -215,7 +215,7 @@ def _cut_out(image: Image, centre: tuple[float, float], reach: float) -> tuple[F
     plane = cut[np.ix_(rows - y0, columns - x0)]
     if block > 1:
         plane = plane.reshape(down, block, across, block).mean(axis=(1, 3))
-    # So many digits that 8-bit, 16-bit and float images of one content are segmented alike.
+    # Enough digits that 8-bit, 16-bit and float images of the same content are segmented the same.
     return np.round(plane, 6), (left, top), block
 
 

@@ -16,7 +16,7 @@ from semblance.core.library.case_headers import CaseHeaders, no_headers
 from semblance.core.library.finding_letters import finding_letters
 from semblance.core.library.finding_styles import by_severity
 from semblance.core.library.natural_key import natural_key
-from semblance.core.library.texts import Texts, natural_order
+from semblance.core.library.packed_texts import Texts, natural_order
 
 Indices = npt.NDArray[np.intp]
 NO_FINDING = -1

@@ -1,4 +1,4 @@
-"""What the headers of DICOM cases say, as columns: names of cases, and their studies and series."""
+"""The headers of DICOM cases as columns: names of cases, and their studies and series."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class CaseHeaders:
 
 @dataclass(frozen=True, eq=False)
 class HeaderColumns:
-    """What the headers of m cases say, as the catalogue stores it; ``None`` and null: not given.
+    """The headers of m cases as the catalogue stores them; ``None`` and null: not given.
 
     ``rows`` (m,): ids of the cases. ``depths`` (m,): slices, ``None`` for an image. ``texts`` (m,): a JSON list of
     :data:`TEXTS` each. ``groups``: (m,) values of each of :data:`GROUPS` and of :data:`DATE`.
@@ -102,7 +102,7 @@ def case_headers(given: HeaderColumns, case_rows: npt.NDArray[np.int64]) -> Case
     Headers of other cases are left out.
     """
     n = len(case_rows)
-    # What no header says is stored once for all.
+    # Values that no header has are stored once for all cases.
     nowhere = np.zeros(n, dtype=np.int32)
     codes: dict[str, Codes] = {}
     values: dict[str, tuple[str, ...]] = {}

@@ -426,7 +426,7 @@ class Catalogue:
         return found | {r.case: "missing" for r in self.read(of_slices.where(files.c.state != "ok"))}
 
     def headers(self) -> HeaderColumns:
-        """What the headers of the cases say that have a modality, in order of their ids
+        """The headers of the cases that have a modality, in order of their ids
         (see :mod:`semblance.core.library.case_headers`)."""
         attributes = sa.case(
             (sa.func.json_valid(cases.c.attributes), cases.c.attributes), else_=sa.literal("{}", sa.Text)

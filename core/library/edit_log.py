@@ -1,4 +1,4 @@
-"""The log of edits: what a person changed in a library by hand, each with its rows before and after, to undo it.
+"""The log of edits: changes that a user made in a library, each with its rows before and after, to undo it.
 
 One edit is one transaction. It is undone by writing the earlier rows where nothing else has changed them meanwhile.
 """

@@ -1,4 +1,4 @@
-"""Full-text search over the attributes of cases: what their headers and ``labels.csv`` say."""
+"""Full-text search over the attributes of cases: the values in their headers and in ``labels.csv``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Same-lesion groups as the catalogue stores them: the group of a case, and whether it was detected or set by hand."""
+"""Same-lesion groups in the catalogue: the group of a case, and whether it was detected or set by a user."""
 
 from __future__ import annotations
 

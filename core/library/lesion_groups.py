@@ -1,6 +1,6 @@
-"""Same-lesion groups: near-duplicates and views of one lesion, as detected or as set by hand.
+"""Same-lesion groups: near-duplicates and views of one lesion, as detected or as set by a user.
 
-A case that is in no group is a group of its own. What was set by hand is never changed by a detection.
+A case that is in no group is a group of its own. A detection never changes what a user set.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def lesion_codes(groups: Mapping[int, GroupMember], cases: Sequence[sa.Row[Any]]
 
 
 def joined(groups: Mapping[int, GroupMember], rows: Collection[int]) -> dict[int, GroupMember]:
-    """What makes the cases ``rows``, with all cases of their ``groups``, one group by hand."""
+    """The memberships that make the cases ``rows``, with all cases of their ``groups``, one group set by a user."""
     numbers = {groups[row].group for row in rows if row in groups}
     members = {row for row, member in groups.items() if member.group in numbers}.union(rows)
     number = min(numbers, default=_next_number(groups))
@@ -58,9 +58,9 @@ def joined(groups: Mapping[int, GroupMember], rows: Collection[int]) -> dict[int
 
 
 def split_off(groups: Mapping[int, GroupMember], rows: Collection[int]) -> dict[int, GroupMember]:
-    """What takes each of the cases ``rows`` out of its group by hand.
+    """The memberships that take each of the cases ``rows`` out of its group.
 
-    What remains of a group stays together by hand, so that no detection joins it with ``rows`` again.
+    The rest of a group is marked as set by a user, so that no detection joins it with ``rows`` again.
     """
     numbers = {groups[row].group for row in rows if row in groups}
     changed = {
@@ -73,7 +73,7 @@ def split_off(groups: Mapping[int, GroupMember], rows: Collection[int]) -> dict[
 def add_detected(catalogue: Catalogue, pairs: Iterable[tuple[int, int]]) -> int:
     """Join the cases of each of ``pairs`` of row ids, surest first; the number of cases whose group it changed.
 
-    Cases that stand in different groups by hand stay apart, with all that were joined to either before.
+    Cases that a user put in different groups stay apart, with all that were joined to either before.
     """
     with catalogue.transaction() as connection:
         groups = groups_in(connection)

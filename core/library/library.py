@@ -210,7 +210,7 @@ class Library:
 
     def _metric_file(self, name: str) -> Path:
         """The metric's file, which is read, replaced and removed: always in the library, whatever the catalogue
-        says, because a library may come from somebody else."""
+        is stored, because a library may come from somebody else."""
         return self.files.folder / "metrics" / (name if METRIC_FILE.fullmatch(name) else "unknown")
 
     def new_metric_file(self) -> Path:

@@ -38,7 +38,7 @@ class LibraryFiles:
         folder or have another checksum there; ``sums``: chunk number -> checksum."""
 
     def forget_copies(self) -> None:
-        """Fetch everything anew from now on, where the folder has copies."""
+        """Discard the copies in the folder, so that everything is fetched again."""
 
     def store(self, connection: sa.Connection, names: Collection[str]) -> None:
         """Make the files ``names``, as they are in the folder, a part of the library, within a running transaction."""

@@ -22,7 +22,7 @@ _DROPPED_FROM = (
     "judgements", "meta", "metrics", "searches", "slices", "sources",
 )  # fmt: skip
 
-#: The index of what the headers of cases say, and the SQL of that text for the row ``{case}`` of the table cases.
+#: The index of the headers of cases, and the SQL of that text for the row ``{case}`` of the table cases.
 #: Keys of patients, studies and files are left out: nobody reads them.
 HEADER_TEXTS = "header_texts"
 HEADER_TEXT = (
@@ -237,7 +237,11 @@ sources = sa.Table(
     sa.Column("columns", JsonOf(list), nullable=False),
     sa.Column("added", TEXT, nullable=False),
     sa.Column(
-        "identified", sa.Boolean, nullable=False, server_default=sa.true(), doc="ids kept as the files say"
+        "identified",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.true(),
+        doc="original patient ids are stored",
     ),
 )
 
@@ -413,7 +417,7 @@ edits = sa.Table(
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("kind", TEXT, nullable=False),
-    sa.Column("summary", JsonOf(dict), nullable=False, doc="what a person is told of it"),
+    sa.Column("summary", JsonOf(dict), nullable=False, doc="its description for the user"),
     sa.Column("changes", JsonOf(list), nullable=False, doc="rows before and after"),
     sa.Column("author", TEXT, nullable=False),
     sa.Column("time", TEXT, nullable=False),

@@ -25,7 +25,7 @@ from semblance.core.metrics.scikit_learn import (
     if_embedding,
 )
 from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
-from semblance.core.metrics.training_data.fixed_order import in_fixed_order
+from semblance.core.metrics.training_data.content_order import in_content_order
 from semblance.core.metrics.training_data.rows import training_rows
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.training_sample import (
@@ -37,7 +37,7 @@ from semblance.core.metrics.training_data.training_sample import (
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import SILENT, Reporter
 
-#: Parameters that say how it is fitted, and nothing of the method; all others are on the card.
+#: Parameters of the fit that do not change the method; all others are on the card.
 HOW_FITTED = frozenset({"random_state", "n_jobs"})
 
 
@@ -103,7 +103,7 @@ class Learner(TupleEstimator, abc.ABC):
 
         data = self._training_input(X, y, pairs, triplets, groups, reporter)
         with as_value_errors(len(data.X)):
-            data = in_fixed_order(data, self.accepts)
+            data = in_content_order(data, self.accepts)
         data, notes = training_sample(data, self._most_cases)
         # More threads slow small eigenproblems a hundredfold on a busy machine, and change the last digits.
         with as_value_errors(len(data.X)), threadpool_limits(limits=1):
@@ -131,7 +131,7 @@ class Learner(TupleEstimator, abc.ABC):
             notes.append(sample_note(len(chosen), rows.n, rows.groups, seed))
         y, groups = (None if labels is None else labels[chosen] for labels in (rows.y, rows.groups))
         data = TrainingInput(rows.take(chosen), y, None, None, groups, reporter, seed)
-        self._fit(in_fixed_order(data, self.accepts))
+        self._fit(in_content_order(data, self.accepts))
         self._note(tuple(notes))
         return self
 

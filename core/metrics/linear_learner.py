@@ -31,7 +31,7 @@ ROUNDS = Parameter("rounds", 50, "Iterations at most.", minimum=1, maximum=10_00
 
 @dataclass(frozen=True, eq=False)
 class LearntMap:
-    """The map L (m, d), and what the card tells of how it came about."""
+    """The map L (m, d), and how it was learnt, for the card."""
 
     L: Matrix
     notes: tuple[str, ...] = ()

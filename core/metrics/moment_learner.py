@@ -15,7 +15,7 @@ from semblance.core.metrics.linear_learner import LearntMap, LinearLearner
 from semblance.core.metrics.numerics.covariance import ledoit_wolf
 from semblance.core.metrics.numerics.moments import Codes, Moments, fourth_moment
 from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
-from semblance.core.metrics.training_data.fixed_order import fixed_order
+from semblance.core.metrics.training_data.content_order import content_order
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.rows import all_equal, check_different
@@ -88,7 +88,7 @@ class MomentLearner(LinearLearner):
             codes = codes_of_findings(rows.n, rows.y)[0]
             chosen = rows_to_choose_on(codes, rows.groups, seed, lambda: rows.hashes(seed))
             X, groups = rows.take(chosen), None if rows.groups is None else rows.groups[chosen]
-            order = fixed_order(X, rows.y[chosen], groups)
+            order = content_order(X, rows.y[chosen], groups)
             return Cases(
                 X[order],
                 codes[chosen][order],
@@ -171,7 +171,7 @@ class ShrunkLearner(MomentLearner):
         """The map for each shrinkage; ``estimate`` gives that of Ledoit and Wolf."""
 
     def _notes(self, moments: Moments, L: Matrix) -> tuple[str, ...]:
-        """For the card, before what is said of the shrinkage."""
+        """Notes of the card before the one on the shrinkage."""
         return ()
 
 

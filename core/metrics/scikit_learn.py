@@ -42,7 +42,7 @@ class BadParameter(BadArguments, ValueError):
 def as_value_errors(n_rows: int | None = None) -> Iterator[None]:
     """Turn BadInput and BadArguments inside into errors that are a ``ValueError`` too, with the same sentences.
 
-    ``n_rows``: the number of training rows; the message says so if there is a single one.
+    ``n_rows``: the number of training rows; the message mentions it if there is a single one.
     """
     try:
         yield

@@ -44,7 +44,7 @@ def association(
 ) -> Iterator[Any]:
     """An association with ``server`` for presentation ``contexts`` of pynetdicom.
 
-    It is aborted where the block raises, and once ``is_cancelled`` says so; then what waits for an answer gets none.
+    It is aborted if the block raises, and once ``is_cancelled`` returns true, which ends every wait for an answer.
 
     Raises:
         SemblanceError: there is none, and why.

@@ -1,4 +1,4 @@
-"""A connection tried by hand before a library uses it, since libraries only say that there was none."""
+"""A connection tried before a library uses it, because libraries do not report why one failed."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def check_connection(server: Server, *, timeout: float = CONNECT_S) -> None:
                 except ConnectionResetError as error:
                     raise _no_tls(where, error) from error
                 with handshaken as encrypted:
-                    # With TLS 1.3 a refused client certificate is told only after the handshake.
+                    # With TLS 1.3 the server refuses a client certificate only after the handshake.
                     encrypted.settimeout(0.3)
                     with contextlib.suppress(TimeoutError):
                         encrypted.recv(1)

@@ -59,7 +59,7 @@ SYNTAXES: Final = (
     "1.2.840.10008.1.2.4.91",  # JPEG 2000
     "1.2.840.10008.1.2.4.51",  # JPEG, extended
 )
-#: Responses to one retrieval: one for each object, and some that only say that it goes on.
+#: Responses to one retrieval: one for each object, and some that only report progress.
 _MOST_RESPONSES: Final = 10_000
 #: How often a PACS may send one object in a retrieval.
 _MOST_REPEATED: Final = 20

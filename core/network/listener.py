@@ -31,8 +31,8 @@ _PROCESSING_FAILURE: Final = 0x0110
 class Listener:
     """Listens from ``__enter__`` to ``__exit__``.
 
-    ``keep`` gets each object in the file format, in a thread of the sender's association; the sender is told that the
-    object is stored only after it returned, and that it is not where it raised. Only the AE titles ``allowed`` may
+    ``keep`` gets each object in the file format, in a thread of the sender's association; the sender gets
+    success only after it returned, and a failure if it raised. Only the AE titles ``allowed`` may
     send; none means any. ``report`` gets the data set of each result of storage commitment.
     """
 

@@ -34,7 +34,7 @@ _IMPLICIT, _EXPLICIT = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A file to send, and what its header says."""
+    """A file to send, and the ids in its header."""
 
     path: Path
     sop_class: str
@@ -46,10 +46,10 @@ class Outgoing:
 
 @dataclass
 class Sending:
-    """What became of each file: ``sent``, or ``failed`` with a reason.
+    """The outcome for each file: ``sent``, or ``failed`` with a reason.
 
-    ``confirmed``: those of the sent files that the PACS has, as it said afterwards; ``None`` where it was not asked.
-    ``unconfirmed``: sent files of which it did not say so, with the reason.
+    ``confirmed``: those of the sent files that the PACS confirmed as stored; ``None`` if it was not asked.
+    ``unconfirmed``: sent files that it did not confirm, with the reason.
     """
 
     server: str

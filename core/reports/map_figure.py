@@ -40,7 +40,7 @@ def map_figure(
     ratio: float = 1.0,
     format: Format = "png",
 ) -> bytes:
-    """Every case a mark in the colour and shape of its finding, with a key; both axes alike.
+    """Every case a mark in the colour and shape of its finding, with a key; both axes have the same scale.
 
     Raises:
         KeyError: an unknown theme or format.

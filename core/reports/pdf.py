@@ -204,7 +204,7 @@ def _flowables(
 def _first_page(
     document: ReportDocument, marks: dict[str, FindingMark], text_width: float, height: float
 ) -> list[Any]:
-    """The query, the compared cases, what they turned out to be, the estimate and the notes; the images have the
+    """The query, the compared cases, their findings, the estimate and the notes; the images have the
     largest size with which all is on one page, without the notes where these are too long for it."""
     notes = _notes(document)
     for room in (height - _height(notes, text_width), height):
@@ -306,7 +306,7 @@ def _heading(text: str, min_space_below: float = 90) -> list[Any]:
 
 
 def _query(document: ReportDocument, marks: dict[str, FindingMark], text_width: float, scale: float) -> Any:
-    """The query large, beside it what is known of it, what the nearest cases turned out to be, and the estimate."""
+    """The query large, beside it what is known of it, the findings of the nearest cases, and the estimate."""
     query = document.query
     name = query.case_id or tr("{image} (not in library)", image=query.image or tr("an image"))
     rows: list[list[Any]] = [[paragraph(tr("Query"), QUIET), paragraph(name, STRONG_BODY)]]

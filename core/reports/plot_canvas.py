@@ -267,7 +267,7 @@ class PlotCanvas:
     def elided(self, text: str, max_width: float, size: float = TICK, weight: int = 400) -> str:
         """The text, shortened in its middle to ``max_width`` pixels; empty where not even that fits.
 
-        Names of metrics begin alike, with their features, and differ in their ends.
+        Names of metrics often have the same beginning, their features, and differ in their ends.
         """
         text = translate(text)[:_MAX_CHARACTERS]
         if self.text_width(text, size, weight) <= max_width:

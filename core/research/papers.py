@@ -402,7 +402,7 @@ def paper_figures(
         if item.score and shown:
             intervals = []
             for one in shown:
-                # The paper's names are short enough for a image; the table below it has the parameters.
+                # The paper's names are short enough for an image; the table below it has the parameters.
                 name = one.printed.row if one.printed else learner_title(one.learner)
                 intervals.append(
                     Interval(cases_title(one.cases), name, one.mean, *(one.ci95 or (None, None)))

@@ -10,7 +10,7 @@ from semblance.core.evaluation.data_sources import Source, read_source
 from semblance.core.evaluation.findings_map import parse_findings_map
 from semblance.core.language import tr_lazy
 from semblance.core.research.cases import ExperimentCases
-from semblance.core.research.near_duplicates import count_near_duplicates
+from semblance.core.research.count_near_duplicates import count_near_duplicates
 from semblance.core.research.spec import CasesSpec
 from semblance.core.research.transfer import joined_sides
 

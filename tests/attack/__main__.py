@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tests.attack.bombs import BOMBS
 from tests.attack.transfers import prepared
+from tests.fuzz.file_kinds import KINDS
 from tests.fuzz.harness import READ, REFUSED, Outcome, run
-from tests.fuzz.kinds import KINDS
 from tests.helpers import orthanc
 from tests.kills.child import PHASES, READ_ONLY
 from tests.kills.harness import Child, Harness

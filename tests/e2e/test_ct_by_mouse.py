@@ -79,7 +79,7 @@ def height(pane: ImagePane) -> float:
     return facts.location.height + pane.slices.place * facts.spacing_mm[0]
 
 
-def test_a_series_is_found_scrolled_compared_looked_at_and_searched_by_region(qtbot, library):
+def test_a_series_is_found_scrolled_compared_viewed_and_searched_by_region(qtbot, library):
     with open_window(library, face="read") as window:
         panels, state = window.panels, window.state
         window.context.actions["same_patient"].trigger()

@@ -33,7 +33,7 @@ class KillFirstWorker(Reporter):
         self.worker.kill()
 
 
-def test_a_lost_worker_costs_its_tasks_only(tmp_path):
+def test_a_lost_worker_fails_only_its_own_tasks(tmp_path):
     library = tmp_path / "lib"
     import_source(striped_folder(tmp_path / "images", n=CASES, patients=False), library)
     extract_features(library, "pixels", name="here", workers=1)

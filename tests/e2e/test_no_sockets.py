@@ -105,7 +105,7 @@ def test_looking_for_text_in_images(guarded):
 
 
 def test_the_window_with_its_processes(guarded, tmp_path):
-    from tests.walks.walking import make_library
+    from tests.walks.run_walk import make_library
 
     made = make_library(tmp_path / "made")
     arguments = ["--child", str(made), "--seed", "3", "--actions", "60", "--stall-ms", "0"]

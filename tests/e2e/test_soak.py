@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.measuring import Sample, family, grown, growth
+from tests.soak.process_usage import Sample, family, grown, growth
 
 TOP = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -63,7 +63,7 @@ def test_memory_threads_and_handles_of_all_processes_are_measured(tmp_path):
             file.close()
 
 
-def test_a_round_of_the_scripted_use_end_without_an_error(tmp_path):
+def test_a_round_of_scripted_use_ends_without_an_error(tmp_path):
     code = (
         "import sys\nfrom pathlib import Path\nfrom tests.soak.__main__ import soak\n"
         "if __name__ == '__main__':\n    sys.exit(soak(Path(sys.argv[1]), 0.0))\n"

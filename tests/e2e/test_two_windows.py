@@ -19,7 +19,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import open_metric
 from tests.helpers.images import striped_folder
 from tests.helpers.window_process import WindowProcess
-from tests.soak.measuring import family
+from tests.soak.process_usage import family
 
 OTHER = "open in another window too"
 
@@ -111,7 +111,7 @@ def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_a_library_one_closed_is_let_go_of_and_goes_on_in_the_other(library, start):
+def test_a_library_closed_in_one_window_stays_usable_in_the_other(library, start):
     first, second = start(), start()
     for window, case in ((first, 1), (second, 6)):
         window.run_command("open", library)

@@ -16,9 +16,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QPushButton, QWidget
 
 from tests.walks.__main__ import is_stalled_by_host
-from tests.walks.walker import PLACES, Walker
-from tests.walks.walking import make_library
-from tests.walks.watching import Watch
+from tests.walks.failure_monitor import Watch
+from tests.walks.random_user import PLACES, Walker
+from tests.walks.run_walk import make_library
 
 TOP = Path(__file__).resolve().parents[2]
 # Offscreen there is no window manager; dialogs and menus ask it for what it cannot do.
@@ -116,15 +116,17 @@ def test_a_warning_is_found(window):
 
 
 def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
-    from tests.walks import watching
+    from tests.walks import failure_monitor
 
     watch = Watch(200)
     with watch:
         # Other programs have the processor meanwhile: the system distinguishes these, here not at all.
         monkeypatch.setattr(watch, "_run_delay", lambda: watch._waited)
-        monkeypatch.setattr(watching.time, "perf_counter", lambda: watch._last + 0.35)
-        monkeypatch.setattr(watching.time, "thread_time", lambda: watch._busy + 0.25)
-        monkeypatch.setattr(watching, "_times", lambda: watch._calm | {1: watching._Time(30, 70)})
+        monkeypatch.setattr(failure_monitor.time, "perf_counter", lambda: watch._last + 0.35)
+        monkeypatch.setattr(failure_monitor.time, "thread_time", lambda: watch._busy + 0.25)
+        monkeypatch.setattr(
+            failure_monitor, "_times", lambda: watch._calm | {1: failure_monitor._Time(30, 70)}
+        )
         monkeypatch.setattr(watch, "_stacks", {1: "in its place"})
         watch.doing = "thinking"
         watch._beat()
@@ -140,7 +142,7 @@ def test_a_stall_is_found_by_the_time_that_passed(monkeypatch, qapp):
 
 
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the system does not tell")
-def test_a_stall_tells_what_the_other_threads_were_at(qtbot):
+def test_a_stall_reports_the_stacks_of_the_other_threads(qtbot):
     done = threading.Event()
 
     def hold() -> None:
@@ -158,7 +160,7 @@ def test_a_stall_tells_what_the_other_threads_were_at(qtbot):
     assert "ms computing" in threads
 
 
-def test_a_walk_is_walked_again_only_for_stalls_of_the_host():
+def test_a_walk_is_repeated_only_after_stalls_of_the_host():
     host, own = {"wall_ms": 500.0, "stolen_most_ms": 100.0}, {"wall_ms": 500.0, "stolen_most_ms": 99.0}
     assert is_stalled_by_host({"problems": [], "stalls": [host, host]})
     assert not is_stalled_by_host({"problems": [], "stalls": [host, own]})

@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from tests.fuzz.file_kinds import KINDS
 from tests.fuzz.harness import READ, REFUSED, run, serve
-from tests.fuzz.kinds import KINDS
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fuzz.kinds import KINDS
+from tests.fuzz.file_kinds import KINDS
 
 #: Processor time for one copy. A process without a word for so much longer hangs in something else, however busy the
 #: computer is.

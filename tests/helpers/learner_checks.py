@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.training_data.fixed_order import in_fixed_order
+from semblance.core.metrics.training_data.content_order import in_content_order
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.tasks import SILENT
 from tests.helpers import naive_bdm
@@ -43,5 +43,5 @@ def training_input(X: np.ndarray, y: np.ndarray | None, seed: int = 0) -> Traini
 
 def in_order_of_training(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows (n, d) and their findings (n,) in the order in which learners go through them."""
-    data = in_fixed_order(training_input(X, y), frozenset())
+    data = in_content_order(training_input(X, y), frozenset())
     return data.X, np.asarray(data.y)

@@ -21,7 +21,7 @@ from semblance.core.imaging.text_detector import TextBox
 from semblance.core.workflows.imaging.deidentify_files import DeidentifiedFiles, deidentify_files
 from tests.helpers.burnt_in_words import LEFT, Picture, covered_by, picture
 from tests.helpers.dicom_files import save
-from tests.helpers.planted import Planted, planted_object
+from tests.helpers.planted_identifiers import Planted, planted_object
 
 ACTIONS = (
     "date_shifted",

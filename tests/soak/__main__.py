@@ -36,9 +36,9 @@ def soak(place: Path, seconds: float) -> int:
     from semblance.app.application import make_application
     from semblance.app.open_window import SWITCH_INTERVAL_S
     from semblance.core.imaging.memory import return_freed_blocks
-    from tests.soak.measuring import Sample, grown, growth
-    from tests.soak.using import cycles
-    from tests.walks.walking import make_library
+    from tests.soak.process_usage import Sample, grown, growth
+    from tests.soak.scripted_use import cycles
+    from tests.walks.run_walk import make_library
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     place.mkdir(exist_ok=True)

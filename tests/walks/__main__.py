@@ -22,7 +22,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.walks.walking import make_library, trace_file, walk
+from tests.walks.run_walk import make_library, trace_file, walk
 
 STALL_MS = 200.0
 TOP = Path(__file__).resolve().parents[2]
@@ -111,7 +111,7 @@ def _print_walk(seed: int, verdict: str, outcome: dict) -> None:
 def _print_coverage(reached: Counter[str], ran: Counter[str]) -> None:
     """In which panels something was done, and what was left out."""
     from semblance.app.shell.actions import COMMANDS
-    from tests.walks.walker import LEFT_OUT
+    from tests.walks.random_user import LEFT_OUT
 
     print("where: " + ", ".join(f"{name} {count}" for name, count in reached.most_common()))
     missed = [one.id for one in COMMANDS if one.id not in ran and one.id not in LEFT_OUT]

@@ -420,7 +420,7 @@ class ComparePage(FullPage):
             return
         self._synchronising = True
         other.set_view(linked_view(one.viewport, other.viewport))
-        # Greys of another unit, as of CT and MR, say nothing about each other.
+        # Pixel values in different units, as of CT and MR, cannot be compared.
         has_same_unit = one.image.unit == other.image.unit
         if has_same_unit and one.window_level is not None and other.window_level is not None:
             other.set_window(linked_window(one.window_level, one.image, other.image))

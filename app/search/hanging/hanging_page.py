@@ -142,7 +142,7 @@ class HangingPage(FullPage):
 
     def exchange(self, one: int, other: int) -> None:
         """Exchange the views at two places of a mammogram, from left to right and row by row. Studies that hang below
-        each other hang alike."""
+        each other hang in the same way."""
         if not self._is_mammogram:
             return
         order = list(self.layout_in_use.order)

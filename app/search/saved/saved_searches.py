@@ -196,7 +196,7 @@ def rename(context: Context, old: str, new: str) -> Job | None:
 
 
 def enter_outcome(context: Context, name: str, finding: str) -> Job | None:
-    """Enter what the query of a saved search turned out to be; "" removes it."""
+    """Enter the later diagnosis of the query of a saved search; "" removes it."""
     return None if context.state.path is None else _run(context, outcomes.enter_outcome, name, finding)
 
 

@@ -143,7 +143,7 @@ class SearchesDialog(Dialog):
             self._refresh_after(saved_searches.rename(self._context, selected.name, name))
 
     def enter_outcome(self) -> None:
-        """Enter what the query of the selected search turned out to be."""
+        """Enter the later diagnosis of the query of the selected search."""
         selected = self._selected()
         if selected is None or not self._writable:
             return

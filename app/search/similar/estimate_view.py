@@ -10,7 +10,7 @@ from semblance.app.shell.theme import colour, theme
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.core.language import tr
 
-#: Code and letter of a finding's chip; ``None`` stands for all other findings and has no chip.
+#: Code and letter of a finding's chip; ``None``: all other findings, without a chip.
 ScaleEnd = tuple[int, str] | None
 _WIDE, _GAP, _TICK = 132, 8, 3
 

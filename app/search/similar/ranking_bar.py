@@ -1,4 +1,4 @@
-"""A bar above the similar cases that says how they are ordered, with buttons to change it."""
+"""A bar above the similar cases that shows how they are ordered, with buttons to change it."""
 
 from __future__ import annotations
 

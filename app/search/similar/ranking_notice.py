@@ -47,7 +47,7 @@ class NoMatchNotice(QFrame):
             self._show_detail()
 
     def _show_detail(self) -> None:
-        # "Check the query" says nothing alone.
+        # "Check the query" is unclear alone.
         is_tip = self._is_single_line and self._says_all
         self.detail.setVisible(not is_tip)
         self.title.setToolTip(plain_tip(self.detail.text()) if is_tip else "")

@@ -101,8 +101,8 @@ class CaseModel:
         return max([f"0.{'0' * self._digits}", *ends], key=len)
 
     def caption(self, index: int) -> str:
-        """The text under the image of a case: its finding. A ranked case without one is told apart by its name, which
-        other cards show below."""
+        """The text under the image of a case: its finding. A ranked case without one has its name there,
+        which other cards show below."""
         finding = self.columns.finding_name(index)
         if finding is None and self.distances is not None:
             return self.columns.name(index)
@@ -111,7 +111,7 @@ class CaseModel:
     def describe(self, place: int) -> str:
         """A description of the case at ``place`` for tooltips and screen readers."""
         index = self.index(place)
-        # An id that a name is part of says both.
+        # An id that contains the name is enough.
         name, case_id = (visible(text) for text in (self.columns.name(index), self.columns.ids[index]))
         parts = [case_id] if name in case_id else [name, case_id]
         if self.distances is not None:

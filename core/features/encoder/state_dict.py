@@ -86,7 +86,7 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
             return _tensor
         if module == "torch" and name in _STORAGES:
-            # Only a name: what it stands for is looked up in _STORAGES.
+            # Only a name, which is looked up in _STORAGES.
             return name
         raise pickle.UnpicklingError(f"{module}.{name}")
 

@@ -124,7 +124,7 @@ def _keypoints(
     try:
         detector.detect(grey)
     except RuntimeError:
-        # It has no other way to say that an image holds no interest point.
+        # scikit-image raises this if an image has no interest point.
         found = _Keypoints.none()
     else:
         found = _Keypoints(

@@ -38,7 +38,7 @@ _FACES = [(axis, side) for axis in range(3) for side in (-1, 1)]
 
 @dataclass(frozen=True, eq=False)
 class SurfaceCurvature:
-    """At the n voxels of a surface, seen at one scale.
+    """Derivatives at the n voxels of a surface, at one scale.
 
     ``normal`` (n, 3) into the lumen; ``slope`` (n,) HU/mm; ``below`` (n,) mm from the voxel to the surface;
     ``k1`` >= ``k2`` (n,) 1/mm the principal curvatures there, positive where the wall bulges into the lumen.
@@ -67,7 +67,7 @@ class SurfaceCurvature:
 
 
 class ColonWall:
-    """The lumen of a block, air and tagged stool alike, and the surface of the tissue around it."""
+    """The lumen of a block (air and tagged stool), and the surface of the tissue around it."""
 
     def __init__(self, hu: Floats) -> None:
         """``hu`` (49, 49, 49).

@@ -65,7 +65,7 @@ def find_text(
 
 
 def clean_pixels(dataset: Dataset, images: DicomImages, boxes: Boxes) -> str:
-    """Black out ``boxes`` in ``dataset``, whose pixels ``images`` reads, and say in it that no text is burnt in.
+    """Black out ``boxes`` in ``dataset``, whose pixels ``images`` reads, and set BurnedInAnnotation to NO.
 
     Without a box the pixels stay as they are, unless an old overlay is stored in their unused bits. Otherwise they are
     compressed again without loss where they were compressed, and colours become RGB. What was lost by a compression

@@ -206,7 +206,7 @@ class _Deidentifier:
 
     def _replace(self, dataset: Dataset, element: DataElement, rule: Rule) -> None:
         if element.VR == "SQ":
-            # Items are de-identified in themselves; those that are codes say nothing any more.
+            # Items are de-identified one by one; those that are codes have no meaning any more.
             for item in element.value or ():
                 if "CodeValue" in item and element.keyword != "ContentSequence":
                     _empty_code(item)

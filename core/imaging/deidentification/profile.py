@@ -1,4 +1,4 @@
-"""The Basic Application Level Confidentiality Profile of PS3.15 and its options: what each says of an attribute.
+"""The Basic Application Level Confidentiality Profile of PS3.15 and its options: the action of each for an attribute.
 
 The tables E.1-1 (attributes), E.3.4-1 (content items) and E.3.10-1 (safe private attributes) of the edition
 :data:`EDITION` are data files of the program.
@@ -84,11 +84,11 @@ class Profile:
             )
 
     def rule(self, group: int, element: int) -> Rule | None:
-        """What the table says of a standard attribute, ``None`` where it is not listed."""
+        """The actions for a standard attribute, ``None`` if the table does not list it."""
         return self._rule_of(_row(group, element))
 
     def content_rule(self, code: str, scheme: str) -> Rule | None:
-        """What table E.3.4-1 says of a content item with this concept name."""
+        """The actions of table E.3.4-1 for a content item with this concept name."""
         return self._rule_of(_content_items().get((code, scheme)))
 
     def codes(self) -> list[tuple[str, str]]:
@@ -98,9 +98,9 @@ class Profile:
     def _rule_of(self, row: dict[str, str] | None) -> Rule | None:
         if row is None:
             return None
-        said = [(row.get(option, ""), option) for option in _COLUMNS if option in self.options]
+        stated = [(row.get(option, ""), option) for option in _COLUMNS if option in self.options]
         for wanted in ("K", "C"):
-            for action, option in said:
+            for action, option in stated:
                 if action == wanted:
                     return Rule(action, CODES[option][0])
         return Rule(row["basic"], BASIC[0])

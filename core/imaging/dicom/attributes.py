@@ -60,7 +60,7 @@ def text(dataset: Dataset, keyword: str) -> str:
 
 
 def case_attributes(dataset: Dataset) -> dict[str, str]:
-    """What is known of a case by its header, by name, "" where the header does not say it; never who the patient is."""
+    """Attributes of a case from its header, "" if it has none; nothing that identifies the patient."""
     return {
         "modality": text(dataset, "Modality"),
         "body_part": text(dataset, "BodyPartExamined"),

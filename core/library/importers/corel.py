@@ -39,7 +39,7 @@ _MIN_IMAGES = 4
 class CorelImporter(FolderImporter):
     """Files named by number ("123.jpg"), 384 x 256 or 256 x 384 pixels, in one folder or several.
 
-    With numbers up to 999 the hundreds tell the category; beyond, the folder holding the image does. A
+    With numbers up to 999 the hundreds are the category; beyond, the folder holding the image does. A
     ``labels.csv`` goes before both.
     """
 

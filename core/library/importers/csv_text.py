@@ -111,8 +111,8 @@ class CsvFile:
         """``encoding``: one of :data:`ENCODINGS`, without it UTF-8.
 
         Raises:
-            BadInput: too large, empty, not text in this encoding, a first row that cannot be read, or a ``delimiter``,
-                where none is given, that cannot be told.
+            BadInput: too large, empty, not text in this encoding, a first row that cannot be read, or no ``delimiter``
+                is given and none can be recognised.
         """
         self._file, self.name = file, name
         self._encoding = encoding or ENCODINGS[0]

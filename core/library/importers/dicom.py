@@ -48,7 +48,7 @@ class DicomImporter(Importer):
 
     Slices of one series that lie behind each other are one case, a multi-frame object is one, any other
     image one. Segments, RT structures and CAD marks are cases with a region of the volume or image they
-    refer to. A ``labels.csv`` tells findings and goes before the patient in the headers. A DICOMDIR is read
+    refer to. A ``labels.csv`` gives findings and takes precedence over the patient in the headers. A DICOMDIR is read
     but never followed: the files are those that lie in the folder. Unless ids are kept, neither headers nor
     names of folders reach a case: its id is a stand-in for its path.
     """
@@ -172,7 +172,7 @@ def _reject_other_file(source: Source, entry: Entry, head: bytes) -> RejectedFil
 def _reject_directory(
     source: Source, entry: Entry, name: str, named: tuple[list[str], list[str]]
 ) -> RejectedFile:
-    """What a DICOMDIR says, held against what is there."""
+    """The entries of a DICOMDIR compared with the files that exist."""
     files, refused = named
     folder = entry.path[: len(entry.path) - len(PurePosixPath(entry.path).name)]
     existing = {other.path.casefold() for other in source.entries()}

@@ -77,7 +77,7 @@ _SeriesKey = tuple[str, tuple[int, int, int], tuple[float, ...], str]
 
 @dataclass(frozen=True)
 class Instance:
-    """What the header of one file says; ``pixels`` is False where it holds none."""
+    """The header of one file; ``pixels`` is False if it has none."""
 
     path: str
     sop_class: str

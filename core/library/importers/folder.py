@@ -32,7 +32,7 @@ class FolderImporter(Importer):
 
     The finding of an image is the folder it lies in; a top folder that wraps everything does not count, and
     images beside the sub-folders have none. Folders called train, val or test are no findings but become
-    the attribute ``split``. A ``labels.csv`` goes before the folders, as :mod:`.listing` tells; images it
+    the attribute ``split``. A ``labels.csv`` takes precedence over the folders (:mod:`.labels_csv`); images it
     names only as masks of others are ignored.
     """
 
@@ -122,7 +122,7 @@ class FolderImporter(Importer):
         yield from duplicates
 
     def finding(self, path: str, top: str) -> str | None:
-        """The finding of an image no ``labels.csv`` speaks of; ``top`` wraps all images."""
+        """The finding of an image that is not in ``labels.csv``; ``top`` is the folder around all images."""
         return _finding_folder(path, top)
 
 

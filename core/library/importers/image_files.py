@@ -61,7 +61,7 @@ def common_folder(paths: list[str], wrapper_name: str = "") -> str:
     """The folder all ``paths`` lie in, as "a/b", or "" for none.
 
     A single folder with the images directly in it is one only when it is called ``wrapping``: a zip
-    ``lesions.zip`` of ``lesions/1.png`` wraps its images, ``benign/1.png`` in it says what they show.
+    ``lesions.zip`` of ``lesions/1.png`` wraps its images, ``benign/1.png`` in it names their finding.
     """
     folders = [PurePosixPath(path).parent.parts for path in paths]
     if not folders:

@@ -1,7 +1,7 @@
 """Radiographs with IRMA codes, as the ImageCLEF medical annotation tasks of 2005 to 2009 gave them out.
 
 The code (Lehmann et al., Methods of Information in Medicine 43(4), 2004) is TTTT-DDD-AAA-BBB: technique,
-direction, anatomy, and biological system, each a path from coarse to fine; ``*`` stands for not known.
+direction, anatomy, and biological system, each a path from coarse to fine; ``*`` means unknown.
 """
 
 from __future__ import annotations

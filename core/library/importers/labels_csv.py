@@ -4,7 +4,7 @@ A line names its image in ``path``, ``file``, ``filename``, ``image`` or ``image
 of ``labels.csv``; its finding in ``label``, ``finding``, ``class`` or ``diagnosis``; its patient in
 ``patient_id``, ``patient`` or ``subject``; a ``case_id`` of its own if it likes. The other columns become
 attributes. Several lines of one image are several cases. An empty finding is no finding; without a column
-of findings the sub-folders speak.
+of findings the sub-folders give them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATIENT_COLUMNS = ("patient_id", "patient", "subject")
 
 @dataclass(frozen=True)
 class LabelLine:
-    """What one line says of an image; ``says_finding`` is False when there is no column of findings."""
+    """The line of an image; ``has_finding_column`` is False when there is no column of findings."""
 
     where: str
     finding: str | None

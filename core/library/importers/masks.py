@@ -41,7 +41,7 @@ def read_mask(
 
 
 def image_size(source: Source, path: str) -> tuple[int, int]:
-    """(height, width) as the header of a raster image says.
+    """(height, width) from the header of a raster image.
 
     Raises:
         BadInput: it cannot be read.

@@ -1,7 +1,7 @@
 """Tables of numbers: CSV, UTF-8, one header row, the finding in ``label`` or in the last column.
 
 The delimiter, the decimal sign and a missing header are recognised. Where they can be meant in two ways, the file is
-refused with what was seen and the setting that settles it. Decided here: empty cells and ``nan`` are missing values.
+refused with what was found and the setting that decides it. Empty cells and ``nan`` are missing values.
 A column most of whose cells are words is no feature but an attribute of the cases. In a column of numbers, a word, an
 infinity or a number beyond single precision makes its *row* fail, with line and reason. A column without any value is
 left out. A last column that is measured rather than named is not taken for the finding: the file is refused with a
@@ -626,7 +626,7 @@ def preview_table(file: BinaryIO, name: str, form: TableFormat, n_rows: int) -> 
     """The first ``n_rows`` of an open table, by the start of the file only.
 
     Raises:
-        BadInput: its cells cannot be told apart at all.
+        BadInput: it cannot be divided into cells.
     """
     data = file.read(_PREVIEW_BYTES)
     if len(data) == _PREVIEW_BYTES:

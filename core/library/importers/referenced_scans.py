@@ -126,7 +126,7 @@ def find_scans(source: Source, entries: Iterable[Entry], reporter: Reporter) -> 
 
 
 def unused_files(scans: ScanIndex, used: set[Scan], what: str) -> Iterator[RejectedFile]:
-    """Every file of the scans that gave no case; ``what`` says why."""
+    """Every file of the scans that gave no case; ``what`` is the reason."""
     used_paths = {path for scan in used for path in scan.paths}
     reported: set[str] = set()
     for scan in scans.found:

@@ -31,7 +31,7 @@ _SAMPLED_ENTRIES = 8
 @dataclass(frozen=True)
 class Entry:
     """One file: ``path`` relative to the source with ``/`` ("" for a source that is one file), ``size`` in
-    bytes, ``mtime_ns`` when it last changed, ``crc`` its CRC-32 where a zip tells it."""
+    bytes, ``mtime_ns`` when it last changed, ``crc`` its CRC-32 in a zip."""
 
     path: str
     size: int
@@ -44,7 +44,7 @@ class Source(abc.ABC):
 
     Every file is in exactly one of ``entries()``, ``refused`` (path, reason: unsafe names, links, folders
     that cannot be opened, password) and ``ignored`` (path, reason: hidden files, leavings of file managers).
-    An importer tells what became of the entries and of ``ignored``; ``refused`` its caller reports as failed.
+    An importer reports how the entries and ``ignored`` were used; its caller reports ``refused`` as failed.
     ``closed_zips``: why a zip among the entries cannot be opened (path -> reason).
     ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept.
     """

@@ -29,8 +29,8 @@ class UltrasoundImporter(FolderImporter):
     """Images ``NAME.png`` with masks ``NAME_mask.png``, ``NAME_mask_1.png``, ... in folders of findings.
 
     One case an image; its masks are united into one region. A black mask (BUSI's normal images) gives
-    none. A ``labels.csv`` may name the masks of an image too, several parted by ``;``. The data set tells
-    no patients.
+    none. A ``labels.csv`` may name the masks of an image too, several parted by ``;``. The data set has
+    no patient ids.
     """
 
     kind = "ultrasound"
@@ -95,7 +95,7 @@ class UltrasoundImporter(FolderImporter):
 def _region(
     source: Source, path: str, masks: list[str], reader: ImageReader
 ) -> tuple[Region | None, list[RejectedFile]]:
-    """The region of the masks that can be used, and what became of each of them."""
+    """The region of the masks that can be used, and how each of them was used."""
     try:
         size = image_size(source, path)
     except BadInput:

@@ -21,13 +21,13 @@ from semblance.core.library.server.connection import connect, not_writable_error
 from semblance.core.library.server.migrate import check_revision
 from semblance.core.library.server.tables import SCHEMA, library_state
 
-#: The channel on which the server tells of changes.
+#: The channel on which the server notifies of changes.
 CHANNEL = "semblance"
 _EMPTY_JSON = "{}"
 
 
 class ServerCatalogue(Catalogue):
-    """Reads and writes the tables of a library on a server; a connection that was lost is made anew.
+    """Reads and writes the tables of a library on a server; a lost connection is made again.
 
     Raises:
         BadInput: the database has no library, or one of a newer version.
@@ -87,7 +87,7 @@ class ServerCatalogue(Catalogue):
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[sa.Connection]:
-        """A transaction that keeps other writers out and that nobody hears of."""
+        """A transaction that locks out other writers and notifies nobody."""
         if not self.writable:
             raise not_writable_error(self.address)
         with transaction(self._writing, self.address) as connection:
@@ -95,7 +95,7 @@ class ServerCatalogue(Catalogue):
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
-        """A write transaction as a context manager giving the connection. Others hear of the change when it ends."""
+        """A write transaction as a context manager giving the connection. Others are notified when it ends."""
         with self.exclusive() as connection:
             yield connection
             number = library_state.update().values(number=library_state.c.number + 1)

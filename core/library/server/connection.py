@@ -60,7 +60,7 @@ def connection_parameters(address: ServerAddress, *, writable: bool) -> dict[str
 
 
 def connect(address: ServerAddress, *, writable: bool) -> sa.Engine:
-    """An engine on ``address``. Connections that were lost are made anew."""
+    """An engine on ``address``. Lost connections are made again."""
     psycopg = _driver()
     parameters = connection_parameters(address, writable=writable)
     return sa.create_engine(
@@ -112,7 +112,7 @@ def _text_error(address: ServerAddress) -> SemblanceError:
     )
 
 
-#: State of SQL (a code, or its first two characters) -> what the server says with it.
+#: State of SQL (a code, or its first two characters) -> what it means.
 _DISK_FULL, _READ_ONLY, _LOCKED, _NO_RIGHTS = "53100", "25006", "55P03", "42501"
 _PASSWORD, _REFUSED, _NO_DATABASE, _NO_TABLE = "28P01", "28000", "3D000", ("42P01", "3F000")
 _CONFLICTS = ("40001", "40P01", "23505", "23503")

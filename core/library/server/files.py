@@ -58,7 +58,7 @@ class ServerFiles(LibraryFiles):
         self.fetch([description_name(store), *changed])
 
     def forget_copies(self) -> None:
-        """Fetch everything anew from now on."""
+        """Discard the local copies, so that everything is fetched again."""
         for name in ("features", "metrics"):
             with self._catalogue.errors():
                 super().remove(name)

@@ -121,7 +121,7 @@ class AnchoredTriplets(abc.ABC):
     def blocks(self, chosen: Rows | None = None, size: int = 0) -> Iterator[Block]:
         """The anchors, or the ``chosen`` of them (by finding), some of one finding at a time.
 
-        ``size`` are at most in a block; 0 stands for as many as are best weighted at once.
+        ``size`` are at most in a block; 0: as many as are fastest to weight at once.
         """
         size = size or max(64, _BLOCK // len(self.X))
         anchors = np.arange(len(self.at)) if chosen is None else chosen

@@ -1,7 +1,7 @@
 """The weights of BDM's pairs from round to round, pair by pair (Yang et al. 2010, 3.4).
 
 Every pair is stored once, in blocks of similar and of dissimilar pairs. :class:`ChangedPairs` are the pairs in which
-similarity is not what findings say (visual neighbours, judged pairs).
+similarity does not follow the findings (visual neighbours, judged pairs).
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class DensePairs:
     """g+_ij = exp(d_ij) of similar and g-_ij = exp(-d_ij) of dissimilar pairs (Eq. 8) while d grows by bits.
 
     Cases are put in order of their findings, so that the similar pairs of a block stand together, and every
-    pair is stored once. Pairs in which similarity is not what findings say are counted one by one where they
+    pair is stored once. Pairs in which similarity does not follow the findings are counted one by one where they
     are few; else similar and dissimilar pairs have blocks of their own.
 
     Attributes:

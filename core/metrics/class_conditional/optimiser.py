@@ -12,8 +12,8 @@ import numpy.typing as npt
 from semblance.core.metrics.class_conditional.objective import expected_accuracy, make_batch
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.steps.pca import PCA
-from semblance.core.metrics.training_data.in_threads import in_threads
 from semblance.core.metrics.training_data.labelled_rows import LabelledRows
+from semblance.core.metrics.training_data.parallel_map import parallel_map
 from semblance.core.metrics.training_data.parameter_search import error_of, gallery_sample, hold_out_rows
 
 #: Median squared distance of two cases at the start.
@@ -148,7 +148,7 @@ def best_hyperparameters(
                 run.step()
             return error_of(run.embed(X), codes, first, last) + 0.5 * place / len(validation)
 
-        errors = in_threads(error_after, places, n_jobs)
+        errors = parallel_map(error_after, places, n_jobs)
         return [places[number] for number in np.argsort(errors, kind="stable").tolist()]
 
     return candidates[ranked(ranked(range(len(runs)), 0.25)[:2], 0.5)[0]]
@@ -167,7 +167,7 @@ def _renumbered(
 
 
 def _start(X: Matrix, components: int, rng: np.random.Generator) -> Matrix:
-    """(p, d) principal directions, scaled so that cases lie about as far apart as softmax can tell."""
+    """(p, d) principal directions, scaled so that cases lie about as far apart as softmax resolves."""
     A = PCA(components).fit(X).components_
     i, j = rng.integers(len(X), size=(2, _PAIRS))
     differ = i != j

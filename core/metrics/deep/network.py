@@ -84,7 +84,7 @@ class Network:
     def __init__(
         self, torch: Any, images: Images, layers: int, components: int, X: Matrix, seed: int
     ) -> None:
-        """Random kernels; V is scaled so that cases of ``X`` lie about as far apart as softmax can tell."""
+        """Random kernels; V is scaled so that cases of ``X`` lie about as far apart as softmax resolves."""
         self._torch, self._images, self._layers = torch, images, layers
         rng = np.random.default_rng([seed, 2])
         self.parameters: list[Any] = []

@@ -12,13 +12,13 @@ from semblance.core.metrics.distances.linear_embedding import LinearEmbeddingDis
 from semblance.core.metrics.distances.mixtures import MixtureDistance
 from semblance.core.metrics.distances.refined import RefinedDistance
 from semblance.core.metrics.distances.signed import SignedDistance
-from semblance.core.metrics.distances.votes import VoteDistance
+from semblance.core.metrics.distances.stumps import StumpDistance
 
 DISTANCES: tuple[type[Distance], ...] = (
     LinearDistance,
     BitDistance,
     LinearEmbeddingDistance,
-    VoteDistance,
+    StumpDistance,
     SignedDistance,
     CityBlockDistance,
     ConvolutionDistance,
@@ -38,5 +38,5 @@ __all__ = [
     "MixtureDistance",
     "RefinedDistance",
     "SignedDistance",
-    "VoteDistance",
+    "StumpDistance",
 ]

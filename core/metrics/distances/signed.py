@@ -10,7 +10,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance, Matrix, Part
 from semblance.core.metrics.distances.linear import parts_by_group
-from semblance.core.metrics.distances.votes import lifted
+from semblance.core.metrics.distances.stumps import lifted
 
 
 class SignedDistance(Distance):

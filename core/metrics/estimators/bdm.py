@@ -203,7 +203,7 @@ class BDM(Learner):
 
 
 class BDMV(BDM):
-    """BDM that also calls the nearest Euclidean neighbours similar, so that what it finds looks alike.
+    """BDM with the nearest Euclidean neighbours as similar pairs too, so that the cases found look like the query.
 
     Example:
         >>> from sklearn.datasets import load_wine

@@ -1,7 +1,7 @@
-"""BDM+V at a chosen place between visual and diagnostic likeness (Yang et al. 2010, 3.5).
+"""BDM+V with a chosen balance between visual and diagnostic similarity (Yang et al. 2010, 3.5).
 
-The paper calls the nearest neighbours of a case similar beside all that findings say, which leads only part
-of the way to visual likeness. Here visual likeness decides a share of the pairs, from none (BDM) to all of them.
+The paper adds the nearest neighbours of a case to the pairs that the findings make similar, which has a limited
+effect. Here visual similarity decides a share of the pairs, from none (BDM) to all of them.
 """
 
 from __future__ import annotations

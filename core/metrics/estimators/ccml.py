@@ -27,7 +27,7 @@ from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, line
 from semblance.core.metrics.numerics.moments import Moments
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
-from semblance.core.metrics.training_data.fixed_order import fixed_order
+from semblance.core.metrics.training_data.content_order import content_order
 from semblance.core.metrics.training_data.labelled_rows import (
     LabelledRows,
     codes_to_learn_from,
@@ -163,7 +163,7 @@ class CCML(LinearLearner):
         def share(places: Places) -> tuple[LabelledRows, Places]:
             places = np.sort(places)
             X = rows.take(places)
-            order = fixed_order(X, findings[places], None)
+            order = content_order(X, findings[places], None)
             return LabelledRows((X[order] - moments.mean) / scale, codes[places][order], names), places[order]
 
         chosen, places = share(rows_to_choose_on(codes, rows.groups, seed, lambda: rows.hashes(seed)))

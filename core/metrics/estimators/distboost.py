@@ -230,7 +230,7 @@ def _whitening(X: Matrix, components: int) -> Matrix:
 def _small_chunklets(
     n: int, y: npt.ArrayLike | None, pairs: npt.NDArray[np.int64] | None, rng: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    """(n,) a number for each case, shared by at most five that are known to be alike."""
+    """(n,) a number for each case, shared by at most five that are known to be similar."""
     whole = chunklets_of("DistBoost", n, y, pairs)
     numbers = np.arange(n)
     for chunklet in range(int(whole.max()) + 1):

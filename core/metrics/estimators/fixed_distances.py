@@ -32,7 +32,7 @@ class FixedDistance(Learner):
 
 
 class Euclidean(FixedDistance):
-    """Learns nothing; after the step ``standardise`` every feature counts alike.
+    """Learns nothing; after the step ``standardise`` every feature has the same weight.
 
     Example:
         >>> from sklearn.datasets import load_wine

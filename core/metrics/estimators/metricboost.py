@@ -14,15 +14,15 @@ import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.boosting.given_triplets import GivenTriplets
+from semblance.core.metrics.boosting.explicit_triplets import ExplicitTriplets
 from semblance.core.metrics.boosting.quadratic_triplets import QuadraticTriplets
+from semblance.core.metrics.boosting.stump_triplets import StumpTriplets
 from semblance.core.metrics.boosting.stumps import Stump
-from semblance.core.metrics.boosting.vote_triplets import VoteTriplets
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.distance import Distance, Matrix
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.distances.signed import SignedDistance
-from semblance.core.metrics.distances.votes import VoteDistance
+from semblance.core.metrics.distances.stumps import StumpDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.numerics.largest_distance import largest_squared_distance
 from semblance.core.metrics.numerics.top_eigenpair import top_eigenpair
@@ -157,7 +157,7 @@ class MetricBoost(Learner):
         self.stopped_: str = found.stopped
         counts = {"triplets": int(weights.count)}
         notes = [found.stopped]
-        if isinstance(weights, VoteTriplets | QuadraticTriplets) and self.anchors:
+        if isinstance(weights, StumpTriplets | QuadraticTriplets) and self.anchors:
             notes.append(tr_lazy("Learnt from the triplets of {n} of the cases.", n=len(weights.at)))
         self._card: MetricCard = begin_card(
             self,
@@ -167,10 +167,12 @@ class MetricBoost(Learner):
             rounds=len(found.log_bounds) - 1,
         )
 
-    def _weights(self, source: TripletSource, seed: int) -> VoteTriplets | QuadraticTriplets | GivenTriplets:
+    def _weights(
+        self, source: TripletSource, seed: int
+    ) -> StumpTriplets | QuadraticTriplets | ExplicitTriplets:
         if source.triplets is not None:
-            return GivenTriplets(source.X, source.triplets)
-        kind = VoteTriplets if self.weak == "binary" else QuadraticTriplets
+            return ExplicitTriplets(source.X, source.triplets)
+        kind = StumpTriplets if self.weak == "binary" else QuadraticTriplets
         return kind(source.X, source.codes, self.anchors, seed)
 
 
@@ -179,7 +181,7 @@ class _Rounds:
     """The boosting itself (Algorithm 1)."""
 
     learner: MetricBoost
-    weights: VoteTriplets | QuadraticTriplets | GivenTriplets
+    weights: StumpTriplets | QuadraticTriplets | ExplicitTriplets
     basis: Matrix | None
     reporter: Reporter
 
@@ -243,7 +245,7 @@ class _Rounds:
             return None
         there = direction if self.basis is None else self.basis @ direction
         if learner.weak == "binary":
-            assert isinstance(weights, VoteTriplets | GivenTriplets)
+            assert isinstance(weights, StumpTriplets | ExplicitTriplets)
             cut: Stump | None = None
             if learner.threshold == "gaussian":
                 cut = weights.gaussian_stump(direction, sign, reporter)
@@ -251,9 +253,9 @@ class _Rounds:
                 cut = weights.best_stump(direction, sign, reporter)
             if cut is None:
                 return None
-            weights.add_vote(direction, cut.threshold, cut.alpha)
+            weights.add_stump(direction, cut.threshold, cut.alpha)
             return _Weak(there, cut.alpha, cut.threshold)
-        assert isinstance(weights, QuadraticTriplets | GivenTriplets)
+        assert isinstance(weights, QuadraticTriplets | ExplicitTriplets)
         if learner.weak == "real":
             alpha = weights.step(direction, sign, reporter)
         else:
@@ -268,7 +270,7 @@ def _distance(found: list[_Weak], readout: str) -> Distance:
     directions = np.stack([weak.direction for weak in found], axis=1)
     alphas = np.array([weak.alpha for weak in found])
     if readout == "votes":
-        return VoteDistance(directions, np.array([weak.threshold for weak in found]), alphas)
+        return StumpDistance(directions, np.array([weak.threshold for weak in found]), alphas)
     d = len(directions)
     if len(alphas) > d:
         alphas, directions = np.linalg.eigh((directions * alphas) @ directions.T)

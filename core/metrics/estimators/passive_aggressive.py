@@ -29,11 +29,11 @@ from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.scikit_learn import as_value_errors, column_names
 from semblance.core.metrics.training import TrainingPoint, begin_card, count_findings, count_patients
 from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
-from semblance.core.metrics.training_data.fixed_order import fixed_order
-from semblance.core.metrics.training_data.in_threads import in_threads
+from semblance.core.metrics.training_data.content_order import content_order
 from semblance.core.metrics.training_data.labelled_rows import codes_of_findings
 from semblance.core.metrics.training_data.memory import check_features
 from semblance.core.metrics.training_data.pairs import Pairs, drawn_pairs, training_pairs
+from semblance.core.metrics.training_data.parallel_map import parallel_map
 from semblance.core.metrics.training_data.rows import check_different
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.validation import rows_to_choose_on
@@ -230,7 +230,7 @@ class PassiveAggressive(Learner):
             codes = codes_of_findings(rows.n, rows.y)[0]
             chosen = rows_to_choose_on(codes, rows.groups, seed, lambda: rows.hashes(seed))
             X, y = rows.take(chosen), rows.y[chosen]
-            order = fixed_order(X, y, None)
+            order = content_order(X, y, None)
             X, y = X[order], y[order]
             source = training_pairs(self.title, len(X), y, None, draw=self.draw, seed=seed)
             space = RowSpace(fresh._base(X.shape[1]).embed(X), plain=True)
@@ -350,7 +350,7 @@ class PassiveAggressive(Learner):
             distances: Matrix = np.square(held @ psd_root(model.M).T).sum(axis=1)
             return _area(distances, dissimilar)
 
-        areas = in_threads(area_of, range(len(GRID)), self.n_jobs)
+        areas = parallel_map(area_of, range(len(GRID)), self.n_jobs)
         return GRID[int(np.argmax(areas))]
 
     def _run_passes(

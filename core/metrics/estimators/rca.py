@@ -1,4 +1,4 @@
-"""RCA: what varies among cases known to be alike is noise, and is scaled down.
+"""RCA: directions in which similar cases vary are scaled down.
 
 Bar-Hillel, Hertz, Shental, Weinshall: Learning a Mahalanobis metric from equivalence constraints. Journal of
 Machine Learning Research 6, 2005.
@@ -28,7 +28,7 @@ Rows = npt.NDArray[np.int64]
 
 
 class RCA(ShrunkLearner):
-    """M = C^-1, C the covariance about the means of chunklets: cases known to be alike (Eq. 2).
+    """M = C^-1, C the covariance about the means of chunklets: cases known to be similar (Eq. 2).
 
     The paper puts a PCA in front where C is nearly singular (section 3); here C is shrunk as the covariance of
     :class:`Mahalanobis` is.
@@ -88,7 +88,7 @@ def chunklets_of(title: str, n: int, y: npt.ArrayLike | None, pairs: npt.NDArray
     Cases of one finding, or joined by similar pairs, make a chunklet.
 
     Raises:
-        BadInput: neither findings nor pairs, or no two cases that are alike.
+        BadInput: neither findings nor pairs, or no two similar cases.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components

@@ -1,4 +1,4 @@
-"""Kernels: how alike two rows are, as an inner product in a space nobody has to write down."""
+"""Kernels: the similarity of two rows as an inner product in an implicit space."""
 
 from __future__ import annotations
 

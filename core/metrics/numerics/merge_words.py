@@ -1,4 +1,4 @@
-"""Merging words that tell the same about findings."""
+"""Merging visual words with the same distribution over findings."""
 
 from __future__ import annotations
 

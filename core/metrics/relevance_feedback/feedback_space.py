@@ -54,8 +54,8 @@ class FeedbackSpace:
 
     For the Euclidean one they are turned into those in which the structure of the cases is Euclidean.
 
-    ``initial_weights``: how they count under ``base`` alone; once they count alike all is as large as before.
-    ``structured``: they count alike where the structure of the cases is followed.
+    ``initial_weights``: their weights under ``base`` alone; the total is the same with equal weights.
+    ``structured``: they have equal weights where the structure of the cases is followed.
     """
 
     base: Distance
@@ -146,7 +146,7 @@ class FeedbackSpace:
         """The frozen distance of rows after the steps: |z - z'|^2 under ``form`` of their coordinates."""
         if self.root is not None:
             return LinearDistance(self.base.n_features, form.embed(self.root.T).T)
-        # The first coordinate is the embedding's, the last a feature's; each kind counts alike.
+        # The first coordinate is the embedding's, the last a feature's; each kind has the same weight.
         of_base, of_features = float(form.scales[0]), float(form.scales[-1])
         weights = self.weights * of_features
         return RefinedDistance(self.base, self.scale * of_base, weights, form.directions, form.gains)

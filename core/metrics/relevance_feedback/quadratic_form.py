@@ -82,7 +82,7 @@ class FeedbackForm:
         return replace(self, initial_weights=initial_weights, open=open)
 
     def opened(self, open: float) -> FeedbackForm:
-        """All coordinates count alike at least as far as ``open``."""
+        """All coordinates have the same weight at least as far as ``open``."""
         return replace(self, open=max(self.open, open))
 
     def stretched(self, more: Matrix) -> FeedbackForm:

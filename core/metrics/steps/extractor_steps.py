@@ -14,7 +14,7 @@ from semblance.core.metrics.steps.per_set import PerSet, SetSteps
 from semblance.core.metrics.steps.sequence import parse_steps, steps_text
 from semblance.core.metrics.steps.step import Step
 
-#: Extractors whose numbers are many and alike; those of pixels share their unit and have to stay an image. Those of
+#: Extractors with many numbers of one kind; those of pixels share their unit and have to stay an image. Those of
 #: encoders share theirs too: standardised, the many that hardly vary count as much as the others.
 _DEFAULTS = {
     "encoder": "l2,pca:64",

@@ -1,4 +1,4 @@
-"""Steps of their own for each of several fused feature sets, which then count alike."""
+"""Steps of their own for each of several fused feature sets, which then have the same weight."""
 
 from __future__ import annotations
 

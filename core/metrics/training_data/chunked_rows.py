@@ -13,7 +13,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.training_data.fixed_order import row_hashes
+from semblance.core.metrics.training_data.content_order import row_hashes
 from semblance.core.metrics.training_data.labelled_rows import check_one_finding_each
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.rows import training_rows

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from semblance.core.constraints import finding_codes
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
-from semblance.core.metrics.training_data.fixed_order import row_hashes
+from semblance.core.metrics.training_data.content_order import row_hashes
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.parameters import Parameter
 
@@ -66,7 +66,7 @@ def training_sample(data: TrainingInput, most: int) -> tuple[TrainingInput, tupl
 
 
 def sample_note(sample: int, n: int, groups: npt.NDArray[np.generic] | None, seed: int) -> str:
-    """What the card says of a metric trained on ``sample`` of ``n`` cases."""
+    """The card's note on a metric trained on ``sample`` of ``n`` cases."""
     by_patient = groups is not None and any(group not in (None, "") for group in groups.tolist())
     return tr_lazy(
         "Trained on {sample:,} of {n:,} cases, {how}, seed {seed}.",

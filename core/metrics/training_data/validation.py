@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
-from semblance.core.metrics.training_data.fixed_order import row_hashes
-from semblance.core.metrics.training_data.in_threads import in_threads
+from semblance.core.metrics.training_data.content_order import row_hashes
+from semblance.core.metrics.training_data.parallel_map import parallel_map
 from semblance.core.metrics.training_data.parameter_search import error_of, gallery_sample, hold_out_rows
 from semblance.core.metrics.training_data.training_sample import Hashes, stratified_sample
 from semblance.core.parameters import Parameter
@@ -107,7 +107,7 @@ def best_shrinkage(
         make = map_of(known[part.fitted])
         return [part.error(make(shrinkage)) for shrinkage in SHRINKAGES]
 
-    found = [one for one in in_threads(errors_of, range(_SPLITS), n_jobs) if one is not None]
+    found = [one for one in parallel_map(errors_of, range(_SPLITS), n_jobs) if one is not None]
     if not found:
         return None
     errors = np.sum(found, axis=0)

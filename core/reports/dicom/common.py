@@ -54,7 +54,7 @@ def complete_header(header: Dataset) -> Dataset:
             setattr(header, keyword, "")
     # As text, so that it is encoded in the character set of the new object.
     name = str(header.PatientName)
-    # A code as a name has one component only, which the caret says.
+    # The caret marks that a code used as a name has one component only.
     header.PatientName = f"{name}^" if name and "^" not in name else name
     header.ReferringPhysicianName = str(header.ReferringPhysicianName)
     return header

@@ -16,7 +16,7 @@ from semblance.core.metrics.distances.city_block import CityBlockDistance
 from semblance.core.metrics.distances.kernel_bits import KernelBitDistance
 from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.distances.signed import SignedDistance
-from semblance.core.metrics.distances.votes import VoteDistance
+from semblance.core.metrics.distances.stumps import StumpDistance
 from semblance.core.retrieval.explanation.grouping import Grouping
 from semblance.core.retrieval.explanation.shapley import shapley_shares
 
@@ -60,7 +60,7 @@ def shares_of(
     elif isinstance(distance, CityBlockDistance):
         size = np.abs(pair[0] - pair[1])
         kind, shares = "Features", _columns(size * size.sum(), names)
-    elif isinstance(distance, VoteDistance):
+    elif isinstance(distance, StumpDistance):
         kind, shares = "Votes", _votes(distance, pair, names)
     else:
         parts = distance.parts(pair[0], pair[1], (tr_lazy("the features"),) * pair.shape[1])
@@ -269,7 +269,7 @@ def _kernel_bits(
     return shares
 
 
-def _votes(distance: VoteDistance, pair: Matrix, names: _Names) -> list[Share]:
+def _votes(distance: StumpDistance, pair: Matrix, names: _Names) -> list[Share]:
     z = pair[0] @ distance.directions - pair[1] @ distance.directions
     voted = z * z >= distance.thresholds
     amounts = np.where(voted, distance.weights, 0.0)

@@ -157,7 +157,7 @@ def disagreements(
 ) -> Disagreements:
     """Every case as a query under both metrics, a seeded sample of ``most`` where there are more.
 
-    A search stands for its metric as refined by all its judgements, without the feature groups that it excludes.
+    A search represents its metric refined by all its judgements, without the feature groups that it excludes.
     Marks on its own query, examples and concepts are ignored.
 
     Raises:

@@ -114,7 +114,7 @@ def set_finding(
 ) -> EditResult:
     """Give the cases ``case_ids`` the ``finding``, or none (``None``).
 
-    ``dry_run`` changes nothing and tells what would change.
+    ``dry_run`` changes nothing and returns what would change.
 
     Raises:
         BadArguments: no case, or a finding that cannot be called so.
@@ -136,7 +136,7 @@ def set_patient(
 ) -> EditResult:
     """Assign the cases ``case_ids`` to ``patient``, or to no known patient (``None``).
 
-    ``dry_run`` changes nothing and tells what would change.
+    ``dry_run`` changes nothing and returns what would change.
 
     Raises:
         BadArguments: no case, or a patient that cannot be called so.

@@ -92,8 +92,8 @@ def _measure_meanwhile(preparation: LibraryPreparation, importing: Future[Import
     try:
         preparation.extract(growing=lambda: not importing.done())
     except SemblanceError:
-        # An error with the first cases says little. The import continues, and the preparation is tried again with all
-        # cases.
+        # An error with the first cases may not concern the others. The import continues, and the preparation is tried
+        # again with all cases.
         return
 
 

@@ -93,8 +93,8 @@ def import_labels(
 ) -> LabelImport:
     """Give the cases named by the lines of ``file`` the findings and patients in these lines.
 
-    ``dry_run`` changes nothing and tells what would change. Patients of de-identified DICOM files become the codes that
-    this library has for them.
+    ``dry_run`` changes nothing and returns what would change. Patients of de-identified DICOM files get the codes
+    of this library.
 
     Raises:
         BadInput: no such file, no table, or one without a column of names and one of labels.

@@ -518,7 +518,7 @@ class LibraryPreparation:
         }
 
     def _settle(self, library: Library, name: str, message: str, details: Sequence[str] = ()) -> None:
-        """Make ``name`` current unless a person chose another metric, and say why."""
+        """Make ``name`` current unless a user chose another metric, and return the reason."""
         if self.may_select and library.selected_metric != name:
             self._select(library, name)
         current = library.current_metric()

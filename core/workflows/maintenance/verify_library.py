@@ -70,7 +70,7 @@ def verify_library(library: Path, *, repair: bool = False, reporter: Reporter = 
 
 
 def _verify_on_server(library: Path, reporter: Reporter, *, repair: bool) -> VerificationResult:
-    """Verify what a server has. Its tables check themselves; copies on this computer are made anew."""
+    """Verify what a server has. The server checks its tables; copies on this computer are made again."""
     from semblance.core.workflows.maintenance.repair_library import Repairer
 
     result = VerificationResult(str(library))

@@ -21,7 +21,7 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.import_source import ImportResult, import_source
 from semblance.core.workflows.reports.embedded_search import is_structured_report, reopen_report
 
-#: What tells an image from other objects, and where in its series it stands.
+#: Attributes that distinguish images from other objects, and give the position in the series.
 _IMAGE_TAGS = ("SeriesInstanceUID", "InstanceNumber", "Modality", "SecondaryCaptureDeviceManufacturer")
 
 

@@ -266,7 +266,7 @@ def _found(report: Path, data: Mapping[str, Any], digest: Callable[[str], str]) 
     for file in candidates:
         if file.stat().st_size == size and _content(file) == expected:
             return file
-    # A PACS may write the header of a file anew.
+    # A PACS may rewrite the header of a file.
     for file in candidates if instance is not None else ():
         uid = _instance(file)
         if uid is not None and digest(uid) == instance:

@@ -33,7 +33,7 @@ LIBRARIES, EXPERIMENT, EXPORT = "libraries", "experiment", "export"
 GABOR, CLASSICAL, ENCODER = "gabor", "classical", "encoder"
 #: Without outlines and with them.
 _CLASSICAL_EXTRACTORS = ("colour_edge_texture", "mass")
-#: Normal mammograms have no region, and the scale of their crops would tell them apart from those with a finding.
+#: Normal mammograms have no region, and the scale of their crops would distinguish them from those with a finding.
 _MAMMOGRAMS = "normal=-"
 _SUFFIXES = (".zip", ".npz")
 _BLOCK = 1 << 20

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from semblance.core.library.lesion_groups import read_groups
+from semblance.core.library.packed_texts import Texts
 from semblance.core.library.schema import cases
-from semblance.core.library.texts import Texts
 from semblance.core.workflows.searches.derived_arrays import CASES_FILE, load_arrays, save_arrays
 
 if TYPE_CHECKING:

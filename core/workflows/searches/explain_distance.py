@@ -32,7 +32,7 @@ from semblance.core.workflows.searches.shift_query import shift_query
 MOVED = tr_lazy("concepts")
 #: Sampled cases used for each subset of groups.
 SAMPLE_ROWS = 128
-#: In a library with fewer cases nothing is usual, so what is close and far is not said.
+#: In a library with fewer cases groups are not called close or far.
 _FEWEST_CASES = 5
 #: Refined metrics cached for one loaded metric.
 _MAX_CONTEXTS = 3

@@ -90,7 +90,7 @@ def test_what_has_no_translation_stays_english(german):
     assert tr("Close {name}", name="{x}") == "Close {x}"
 
 
-def test_core_says_it_in_english_and_it_is_shown_in_the_users_language(german):
+def test_messages_of_core_are_english_and_shown_in_the_users_language(german):
     text = tr_lazy("{b} of {a}", a=1.5, b=tr_lazy_n("{n} case", "{n} cases", 2000))
     assert text == "2,000 cases of 1.5"
     assert translate(text) == "1,5: 2.000 Fälle"
@@ -224,7 +224,7 @@ HOLD_TEXTS = {
 }
 
 
-def test_core_hands_out_no_bare_text_for_people():
+def test_core_marks_every_user_text_for_translation():
     for file in sorted((TOP / "core").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz import harness
+from tests.fuzz.file_kinds import KINDS, Kind
 from tests.fuzz.harness import READ, REFUSED, run
-from tests.fuzz.kinds import KINDS, Kind
-from tests.fuzz.mutating import mutated
+from tests.fuzz.mutations import mutated
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("dicom", "bomb")])

@@ -65,7 +65,7 @@ def test_ratios_and_targets():
         ("triplet_accuracy", 0.0162, "short by 0.58 (2.9 s.e.)"),
     ],
 )
-def test_a_verdict_allows_one_standard_error(score, mean, text):
+def test_a_comparison_allows_one_standard_error(score, mean, text):
     known = ReferenceRange(score, 0.022, 0.028)
     assert targets.verdict(known, mean, 0.002).text == text
 

@@ -115,7 +115,7 @@ def test_only_changes_of_what_is_installed_install_again(bootstrap):
     assert bootstrap.installation_digest() != before
 
 
-def test_an_environment_that_is_missing_broken_or_moved_is_made_anew(bootstrap):
+def test_an_environment_that_is_missing_broken_or_moved_is_recreated(bootstrap):
     assert not bootstrap.venv_works(bootstrap.VENV)
     (bootstrap.VENV / "bin").mkdir(parents=True)
     python, config = bootstrap.VENV / "bin" / "python", bootstrap.VENV / "pyvenv.cfg"

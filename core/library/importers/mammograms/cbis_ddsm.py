@@ -196,7 +196,7 @@ def _region(
     row: _AbnormalityRow,
     reported: dict[str, RejectedFile],
 ) -> Region | None:
-    """The region of the row's mask; what became of mask and crop goes to ``told``."""
+    """The region of the row's mask. How mask and crop were used is added to ``reported``."""
     named = [finder.find(row.cells.get(column, ""), other_than=path) for column in (_MASK, _CROP)]
     neighbours = [
         neighbour for name in named if name is not None for neighbour in finder.others_in_folder(name)

@@ -30,7 +30,7 @@ class MammogramsImporter(Importer):
     summary = "mini-MIAS, CBIS-DDSM or INbreast: images with regions, findings and patients."
 
     def recognise(self, source: Source) -> Recognition | None:
-        """What the collection that fits best says."""
+        """The recognition by the collection that fits best."""
         found = _best_collection(source)
         if found is None:
             return None

@@ -60,7 +60,7 @@ _LONGEST_INFO = 1 << 20
 
 @dataclass(frozen=True)
 class InfoLine:
-    """What one line says of an image; ``circle`` is (x, y, radius) as written."""
+    """The line of an image; ``circle`` is (x, y, radius) as written."""
 
     where: str
     tissue: str

@@ -137,7 +137,7 @@ def test_an_image_of_a_patient_in_the_library_does_not_find_that_patient(client,
     ("form", "start"),
     [("pdf", b"%PDF"), ("html", b"<!DOCTYPE html>"), ("csv", b"query,metric"), ("json", b"{")],
 )
-def test_a_report_names_nobody(client, library, outside, form, start):
+def test_a_report_contains_no_identifiers(client, library, outside, form, start):
     answer = client.post("report", data=outside, headers=PNG, params={"format": form})
     assert answer.status_code == 200
     assert answer.content.startswith(start)

@@ -106,7 +106,7 @@ def test_ctrl_z_undoes_what_was_done_last(commands, context):
     assert keys() == ["Ctrl+Alt+Z", "Ctrl+Z"]
 
 
-def test_a_removed_query_is_searched_with_no_more(commands, context, path):
+def test_a_removed_query_is_not_searched_with(commands, context, path):
     context.state.set_query(Query(case="s/0.png"))
     context.state.change_search(like=(Query(case="s/2.png"), Query(case="s/1.png")))
     commands.remove([3])

@@ -58,7 +58,7 @@ def test_a_dropped_folder_is_searched_without_a_dialog(no_dialog, tmp_path):
         assert "20 cases each" in prepared
 
 
-def test_a_panel_that_waits_for_the_preparation_says_so(monkeypatch, tmp_path):
+def test_a_panel_shows_that_it_waits_for_the_preparation(monkeypatch, tmp_path):
     library = tmp_path / "images.semblance"
     import_source(striped_folder(tmp_path / "images", n=8), library)
     go_on = threading.Event()

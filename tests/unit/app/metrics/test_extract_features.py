@@ -18,7 +18,7 @@ def cancellations(context):
     return [one for one in context.messages.history if "was cancelled" in one.what]
 
 
-def test_a_cancelled_extraction_is_said_and_can_be_resumed(qtbot, opened, context, jobs):
+def test_a_cancelled_extraction_is_reported_and_can_be_resumed(qtbot, opened, context, jobs):
     extract(context, "gabor").cancel()
     qtbot.waitUntil(lambda: bool(cancellations(context)))
     (message,) = cancellations(context)

@@ -26,7 +26,7 @@ def test_every_word_must_be_found_in_any_order() -> None:
     assert texts(entries, "save zebra") == []
 
 
-def test_small_words_keep_nothing_out() -> None:
+def test_stop_words_exclude_no_command() -> None:
     entries = [entry("Save search…"), entry("Save the plots…"), entry("Search with the whole image")]
     assert texts(entries, "save the search") == ["Save search…"]
     assert texts(entries, "an image in the search") == ["Search with the whole image"]

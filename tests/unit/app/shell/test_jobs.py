@@ -57,7 +57,7 @@ def test_the_result_arrives(jobs: Jobs, qtbot: QtBot) -> None:
     assert jobs.active == []
 
 
-def test_an_error_keeps_its_words(jobs: Jobs, qtbot: QtBot) -> None:
+def test_an_error_keeps_its_text(jobs: Jobs, qtbot: QtBot) -> None:
     job = jobs.run("Refusing", refuse)
     with qtbot.waitSignal(job.failed, timeout=20_000) as failed:
         pass

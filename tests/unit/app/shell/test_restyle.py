@@ -129,7 +129,7 @@ def test_a_widget_that_is_gone_meanwhile_is_left_out(qtbot, qapp, pages):
     assert styles(pages.widget(0)) == {(LIGHT.third, 11)}
 
 
-def test_a_look_that_is_taken_off_later_leaves_nothing_of_an_older_theme(qtbot, qapp, pages):
+def test_removing_a_style_leaves_nothing_of_an_older_theme(qtbot, qapp, pages):
     label = pages.widget(1).findChild(QLabel)
     set_theme(qapp, "light", 2.0)
     qtbot.waitUntil(is_styled)

@@ -15,7 +15,7 @@ def store(qapp, tmp_path) -> QSettings:
     return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
 
 
-def test_nobody_waits_for_the_disk(store, monkeypatch):
+def test_storing_a_value_does_not_wait_for_the_disk(store, monkeypatch):
     held = []
 
     class Held(QThread):
@@ -45,7 +45,7 @@ def test_a_value_set_during_a_write_is_written_next(store, qtbot):
     values.wait()
 
 
-def test_all_who_ask_have_the_same(store):
+def test_all_callers_get_the_same_result(store):
     values = shared_values(store)
     values.put("theme", "light")
     assert shared_values(store).get("theme") == "light"

@@ -83,7 +83,7 @@ def test_every_token_of_the_style_sheet_is_filled(qapp, name: str) -> None:
     assert THEMES[name].accent in sheet
 
 
-def test_a_look_is_applied(qtbot, qapp) -> None:
+def test_a_style_is_applied(qtbot, qapp) -> None:
     set_theme(qapp, "dark")
     button = QPushButton("Train")
     qtbot.addWidget(button)
@@ -128,7 +128,7 @@ def test_icons_follow_theme_and_state(qapp) -> None:
     set_theme(qapp, "dark")
 
 
-def test_an_icon_nobody_drew_is_refused() -> None:
+def test_an_unknown_icon_is_refused() -> None:
     with pytest.raises(FileNotFoundError):
         icon("no-such-icon")
 

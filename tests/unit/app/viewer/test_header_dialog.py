@@ -114,7 +114,7 @@ def test_closing_gives_the_reading_up(dialog, jobs):
     assert dialog.view.rows.rowCount() == 0
 
 
-def test_other_files_have_no_tags_and_nobody_to_hide(dialog, jobs, monkeypatch):
+def test_other_files_have_no_tags_and_nothing_to_hide(dialog, jobs, monkeypatch):
     lines = [HeaderLine(0, "", "Format", "", "PNG")]
     monkeypatch.setattr(read_header, "read_header", lambda *_: HeaderTable("one.png", lines))
     dialog.read(None, ImageAddress(Path("one.png")), None)

@@ -86,7 +86,7 @@ def test_it_is_reached_and_moved_by_keyboard(strip, changed_windows, qtbot):
         QTest.keyClick(strip, Qt.Key.Key_0)
 
 
-def test_it_says_its_numbers_aloud(strip):
+def test_its_numbers_are_in_the_accessible_name(strip):
     assert strip.accessibleName() == "Window and level, W 160  L 120"
 
 
@@ -95,7 +95,7 @@ def test_a_shown_window_level_is_not_emitted_back(strip, changed_windows):
     assert changed_windows == []
 
 
-def test_without_a_image_nothing_can_be_dragged(strip, changed_windows):
+def test_without_an_image_nothing_can_be_dragged(strip, changed_windows):
     strip.show_image(None)
     strip.show_window(None)
     drag(strip, 40, 60)

@@ -108,7 +108,7 @@ def test_a_new_rectangle_replaces_the_old(view):
     assert view.region.region == Region(120, 120, 60, 80)
 
 
-def test_a_image_that_may_not_be_edited_keeps_its_region(view):
+def test_an_image_that_may_not_be_edited_keeps_its_region(view):
     view.set_tool(RECTANGLE)
     view.show_region(Region(10, 10, 40, 40))
     view.editable = False

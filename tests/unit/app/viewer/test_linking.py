@@ -53,7 +53,7 @@ def stack(slices, spacing=None, way="S", frame="", height=0.0):
     return StackFacts(slices, 0, None if spacing is None else (spacing, 1.0, 1.0), directions, location)
 
 
-def test_slices_go_along_from_end_to_end_where_nothing_is_known_of_them():
+def test_slices_without_positions_are_linked_by_their_share_of_the_volume():
     assert [linked_slice(place, stack(10), stack(91), (0, 0)) for place in (0, 5, 9)] == [0, 50, 90]
     assert linked_slice(0, stack(1), stack(9), (0, 0)) == 4
     across = stack(10, 2.0, "A")

@@ -150,7 +150,7 @@ def test_window_level_and_inversion_are_the_same_in_all_three(both):
     assert views.views[1].inverted
 
 
-def test_many_wishes_while_one_is_under_way_are_one(both, jobs):
+def test_requests_during_a_running_one_are_merged(both, jobs):
     pane, views = both
     for x in (5.5, 6.5, 7.5, 8.5):
         pane.view.located.emit(x, 20.5)

@@ -153,7 +153,7 @@ def test_released_memory_holds_the_visible_slice_only_and_loading_resumes(pane, 
     qtbot.waitUntil(lambda: len(pane.slices.loaded) == 40)
 
 
-def test_two_wishes_are_on_their_way_and_a_jump_elsewhere_drops_them(qtbot, volume, tmp_path):
+def test_a_jump_drops_two_pending_requests(qtbot, volume, tmp_path):
     jobs = ManualJobs()
     pane = ImagePane(jobs)
     qtbot.addWidget(pane)

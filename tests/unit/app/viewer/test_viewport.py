@@ -66,7 +66,7 @@ def test_a_small_image_can_be_viewed_in_its_own_size():
     assert view.zoom == 1
 
 
-def test_a_image_cannot_be_lost_by_panning():
+def test_an_image_cannot_be_lost_by_panning():
     view = fitted(3000, 2500, 600, 600).zoomed(4, 300, 300).panned(1e6, -1e6)
     x0, y0, x1, y1 = view.visible_area()
     assert x1 > x0

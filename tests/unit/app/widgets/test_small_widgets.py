@@ -52,7 +52,7 @@ def test_names_with_line_breaks_and_marks_of_direction_are_spelled_out(qtbot) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_badges_say_their_words(qtbot, kind: str) -> None:
+def test_badges_have_their_text_as_accessible_name(qtbot, kind: str) -> None:
     badge = Badge(kind)
     qtbot.addWidget(badge)
     assert badge.text in badge.accessibleName()
@@ -113,7 +113,7 @@ def test_at_every_width_it_is_whole_or_short_and_never_cut(qtbot):
             assert label.shown_text() in (label.text(), "short")
 
 
-def test_a_label_measures_anew_what_is_different(qtbot) -> None:
+def test_a_label_measures_again_after_a_change_of_font_or_text(qtbot) -> None:
     label = ElidedLabel("lesion")
     qtbot.addWidget(label)
     label.resize(label.sizeHint().width(), 20)
@@ -210,7 +210,7 @@ def test_a_search_text_is_emitted_after_a_pause_and_cleared_with_escape(qtbot) -
     assert field.text() == ""
 
 
-def test_a_section_folds(qtbot) -> None:
+def test_a_section_collapses(qtbot) -> None:
     section = SectionHeader("Finding", note="3", collapsible=True)
     qtbot.addWidget(section)
     assert section.is_expanded()

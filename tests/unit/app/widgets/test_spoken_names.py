@@ -28,7 +28,7 @@ def test_an_empty_place_tells_what_is_missing(qtbot):
     assert state.accessibleName() == "Reading the volume…"
 
 
-def test_a_drop_target_tells_what_can_be_dropped(qtbot):
+def test_a_drop_target_shows_what_can_be_dropped(qtbot):
     under = QWidget()
     qtbot.addWidget(under)
     assert DropTarget("Ask with this image", under).accessibleName() == "Ask with this image"

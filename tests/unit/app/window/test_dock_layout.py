@@ -35,7 +35,7 @@ def test_a_narrow_window_collapses_the_library_and_back(qtbot, library):
         assert not opener.isVisible()
 
 
-def test_the_keyboard_follows_a_library_that_folds_and_unfolds_and_nothing_changes_its_place(library):
+def test_the_focus_follows_a_library_that_collapses_and_expands_and_nothing_moves(library):
     with open_window(library) as window:
         dock = window.parts.layout.docks["library"]
         window.panels.library.grid.setFocus()
@@ -61,7 +61,7 @@ class Paints(QObject):
         return False
 
 
-def test_a_window_that_folds_is_painted_as_it_is_then_only(library):
+def test_a_collapsing_window_is_painted_once_in_its_final_layout(library):
     with open_window(library) as window:
         window.resize(1440, 860)
         settle(window)
@@ -71,7 +71,7 @@ def test_a_window_that_folds_is_painted_as_it_is_then_only(library):
         assert query.count == 1
 
 
-def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
+def test_keys_expand_and_collapse_the_library_of_a_narrow_window(library):
     with open_window(library) as window:
         dock, goes = window.parts.layout.docks["library"], window.context.actions["go_library"]
         assert not window.panels.library.collapse_button.isVisible()
@@ -93,7 +93,7 @@ def test_keys_unfold_the_library_of_a_narrow_window_and_fold_it_again(library):
         assert not window.panels.library.collapse_button.isVisible()
 
 
-def test_a_library_opened_in_a_narrow_window_leaves_no_keyboard_behind_the_collapsed_library(library):
+def test_opening_a_library_in_a_narrow_window_moves_the_focus_from_the_collapsed_panel(library):
     with open_window(library) as window:
         window.resize(1100, 700)
         dock = window.parts.layout.docks["library"]

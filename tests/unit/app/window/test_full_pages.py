@@ -185,7 +185,7 @@ def test_the_next_start_does_not_use_the_height_of_the_map(trained):
         assert abs(window.parts.layout.docks["evaluation"].height() - before) <= 2
 
 
-def test_the_map_and_the_grids_speak_to_each_other(qtbot, trained):
+def test_the_map_and_the_grids_share_the_selection(qtbot, trained):
     with open_window(trained) as window:
         search_first_case(window)
         qtbot.keyClick(

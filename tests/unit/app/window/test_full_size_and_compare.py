@@ -43,7 +43,7 @@ def test_closing_the_library_while_comparing_leads_to_the_start(qtbot, library):
         assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
 
 
-def test_the_image_is_looked_at_large_and_everything_comes_back(qtbot, library):
+def test_the_full_size_view_restores_everything_when_closed(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)
         sizes = {name: dock.size() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
@@ -66,7 +66,7 @@ def test_the_image_is_looked_at_large_and_everything_comes_back(qtbot, library):
         } == sizes
 
 
-def test_the_case_the_keyboard_is_at_is_looked_at_large(qtbot, library):
+def test_the_case_with_the_focus_is_shown_in_full_size(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)
         row = int(window.state.columns.case_row[5])
@@ -94,7 +94,7 @@ def test_closing_the_library_leaves_the_large_image(library):
         assert window.panels.large.view.image is None
 
 
-def test_the_header_is_that_of_what_is_looked_at(library):
+def test_the_header_is_that_of_the_visible_image(library):
     with open_window(library) as window:
         window.panels.library.grid.set_current(int(window.state.columns.case_row[3]))
         window.panels.library.grid.setFocus()
@@ -134,7 +134,7 @@ def test_keys_mark_the_case_that_fills_the_window(qtbot, library, page):
         assert window.state.marks.disliked == (case.case_id,)
 
 
-def test_a_case_marked_less_like_the_query_gives_way_to_the_next_in_compare(qtbot, library):
+def test_compare_shows_the_next_case_after_less_like_this(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[1].row)

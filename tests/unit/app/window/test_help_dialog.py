@@ -197,7 +197,7 @@ def test_words_marked_by_hand_on_a_page_are_forgotten_with_it(dialog, qtbot):
     assert page.textCursor().selectionEnd() < page.document().characterCount()
 
 
-def test_pages_that_were_left_are_let_go(dialog, qapp):
+def test_pages_that_were_left_are_released(dialog, qapp):
     for name in ("tutorial", "getting_started", "glossary", "tutorial"):
         dialog.show_page(name)
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)

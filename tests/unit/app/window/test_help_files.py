@@ -35,7 +35,7 @@ def test_a_page_without_says_so_below_its_title(pages):
     assert re.fullmatch(r"# Page two\n\n\*[^*]+\*\n\nText\.\n", help_files.text_of("two"))
 
 
-def test_a_translation_that_was_left_behind_says_so(pages):
+def test_an_outdated_translation_shows_a_notice(pages):
     (pages / "one.md").write_text("# Page one\n\nOther text.\n", encoding="utf-8")
     assert re.fullmatch(r"# Seite eins\n\n\*[^*]+\*\n\nText\.\n", help_files.text_of("one"))
 

@@ -69,7 +69,7 @@ def test_progress_is_shown(dialog, jobs):
     assert "25 %" in [label.text() for label in dialog.findChildren(QLabel)]
 
 
-def test_once_closed_it_hears_no_more(dialog, jobs):
+def test_after_closing_no_progress_is_received(dialog, jobs):
     dialog.close()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     jobs.run("Training bdm", list)

@@ -59,7 +59,7 @@ def test_what_is_about_another_library_is_closed(bar: MessageBar) -> None:
     assert bar.messages() == kept[::-1]
 
 
-def test_many_are_folded_and_can_all_be_closed(qtbot, bar: MessageBar) -> None:
+def test_many_messages_are_collapsed_and_can_all_be_closed(qtbot, bar: MessageBar) -> None:
     for number in range(5):
         bar.add("info", f"message {number}")
     bar.show()

@@ -53,7 +53,7 @@ def test_a_key_leads_to_each_panel_shown_or_not(qtbot, trained):
         assert window.panels.ranking.grid.current() == window.state.ranking.ranked[0].row
 
 
-def test_a_folded_library_opens_for_the_key_that_leads_to_it(qtbot, trained):
+def test_a_collapsed_library_expands_when_its_key_is_pressed(qtbot, trained):
     with open_window(trained) as window:
         window.resize(1280, 800)
         settle(window)
@@ -75,7 +75,7 @@ def test_finding_a_case_leaves_the_library_as_wide_as_it_is(qtbot, trained):
         assert window.parts.layout.docks["library"].width() == wide
 
 
-def test_a_large_image_gives_the_keyboard_back_to_where_it_was(qtbot, trained):
+def test_closing_a_full_size_image_restores_the_focus(qtbot, trained):
     with open_window(trained) as window:
         show_query(window)
         window.activateWindow()

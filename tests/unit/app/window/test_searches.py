@@ -137,7 +137,7 @@ def test_a_start_without_the_metric_leaves_the_saved_search_as_it_was(library, m
     assert saved_searches.saved_searches(library)[0].metric == "other"
 
 
-def test_a_branch_goes_on_alone(qtbot, library, monkeypatch):
+def test_a_branch_does_not_change_the_original(qtbot, library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
         save_as(window, monkeypatch, "stem")
@@ -218,7 +218,7 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
         again.close()
 
 
-def test_a_list_closed_before_its_search_is_deleted_hears_no_answer(qtbot, library, monkeypatch):
+def test_a_list_closed_before_its_search_is_deleted_gets_no_answer(qtbot, library, monkeypatch):
     with open_window(library) as window:
         ask(window, 0)
         save_as(window, monkeypatch, "one")

@@ -68,7 +68,7 @@ def test_too_many_tasks_are_refused_in_words(own, tmp_path):
     assert own.submit(work.square, 2).result() == 4
 
 
-def test_all_news_are_heard_before_the_task_is_done(engine):
+def test_all_progress_is_delivered_before_the_task_is_done(engine):
     for _ in range(20):
         emitted: list[object] = []
         task = engine.submit(
@@ -81,7 +81,7 @@ def test_all_news_are_heard_before_the_task_is_done(engine):
         assert progress[-1] == Progress(30, 30, "counting")
 
 
-def test_a_listener_hears_only_its_own_task(engine):
+def test_a_listener_is_notified_only_of_its_own_task(engine):
     emitted: dict[int, list[object]] = {0: [], 1: [], 2: []}
     tasks = [
         engine.submit(
@@ -100,7 +100,7 @@ def test_a_listener_hears_only_its_own_task(engine):
     ]
 
 
-def test_a_failing_listener_silences_no_one(engine, caplog):
+def test_a_failing_listener_does_not_stop_the_others(engine, caplog):
     def fail(kind: str, news: object) -> None:
         raise KeyError(kind)
 
@@ -145,7 +145,7 @@ def test_stopping_keeps_the_result(engine, tmp_path):
     task.stop()
 
 
-def test_a_late_wish_never_reaches_the_next_task(engine):
+def test_a_late_cancellation_never_reaches_the_next_task(engine):
     for _ in range(50):
         before = engine.submit(work.square, 3)
         before.result()
@@ -193,7 +193,7 @@ def test_a_killed_worker_is_reported_and_the_next_task_works(own, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
-def test_a_worker_killed_while_it_talks_leaves_the_engine_whole(own, tmp_path):
+def test_the_engine_survives_a_worker_killed_while_it_sends(own, tmp_path):
     """It dies holding the lock of the news, half a message written."""
     for attempt in range(5):
         marker = tmp_path / f"{attempt}"

@@ -37,7 +37,7 @@ def test_too_few_rows_of_other_units_are_at_no_distance():
     ).all()
 
 
-def test_of_many_rows_outliers_are_told_by_a_sample(rng, monkeypatch):
+def test_outliers_among_many_rows_are_found_by_a_sample(rng, monkeypatch):
     X = np.concatenate([rng.normal(size=(900, 8)), 12 + rng.normal(size=(3, 8))])
     monkeypatch.setattr(f"{MODULE}.MOST_COMPARED", 300)
     scores = outlier_scores(distances_to_other_units(X, np.arange(len(X))), np.full(len(X), ""))

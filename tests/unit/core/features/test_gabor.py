@@ -99,7 +99,7 @@ def test_matrix_equals_convolution_by_hand():
     np.testing.assert_allclose(reflecting_matrix(taps, 12) @ values, by_hand, atol=1e-14)
 
 
-def test_stripes_answer_at_their_own_width_and_direction():
+def test_stripes_raise_the_response_of_their_width_and_direction():
     y, x = np.mgrid[:SIDE, :SIDE]
     for scale, frequency in enumerate(FREQUENCIES):
         for turn, theta in enumerate(ORIENTATIONS):
@@ -110,7 +110,7 @@ def test_stripes_answer_at_their_own_width_and_direction():
             assert strongest == (scale, turn)
 
 
-def test_a_spot_answers_in_its_own_block():
+def test_a_spot_raises_the_responses_of_its_own_block():
     pixels = np.zeros((SIDE, SIDE), np.float32)
     pixels[16 * 6 + 8, 16 * 1 + 8] = 1.0
     means = make_extractor("gabor").extract(Image(pixels, 1.0)).reshape(Gabor.LAYOUT)

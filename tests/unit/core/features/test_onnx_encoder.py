@@ -50,7 +50,7 @@ def test_grey_images_are_shown_in_three_channels(tmp_path):
     assert numbers[1:] == pytest.approx(numbers[0] * np.array([2, 3]), rel=1e-5)
 
 
-def test_colour_is_shown_grey_to_a_model_of_one_channel(tmp_path):
+def test_a_model_of_one_channel_gets_colour_images_in_grey(tmp_path):
     model = averages(tmp_path / "grey.onnx", channels=1)
     pixels = noise(4, 4, 3)
     numbers = encoder(tmp_path, model, channels=1).extract(Image(pixels, 255.0))

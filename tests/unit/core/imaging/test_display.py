@@ -56,7 +56,7 @@ def test_one_coloured_pixel_keeps_the_colour():
     assert display_image(Image(pixels, 255.0)).is_colour
 
 
-def test_a_image_above_the_limit_is_reduced_and_says_so():
+def test_an_image_above_the_limit_is_reduced_and_says_so():
     shown = display_image(Image(noise((900, 700)), 255.0), max_bytes=200_000)
     assert shown.reduced == 2
     assert (shown.height, shown.width) == (900, 700)
@@ -91,7 +91,7 @@ def test_what_is_not_a_number_is_black():
         np.zeros((1, 1), np.uint8),
     ],
 )
-def test_a_image_of_one_grey_has_a_window_and_a_histogram(pixels):
+def test_an_image_of_one_grey_has_a_window_and_a_histogram(pixels):
     shown = display_image(Image(pixels, 1.0))
     low, high = shown.auto
     assert low < high

@@ -131,7 +131,7 @@ def test_mutated_arrays_never_raise_anything_else(tmp_path):
             assert "x.npz" in str(error)
 
 
-def test_a_changed_container_is_read_anew(tmp_path):
+def test_a_changed_container_is_read_again(tmp_path):
     path = tmp_path / "x.zip"
     with ImageReader() as reader:
         for seed in (1, 2):

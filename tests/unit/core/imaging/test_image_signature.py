@@ -31,7 +31,7 @@ def encoded(image: Image.Image, kind: str = "PNG", **settings: int) -> bytes:
     return out.getvalue()
 
 
-def test_saved_anew_resized_or_brighter_it_is_the_same_image():
+def test_a_resaved_resized_or_brightened_copy_is_the_same_image():
     image = scene(0)
     saved = (
         encoded(image),
@@ -90,5 +90,5 @@ def test_the_frames_of_one_lesion_are_alike_and_mammograms_of_two_women_are_not(
     assert not near_duplicate_pairs([one, other])[0, 1]
 
 
-def test_an_even_image_is_like_nothing():
+def test_a_uniform_image_is_similar_to_nothing():
     assert image_signature(encoded(Image.new("L", (50, 50), 90))) is None

@@ -196,7 +196,7 @@ def test_image_without_any_number_is_refused():
         decode(encoded(np.full((2, 2), np.nan, np.float32), "TIFF"), "a.tif")
 
 
-def test_one_pixel_is_a_image():
+def test_one_pixel_is_an_image():
     assert decode(encoded(np.array([[7]], np.uint8)), "a").pixels.tolist() == [[7]]
 
 

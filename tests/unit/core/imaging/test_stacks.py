@@ -135,7 +135,7 @@ def test_text_and_numberless_arrays_are_refused(tmp_path, reader):
         reader.stack(ImageAddress(path, "text"))
 
 
-def test_a_image_file_is_no_stack(tmp_path, reader):
+def test_an_image_file_is_no_stack(tmp_path, reader):
     out = io.BytesIO()
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(out, "PNG")
     (tmp_path / "a.png").write_bytes(out.getvalue())

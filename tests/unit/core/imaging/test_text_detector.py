@@ -54,7 +54,7 @@ def test_text_far_above_the_window_and_text_within_it_are_found(detector):
     assert detector.boxes(faint)
 
 
-def test_shades_and_empty_images_hold_no_text(detector):
+def test_gradients_and_empty_images_contain_no_text(detector):
     y, x = np.mgrid[:300, :300]
     shades = 120 + 80 * np.sin(x / 40) * np.cos(y / 50)
     for pixels in (shades.astype(np.uint8), np.zeros((64, 64), np.uint8), np.zeros((5, 3), np.uint8)):

@@ -24,7 +24,7 @@ def test_a_slice_keeps_spacing_and_meaning():
     assert image.physical_values()[0, 0] == 2 * (2 * 42) - 1024
 
 
-def test_a_box_is_cut_out_where_it_lies():
+def test_a_box_is_cut_out_at_its_position():
     box = stack().volume(Region(5, 4, 10, 10, z=3, depth=9))
     assert box.origin == (3, 4, 5)
     assert np.array_equal(box.voxels, stack().volume().voxels[3:, 4:, 5:])

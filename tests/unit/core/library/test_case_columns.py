@@ -40,7 +40,7 @@ def test_malignant_comes_first(columns: CaseColumns) -> None:
     assert columns.finding_name(2) is None
 
 
-def test_counts_tell_cases_without_a_finding_last(columns: CaseColumns) -> None:
+def test_cases_without_a_finding_are_counted_last(columns: CaseColumns) -> None:
     assert columns.finding_counts.tolist() == [1, 2, 1, 1]
 
 

@@ -19,13 +19,13 @@ def test_an_image_is_called_what_it_is_of(header, kind):
     assert kind_name(*header) == kind
 
 
-def test_a_series_is_called_by_its_description_unless_that_says_nothing_new():
+def test_a_series_is_named_by_its_description_unless_that_repeats_the_study():
     assert series_name("Chest CT", "2.0 lung", "2", "B70f") == "2.0 lung"
     assert series_name("Chest CT", "CT CHEST", "2", "B70f") == ""
     assert series_name("Chest CT", "", "1.25", "STANDARD") == "1.25 mm STANDARD"
 
 
-def test_a_case_is_called_by_what_is_known():
+def test_a_case_is_named_by_its_known_attributes():
     assert case_name("Chest CT", "2.0 lung", "", "2019-03-14") == "Chest CT, 2.0 lung, 14 Mar 2019"
     assert case_name("Segment", "Liver", "Liver", "") == "Segment, Liver"
     assert date_name("long ago") == "long ago"

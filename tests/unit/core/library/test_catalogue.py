@@ -127,7 +127,7 @@ def test_labels_are_changed_without_touching_the_rest(library):
     assert library.summary()["findings"] == {"benign": 2, "malignant": 2, "new": 1, "(none)": 1}
 
 
-def test_cases_taken_out_leave_no_trace_and_their_row_is_nobody_elses_past(library):
+def test_removed_cases_leave_no_trace_and_their_row_ids_are_not_reused(library):
     catalogue, (source,) = library.catalogue, sources(library)
     made, rows = numbers_set(library), case_rows(library)
     library.features.write_chunk(made, rows[:5], values_of(rows[:5]), [(6, "c5", "unreadable")])

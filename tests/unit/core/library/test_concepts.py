@@ -16,7 +16,7 @@ def table(tmp_path):
         yield ConceptTable(opened.catalogue)
 
 
-def test_marks_stay_in_order_and_the_last_word_counts(table):
+def test_marks_stay_in_order_and_the_last_one_counts(table):
     key = table.add("  round   margin ", "ann")
     for case, has in (("s/0.png", True), ("s/1.png", False), ("s/0.png", False), ("s/2.png", True)):
         table.mark(key, [(case, has)], "bob")
@@ -59,7 +59,7 @@ def test_names_are_short_and_differ(table, name, what):
     assert len("x" * MAX_NAME_LENGTH) == len(table.all()[0].name) + 36
 
 
-def test_a_name_taken_since_keeps_the_old_one_away(table):
+def test_a_name_used_meanwhile_is_not_overwritten_by_undo(table):
     key = table.add("dark")
     table.delete(key)
     table.add("Dark")

@@ -18,7 +18,7 @@ def path(tmp_path):
     return make_library(tmp_path / "lib.semblance", cases=4)
 
 
-def test_a_given_finding_is_stored_with_the_earlier_ones_and_undone(path):
+def test_a_new_finding_is_stored_with_the_earlier_ones_and_undone(path):
     before = finding_of(path)
     with Library.open(path) as library:
         review = add_review(library, "label_conflict", ("s/0.png", "s/1.png"), "malignant")

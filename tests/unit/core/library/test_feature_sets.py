@@ -64,7 +64,7 @@ def test_numbers_come_back_with_their_cases_in_order(library):
     assert library.features.cases_to_extract(made, images=False).tolist() == []
 
 
-def test_numbers_that_may_not_be_read_are_not_called_damaged(library, monkeypatch):
+def test_features_without_read_permission_are_not_reported_as_damaged(library, monkeypatch):
     import zarr
 
     def refuse(*_args, **_named):

@@ -75,7 +75,7 @@ def test_equal_content_and_groups_give_equal_codes(library, catalogue):
     assert len(set(codes.values())) == len(cases) - 1
 
 
-def test_a_changed_image_leaves_the_group_it_was_detected_in_but_not_one_made_by_hand(tmp_path):
+def test_a_changed_image_leaves_a_detected_group_but_not_one_set_by_a_user(tmp_path):
     with Library.open(make_library(tmp_path / "lib", cases=6)) as library:
         add_detected(library.catalogue, [(1, 2)])
         join(library, [3, 4])

@@ -60,14 +60,14 @@ def test_it_opens_with_all_it_holds(tmp_path, version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_brought_up_to_date_it_is_like_a_new_one(tmp_path, version):
+def test_a_migrated_library_equals_a_new_one(tmp_path, version):
     path = older_library(tmp_path / "old", version)
     Library.open(path).close()
     assert described(path) == described(make_library(tmp_path / "new"))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_brought_up_to_date_it_takes_volumes_and_concepts(tmp_path, version):
+def test_a_migrated_library_stores_volumes_and_concepts(tmp_path, version):
     with Library.open(older_library(tmp_path / "old", version)) as opened:
         source = opened.catalogue.sources()[0]
         parts = tuple((f"w/{n}.png", None) for n in range(3))

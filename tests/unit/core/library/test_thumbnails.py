@@ -73,7 +73,7 @@ def test_a_damaged_file_in_a_read_only_library_is_no_hindrance(file):
     store.close()
 
 
-def test_a_full_disk_costs_the_thumbnails_only(file):
+def test_with_a_full_disk_only_thumbnails_are_not_saved(file):
     store = ThumbnailStore(file, writable=True)
     store.put([("a", b"one")])
     store._connection.execute("PRAGMA max_page_count=1")
@@ -82,7 +82,7 @@ def test_a_full_disk_costs_the_thumbnails_only(file):
     store.close()
 
 
-def test_a_busy_file_costs_the_thumbnails_only(file, monkeypatch):
+def test_with_a_locked_file_only_thumbnails_are_not_saved(file, monkeypatch):
     monkeypatch.setattr("semblance.core.library.thumbnails.BUSY_S", 0.05)
     store = ThumbnailStore(file, writable=True)
     other = sqlite3.connect(file, isolation_level=None)

@@ -10,7 +10,7 @@ import pytest
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import fit_in_chunks, learners, load_metric, make_learner
 from semblance.core.metrics.numerics.moments import Moments, fourth_moment
-from semblance.core.metrics.training_data.fixed_order import row_hashes
+from semblance.core.metrics.training_data.content_order import row_hashes
 from semblance.core.tasks import Cancelled
 from tests.helpers.learners import Listener
 

@@ -91,7 +91,7 @@ def test_the_triplet_loss_is_its_definition():
 
 
 @pytest.mark.parametrize("name", HEADS)
-def test_a_head_finds_the_features_that_tell_findings_apart(name):
+def test_a_head_finds_the_features_that_distinguish_findings(name):
     rng = np.random.default_rng(0)
     codes = np.arange(300) % 4
     X = rng.normal(size=(300, 40))

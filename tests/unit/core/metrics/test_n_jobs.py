@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import learners, make_learner
-from semblance.core.metrics.training_data.in_threads import in_threads
+from semblance.core.metrics.training_data.parallel_map import parallel_map
 from semblance.core.tasks import Cancelled
 from tests.helpers.learners import Listener, problem
 
@@ -32,9 +32,9 @@ def test_any_number_of_threads_gives_the_same_metric(name, n_jobs):
 
 
 def test_results_come_in_order_and_an_error_ends_the_choice():
-    assert in_threads(lambda number: number**2, range(20), 3) == [number**2 for number in range(20)]
+    assert parallel_map(lambda number: number**2, range(20), 3) == [number**2 for number in range(20)]
     with pytest.raises(ValueError, match="n_jobs == 0"):
-        in_threads(str, [1], 0)
+        parallel_map(str, [1], 0)
     X, y = problem("two findings")
     learner = make_learner("passive_aggressive", n_jobs=2)
     with pytest.raises(Cancelled):

@@ -65,7 +65,7 @@ def test_each_reason_why_there_is_no_connection_is_named(archive):
     assert "does not speak TLS" in says(f"https://127.0.0.1:{archive.port}/dicom-web")
 
 
-def test_a_pacs_that_does_not_know_this_computer_is_named():
+def test_a_pacs_that_does_not_know_this_ae_title_is_named():
     def only_others(entity):
         entity.require_calling_aet = ["ELSE"]
 

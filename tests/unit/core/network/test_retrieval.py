@@ -48,7 +48,7 @@ def test_a_second_retrieval_asks_only_for_what_is_missing(archive, server, tmp_p
     assert archive.sent == [f"{ROOT}.2.3"]
 
 
-def test_a_broken_connection_loses_and_doubles_nothing(archive, server, tmp_path):
+def test_after_a_broken_connection_no_object_is_lost_or_duplicated(archive, server, tmp_path):
     archive.break_after = 2
     received = ReceivedFiles(tmp_path / "got")
     result = retrieve_study(server, STUDY, [], received, waits=(0.0, 0.0))

@@ -43,7 +43,7 @@ def test_nothing_is_cut_at_the_edges(theme, text_scale):
         assert (drawn != layout).any()
 
 
-def test_a_better_rank_lies_to_the_left_and_a_bar_joins_those_alike():
+def test_better_ranks_are_on_the_left_and_a_bar_joins_learners_without_a_significant_difference():
     def ink(alike):
         return (pixels(critical_difference_figure(RANKS, 1.0, alike, format="png")) < 40).all(axis=2)
 

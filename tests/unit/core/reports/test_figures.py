@@ -124,7 +124,7 @@ def test_without_curves_there_are_quiet_axes(kind, theme):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
-def test_equal_plots_are_equal_files_that_tell_neither_when_nor_where(kind, format, tmp_path, monkeypatch):
+def test_equal_plots_are_equal_files_without_time_or_path(kind, format, tmp_path, monkeypatch):
     first = FIGURES[kind](CURVES[kind], PlotLayout(theme="print", format=format))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     monkeypatch.chdir(tmp_path)

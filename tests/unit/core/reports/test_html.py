@@ -120,7 +120,7 @@ def test_bars_stay_inside_their_columns() -> None:
     assert re.findall(r'class="bar"><i style="width:([\d.]+)%', html) == ["0.0", "100.0"]
 
 
-def test_cases_without_a_image_say_so() -> None:
+def test_cases_without_an_image_say_so() -> None:
     text = _page(report_html(report(ranking=(row(1, thumbnail=None), row(2, thumbnail=b"broken"))))).text
     assert text.count("no image") == 2 + 2
 

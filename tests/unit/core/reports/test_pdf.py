@@ -162,7 +162,7 @@ def test_names_from_right_to_left_are_drawn_in_order() -> None:
     assert text.count("גידול שפיר") > 2000
 
 
-def test_a_font_of_the_viewer_is_told_and_is_no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_font_of_the_viewer_is_reported_and_is_not_pdf_a(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf_fonts, "_eastern", lambda: None)
     content = report_pdf(report(notes=("乳腺病例",)))
     _, text = _read(content)

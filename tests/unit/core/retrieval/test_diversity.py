@@ -34,7 +34,7 @@ def test_without_a_share_the_order_stays():
     assert diverse_order(np.empty(0), np.empty((0, 2)), 5, 0.5).tolist() == []
 
 
-def test_a_crowd_of_twins_gives_way():
+def test_near_duplicates_do_not_fill_a_diverse_ranking():
     twins = np.array([[1.0, 0.0]] * 5)
     other = np.array([[0.0, 1.2]])
     rows = np.concatenate([twins, other])

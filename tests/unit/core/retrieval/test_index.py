@@ -112,7 +112,7 @@ def test_only_allowed_rows_answer():
     assert len(Index(X).search([0.0], 20, np.zeros(50, dtype=bool)).rows) == 0
 
 
-def test_an_empty_index_and_no_wish_give_nothing():
+def test_an_empty_index_or_k_of_0_gives_nothing():
     assert len(Index(np.empty((0, 3))).search(np.zeros(3)).rows) == 0
     assert len(Index(np.zeros((4, 3))).search(np.zeros(3), 0).rows) == 0
 

@@ -12,7 +12,7 @@ from semblance.core.retrieval.scan_index import ScanIndex
 LINE = Index(np.arange(10.0)[:, None])
 
 
-def test_the_query_itself_never_answers_and_is_not_counted():
+def test_the_query_itself_is_no_result_and_is_not_counted():
     ranking = rank(LINE, EmbeddedQuery(np.array([3.0]), row=3), 3)
     assert ranking.rows.tolist() == [2, 4, 1]
     assert ranking.distances.tolist() == [1, 1, 4]
@@ -28,7 +28,7 @@ def test_cases_of_the_same_patient_are_hidden_and_those_in_reach_counted(kind):
 
 
 @pytest.mark.parametrize("unknown", [None, ""])
-def test_unknown_patients_are_no_ones(unknown):
+def test_cases_of_unknown_patients_do_not_share_a_patient(unknown):
     patients = np.array([unknown] * 10, dtype=object)
     ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), patient=unknown), 4, patients=patients)
     assert ranking.rows.tolist() == [0, 1, 2, 3]
@@ -42,7 +42,7 @@ def test_near_duplicates_are_grouped_under_the_nearest():
     assert ranking.hidden_near_duplicates == 4
 
 
-def test_folding_goes_on_until_enough_different_cases_are_found():
+def test_grouping_continues_until_enough_different_cases_are_found():
     keys = np.array([4] * 8 + [-1, 3])
     ranking = rank(LINE, EmbeddedQuery(np.array([0.0])), 3, keys=keys)
     assert ranking.rows.tolist() == [0, 8, 9]
@@ -65,7 +65,7 @@ def test_a_filter_counts_nothing_it_leaves_out():
     assert allowed.sum() == 5
 
 
-def test_nobody_left_is_an_empty_ranking():
+def test_a_ranking_without_remaining_cases_is_empty():
     ranking = rank(LINE, EmbeddedQuery(np.array([0.0]), patient="p"), patients=np.array(["p"] * 10))
     assert len(ranking.rows) == 0
     assert ranking.hidden_same_patient == 0

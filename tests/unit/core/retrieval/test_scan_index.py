@@ -8,7 +8,7 @@ import pytest
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.neighbours import GivenDistances, distances_after_steps, ranked_blocks
 from semblance.core.metrics import fit_metric, make_learner
-from semblance.core.metrics.distances import LinearDistance, SignedDistance, VoteDistance
+from semblance.core.metrics.distances import LinearDistance, SignedDistance, StumpDistance
 from semblance.core.metrics.steps import parse_steps
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
@@ -19,7 +19,7 @@ from tests.helpers.naive_bdm import problem
 @pytest.fixture
 def votes():
     rng = np.random.default_rng(2)
-    return VoteDistance(rng.normal(size=(4, 5)), np.full(5, 0.4), np.array([0.3, 0.2, 0.7, 0.2, 0.1]))
+    return StumpDistance(rng.normal(size=(4, 5)), np.full(5, 0.4), np.array([0.3, 0.2, 0.7, 0.2, 0.1]))
 
 
 def test_it_finds_what_comparing_and_sorting_finds(votes):
@@ -70,7 +70,7 @@ def test_each_distance_gets_the_index_it_needs(votes):
 @pytest.mark.parametrize(
     ("kind", "settings"),
     [
-        (VoteDistance, {"readout": "votes"}),
+        (StumpDistance, {"readout": "votes"}),
         (SignedDistance, {"weak": "real", "allow_similarity": True}),
     ],
 )

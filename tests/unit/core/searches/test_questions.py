@@ -30,7 +30,7 @@ def rng() -> np.random.Generator:
 
 
 @pytest.mark.parametrize("common", [0.5, 0.02])
-def test_likeness_is_learnt_from_answers(common: float) -> None:
+def test_similarity_is_learnt_from_answers(common: float) -> None:
     chance = np.random.default_rng(1).random(400)
     true = common if common == 0.5 else np.clip(0.02 / SHARES**0.8, 0.0, 0.6)
     found = LikenessModel.of(SHARES, chance < true)
@@ -41,7 +41,7 @@ def test_likeness_is_learnt_from_answers(common: float) -> None:
     assert found.should_change_query(MANY_QUESTIONS)
 
 
-def test_likeness_never_grows_with_distance() -> None:
+def test_similarity_never_grows_with_distance() -> None:
     assert LikenessModel.of(SHARES, SHARES > 0.5).fall == 0.0
 
 
@@ -138,7 +138,7 @@ def test_an_answer_is_two_judgements(answer: Answer, kinds: tuple) -> None:
 
 
 @pytest.mark.parametrize(("near", "far"), [(0.95, 0.4), (0.7, 0.6)])
-def test_prior_of_likeness_from_the_accuracy_curve(near, far):
+def test_prior_of_similarity_from_the_accuracy_curve(near, far):
     curve = [near] * 10 + [(near * 10 + far * (k - 10)) / k for k in range(11, 21)]
     found = LikenessModel.from_accuracy(curve, 200)
     probabilities = found.probability(np.array([5 / 200, 15 / 200]))

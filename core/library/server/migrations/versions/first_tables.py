@@ -12,7 +12,7 @@ depends_on = None
 
 text = sa.Text(collation="C")
 
-#: The words of what a header says, in order, as SQLite's index has them: without case and accents.
+#: The words of a header, in order, as SQLite's index has them: without case and accents.
 _WORDS = """
 CREATE FUNCTION header_words_of(attributes text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(string_agg(word || ':' || least(place, 16383), ' ' ORDER BY place)::tsvector, ''::tsvector)

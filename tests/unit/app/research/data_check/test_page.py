@@ -127,7 +127,7 @@ def test_an_error_and_an_empty_result_say_so(page, context, answers):
     assert not page.keep_button.isVisible()
 
 
-def test_a_library_that_cannot_be_written_to_is_only_listed(qtbot, context, path, answers):
+def test_a_read_only_library_is_only_listed(qtbot, context, path, answers):
     from dataclasses import replace
 
     context.state.set_library(replace(read_snapshot(path), writable=False))

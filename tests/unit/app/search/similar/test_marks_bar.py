@@ -72,7 +72,7 @@ def test_a_mark_made_in_the_order_before_is_followed(qtbot, panel, bar, context,
     assert order(context) != before
 
 
-def test_undo_takes_back_one_mark_and_start_again_all(qtbot, panel, bar, context, jobs):
+def test_undo_removes_one_mark_and_start_again_removes_all(qtbot, panel, bar, context, jobs):
     before = order(context)
     for place in (5, 6):
         panel.card_feedback.judge(1, [panel.grid.model().case_row(place)])

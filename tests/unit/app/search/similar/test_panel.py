@@ -141,7 +141,7 @@ def test_no_close_match_is_shown(ranked, context):
     assert "No close match in this library" in texts(ranked)
 
 
-def test_a_low_panel_has_no_room_for_the_reason_of_no_close_match(ranked, context):
+def test_a_low_panel_hides_the_reason_of_no_close_match(ranked, context):
     context.state.set_ranked_search(unrefined_search(replace(ranking(), no_good_match=True)))
     ranked.resize(540, 700)
     assert ranked.notice.detail.isVisible()

@@ -43,7 +43,7 @@ def test_a_new_order_replaces_one_still_under_way(animated):
     assert motion.places == []
 
 
-def test_nothing_moves_where_nobody_looks_nor_beyond_what_can_be_followed(animated, monkeypatch):
+def test_too_many_cards_or_disabled_system_animations_are_not_animated(animated, monkeypatch):
     motion = CardAnimation()
     motion.start({n: (QPoint(0, 0), QPoint(1, 1)) for n in range(MAX_CARDS + 1)})
     assert motion.places == []
@@ -82,7 +82,7 @@ def test_scrolling_ends_it(grid, animated):
     assert grid._animation.places == []
 
 
-def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, grid):
+def test_when_the_current_case_leaves_the_one_in_its_place_becomes_current(qtbot, grid):
     grid.set_current(1)
     model = grid.model()
     with qtbot.waitSignal(grid.current_changed) as signal:
@@ -95,7 +95,7 @@ def test_a_current_case_that_leaves_hands_over_to_the_one_in_its_place(qtbot, gr
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Right, Qt.Key.Key_End])
-def test_keys_are_taken_while_cards_glide(qtbot, grid, animated, key):
+def test_keys_work_while_cards_are_animated(qtbot, grid, animated, key):
     grid.set_current(1)
     grid.set_model(turned(grid.model()), animate=True)
     before = grid.current_place()

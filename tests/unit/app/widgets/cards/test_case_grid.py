@@ -121,7 +121,7 @@ def test_the_number_of_near_duplicates_stays_inside_a_small_card(grid: CaseGrid)
     assert "+12 near-duplicates, of the same lesion with another finding: benign" in copies.describe(1)
 
 
-def test_thumbs_judge_only_where_they_are_offered(qtbot, grid: CaseGrid) -> None:
+def test_feedback_buttons_mark_only_where_they_are_offered(qtbot, grid: CaseGrid) -> None:
     up, down = card_feedback_buttons(grid.card_rect(1), grid._layout)
     with qtbot.assertNotEmitted(grid.judged):
         qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=up.center())
@@ -350,7 +350,7 @@ class TestComparing:
         assert not event.isAccepted()
 
 
-def test_thumbs_judge_in_a_list_too(qtbot, grid: CaseGrid) -> None:
+def test_feedback_buttons_mark_in_a_list_too(qtbot, grid: CaseGrid) -> None:
     grid.set_judging(True)
     grid.set_rows(True)
     for where, verdict in zip(card_feedback_buttons(grid.card_rect(1), grid._layout), (1, -1), strict=True):

@@ -46,7 +46,7 @@ def test_plots_have_the_colours_of_the_window(theme):
         assert value == getattr(theme, "disabled" if name == "faint" else name), name
 
 
-def test_a_image_of_its_size_is_drawn(view, jobs, qtbot):
+def test_an_image_of_its_size_is_drawn(view, jobs, qtbot):
     view.set_curves(CURVES)
     image = drawn(view, jobs, qtbot)
     assert image.size() == SIZE * view.devicePixelRatioF()
@@ -98,7 +98,7 @@ def test_the_same_curves_are_not_drawn_again(view, jobs, qtbot):
     assert not jobs.pending
 
 
-def test_another_theme_is_drawn_at_once_and_the_old_ground_never_shown(view, jobs, qtbot, qapp):
+def test_another_theme_is_drawn_at_once_without_the_old_background(view, jobs, qtbot, qapp):
     view.set_curves(CURVES)
     drawn(view, jobs, qtbot)
     set_theme(qapp, "light")

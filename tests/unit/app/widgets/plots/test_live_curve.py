@@ -78,7 +78,7 @@ def test_the_end_is_drawn_at_once_and_emitted(curve, drawings, context):
     assert "round 50 of 200, best held-out accuracy 0.7" in curve.accessibleDescription()
 
 
-def test_another_training_of_the_same_name_begins_anew(curve, drawings, context, qtbot):
+def test_another_training_of_the_same_name_starts_again(curve, drawings, context, qtbot):
     context.state.set_training(TrainingRun("again", "bdm", None, points(30), running=False))
     context.state.set_training(TrainingRun("again", "bdm", None, points(40), running=False))
     assert drawings[-1].rounds.tolist() == list(range(1, 41))

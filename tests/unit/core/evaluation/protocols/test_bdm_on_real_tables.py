@@ -15,7 +15,7 @@ FIGURES = {"sonar": (0.645, 0.70), "ionosphere": (0.787, 0.83)}
 
 
 @pytest.mark.parametrize("table", FIGURES)
-def test_bdm_retrieves_clearly_better_than_euclid(data, table):
+def test_bdm_retrieves_clearly_better_than_euclidean(data, table):
     text = np.loadtxt(data / "tables" / f"{table}.csv", delimiter=",", dtype=str, skiprows=1)
     rows = EvaluationData(text[:, :-1].astype(float), text[:, -1], source=f"{table}.csv")
     learners = [LearnerSpec(name) for name in ("euclidean", "bdm", "bdm_v")]

@@ -11,7 +11,7 @@ from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.splits import folds
 from tests.helpers.blobs import blobs
-from tests.helpers.naive_votes import run_protocol, squared, standardised, vote_credit
+from tests.helpers.naive_protocols import run_protocol, squared, standardised, vote_credit
 
 
 def test_rules_and_ndcg_are_those_of_loops():

@@ -12,7 +12,7 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.splits import halves
 from tests.helpers.blobs import blobs
-from tests.helpers.naive_votes import run_protocol, standardised, vote_credit
+from tests.helpers.naive_protocols import run_protocol, standardised, vote_credit
 
 
 def errors(Z, y, queries, galleries, k):

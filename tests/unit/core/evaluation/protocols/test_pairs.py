@@ -27,7 +27,7 @@ from semblance.core.evaluation.protocols.runner import repeat_seed
 from semblance.core.evaluation.splits import halves
 from semblance.core.metrics.registry import make_learner
 from tests.helpers.blobs import blobs
-from tests.helpers.naive_votes import nearest, run_protocol, squared, standardised
+from tests.helpers.naive_protocols import nearest, run_protocol, squared, standardised
 
 
 def area(scores, same):

@@ -26,7 +26,7 @@ def test_a_grid_keeps_to_an_outline():
     assert at.mean(axis=0) == pytest.approx([50, 40], abs=2)
 
 
-def test_an_outline_thinner_than_the_grid_is_still_looked_at():
+def test_an_outline_thinner_than_the_grid_is_sampled():
     inside = np.zeros((50, 50), dtype=bool)
     inside[np.arange(20), np.arange(20)] = True
     at = grid_points(inside, 8)

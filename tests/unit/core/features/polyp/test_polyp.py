@@ -145,7 +145,7 @@ def test_fat_behind_the_wall_tells_its_thickness():
     assert found["fat within 16 mm"] > 0.2
 
 
-def test_a_wall_across_ends_the_free_way(sessile):
+def test_a_wall_ends_the_free_path(sessile):
     hu = sessile.copy()
     hu[45:] = 40
     found = named(numbers_of(hu, spot(33, 28, 28)))
@@ -218,7 +218,7 @@ def test_the_position_may_be_a_little_off(sessile):
     assert off["volume"] == pytest.approx(exact["volume"], rel=0.1)
 
 
-def test_a_box_says_where_and_drawn_voxels_say_what(sessile):
+def test_a_box_gives_the_position_and_drawn_voxels_the_shape(sessile):
     box = named(numbers_of(sessile, Region(20, 20, 17, 17, None, 27, 9)))
     assert box["volume"] == pytest.approx(named(numbers_of(sessile, spot(33, 28, 28)))["volume"], rel=0.05)
     z, y, x = np.indices(sessile.shape) - 28

@@ -13,7 +13,7 @@ from semblance.core.imaging.deidentification.deidentify_dataset import Changes, 
 from semblance.core.imaging.deidentification.profile import Option, Profile
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from tests.helpers.dicom_files import encoded
-from tests.helpers.planted import Planted, planted_object
+from tests.helpers.planted_identifiers import Planted, planted_object
 
 KEY = Pseudonyms(b"k" * 32)
 

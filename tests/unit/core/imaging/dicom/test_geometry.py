@@ -62,7 +62,7 @@ def test_directions_that_cannot_be_are_no_plane(cosines):
     assert slice_plane(dataset) is None
 
 
-def test_a_series_of_files_tells_its_spacing_and_directions(tmp_path):
+def test_a_series_of_files_has_spacing_and_directions(tmp_path):
     files = [ImageAddress(path) for path in ct_series(tmp_path)]
     with ImageReader() as reader:
         stack = reader.stack(ImageAddress(files[0].container, slices=tuple(files)))

@@ -41,7 +41,7 @@ def test_spacing_is_reported_with_its_source():
     assert first(ultrasound).spacing_mm == pytest.approx((0.3, 0.2))
 
 
-def test_notes_tell_the_view_and_never_the_patient():
+def test_notes_contain_the_view_and_never_the_patient():
     dataset = image(
         GREY,
         Modality="MG",

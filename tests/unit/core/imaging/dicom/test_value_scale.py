@@ -234,5 +234,5 @@ def test_which_stored_numbers_are_black_and_white(scale, modality, more, edges):
     assert grey_range(scale, stored, layout(**more), modality) == edges
 
 
-def test_an_even_image_has_a_range():
+def test_a_uniform_image_has_a_display_range():
     assert grey_range(ValueScale(), np.full((2, 2), 5, np.int16), layout(), "MR") == (5.0, 6.0)

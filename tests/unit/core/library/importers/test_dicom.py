@@ -159,7 +159,7 @@ def test_gaps_directions_and_places_taken_twice_are_reported(tmp_path):
     assert [path for path, _ in second.slices] == ["copy0.dcm", "copy1.dcm"]
 
 
-def test_labels_tell_findings_and_patients(tmp_path):
+def test_labels_give_findings_and_patients(tmp_path):
     ct_series(tmp_path / "ct" / "a", 3)
     save(image(GREY, Modality="MG", PatientID="P5"), tmp_path / "ct" / "m.dcm")
     with (tmp_path / "ct" / "labels.csv").open("w", newline="") as out:
@@ -192,7 +192,7 @@ def test_segments_are_regions_of_the_volume_they_were_drawn_on(tmp_path):
     assert import_source(tmp_path / "ct", tmp_path / "lib").unchanged == 3
 
 
-def test_a_segmentation_alone_is_a_image_of_its_own(tmp_path):
+def test_a_segmentation_alone_is_an_image_of_its_own(tmp_path):
     masks = np.ones((2, 24, 32), np.uint8)
     save(segmentation(masks, [0, 1], [1, 1], f"{ROOT}.2"), tmp_path / "t" / "seg.dcm")
     (found,) = cases(tmp_path / "t")

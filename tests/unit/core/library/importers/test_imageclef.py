@@ -45,7 +45,7 @@ def test_the_code_is_the_finding_and_its_axes_are_attributes(tmp_path, table, na
     scan.assert_each_file_reported_once()
 
 
-def test_a_category_goes_before_the_code(tmp_path):
+def test_a_category_takes_precedence_over_the_code(tmp_path):
     table = f"image,irma_code,category,patient_id,age\na.png,{CODE},12,p1,40\nb.png,{OTHER},,p2,\n"
     scan = Scan(zipped(tmp_path, table, "a.png", "b.png"))
     assert [(case.finding, case.patient) for case in scan.cases] == [("12", "p1"), (OTHER, "p2")]

@@ -125,7 +125,7 @@ def test_labels_without_findings_leave_them_to_the_folders(tmp_path):
     assert [(case.finding, case.patient) for case in scan.cases] == [("a", "p1"), ("b", "p2")]
 
 
-def test_labels_in_a_sub_folder_speak_of_it(tmp_path):
+def test_labels_in_a_sub_folder_apply_to_that_folder(tmp_path):
     files = {
         "s/1.png": PNG,
         "t/1.png": PNG,

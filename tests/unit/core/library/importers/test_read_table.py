@@ -78,7 +78,7 @@ def test_quoted_cells_over_several_lines_keep_the_count_of_lines():
     assert found.failed[0].line == 4
 
 
-def test_an_open_quotation_mark_tells_what_it_swallowed():
+def test_an_unclosed_quotation_mark_is_reported_with_its_text():
     found = table('a,label\n1,x\n2,"y\n3,x\n4,y\n')
     assert found.case_ids == ["row1"]
     assert found.failed[0].line == 3

@@ -82,7 +82,7 @@ def test_awkward_names(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
-def test_leavings_are_ignored_with_a_reason(tmp_path, kind):
+def test_files_of_file_managers_are_ignored_with_a_reason(tmp_path, kind):
     left = [".hidden.png", "a/.DS_Store", "a/Thumbs.db", "__MACOSX/a/._1.png", ".git/config", "a/desktop.ini"]
     files = {"a/1.png": PNG} | dict.fromkeys(left, b"x")
     path = tree(tmp_path / "x", files) if kind == "folder" else write_zip(tmp_path / "x.zip", files)

@@ -211,14 +211,14 @@ def test_errors_say_what_is_wrong_and_never_the_password(tmp_path, capsys, postg
     assert logs and not any("s3cret" in text or PASSWORD in text for text in logs)
 
 
-def test_a_server_without_pgvector_is_told_and_left_as_it_was(monkeypatch, postgres, database):
+def test_a_server_without_pgvector_is_reported_and_left_unchanged(monkeypatch, postgres, database):
     with postgres.without_extension("vector"), pytest.raises(SemblanceError, match="has no pgvector"):
         ServerLibrary.create(database)
     with pytest.raises(BadInput, match="holds no library yet"):
         ServerLibrary.open(database)
 
 
-def test_a_reader_reads_and_is_told_that_it_may_not_write(postgres, database):
+def test_a_read_only_user_can_read_and_gets_an_error_on_writing(postgres, database):
     with ServerLibrary.create(database) as library:
         fill(library)
     postgres.execute("DROP ROLE IF EXISTS reader")

@@ -88,7 +88,7 @@ def test_other_clients_notice_a_change(database):
         assert other.catalogue.stamp() != before
 
 
-def test_a_library_goes_on_when_its_server_was_killed_and_started_again():
+def test_a_library_reconnects_after_its_server_restarted():
     with running_server() as server:
         database = server.new_database("library")
         address = server_address(database)

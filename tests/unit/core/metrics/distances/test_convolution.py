@@ -64,7 +64,7 @@ def test_it_is_the_papers_network(side, kernels):
     assert distance.embed(X) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-def test_a_image_has_the_same_place_in_any_company():
+def test_an_image_has_the_same_place_in_any_company():
     distance, X = network(28), images(150, 28)
     together = distance.embed(X)
     assert (distance.embed(X[100:101]) == together[100:101]).all()

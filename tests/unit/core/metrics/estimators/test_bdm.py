@@ -120,7 +120,7 @@ def test_every_round_is_reported_and_a_point_keeps_its_distance():
     assert (again.distance.between(X, X) == third.distance.between(X, X)).all()
 
 
-def test_a_wish_to_stop_keeps_the_rounds_so_far():
+def test_stopping_keeps_the_finished_rounds():
     X, y = naive.problem()
     learner = make_learner("bdm", rounds=50).fit(X, y, reporter=Recorder(stop_at=4))
     assert len(learner.distance_.weights) == 4
@@ -129,7 +129,7 @@ def test_a_wish_to_stop_keeps_the_rounds_so_far():
     assert card.notes[0] == "Stopped on request after 4 rounds."
 
 
-def test_a_wish_to_stop_before_the_first_round_still_gives_a_metric():
+def test_stopping_before_the_first_round_still_gives_a_metric():
     X, y = naive.problem()
     learner = make_learner("bdm").fit(X, y, reporter=Recorder(stop_at=0))
     assert learner.metric().card.rounds == 1

@@ -254,7 +254,7 @@ def test_the_scale_of_features_changes_nothing_but_the_scale(scale, loss):
     assert scaled.distances(scale * X, scale * X) == pytest.approx(plain, rel=1e-6, abs=1e-8 * plain.max())
 
 
-def test_a_direction_that_parts_all_triplets_ends_it():
+def test_learning_ends_with_a_direction_that_separates_all_triplets():
     rng = np.random.default_rng(0)
     y = np.repeat(["a", "b"], 20)
     X = np.column_stack([50.0 * (y == "a"), rng.normal(size=40)])

@@ -173,7 +173,7 @@ def test_more_features_than_cases_give_what_their_span_gives(monkeypatch):
     basis = np.linalg.qr(X.T)[0]
     values = {"k": 2, "rate": 0.02, "decay": 0.01, "components": 5, "rounds": 8}
     # Rows would be gone through in the order of their numbers, which differ.
-    monkeypatch.setattr(learner, "in_fixed_order", lambda data, accepts: data)
+    monkeypatch.setattr(learner, "in_content_order", lambda data, accepts: data)
     a = make_learner("ccml", **values).fit(X, y).metric()
     b = make_learner("ccml", **values).fit(X @ basis, y).metric()
     np.testing.assert_allclose(a.distances(X, X), b.distances(X @ basis, X @ basis), rtol=1e-6, atol=1e-9)

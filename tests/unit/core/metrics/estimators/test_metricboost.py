@@ -68,12 +68,12 @@ def test_what_it_cannot_learn_from_is_refused(settings, X, y, words):
         ([[0.0, 1.0, 2.0]], "table of three rows"),
     ],
 )
-def test_triplets_that_say_nothing_are_refused(rows, words):
+def test_triplets_without_information_are_refused(rows, words):
     with pytest.raises(BadInput, match=words):
         make_learner("metricboost").fit(np.eye(4), triplets=np.array(rows))
 
 
-def test_a_case_alone_in_its_finding_is_only_ever_another():
+def test_a_single_case_of_its_finding_is_never_an_anchor():
     X, y = problem(n=45, d=5)
     lone = np.concatenate([X, X[:1] + 0.3])
     learner = make_learner("metricboost", rounds=3).fit(lone, [*y.tolist(), "alone"])
@@ -92,7 +92,7 @@ def test_findings_farther_apart_inside_than_between_are_refused(settings):
         learner.fit(X, y)
 
 
-def test_only_binary_weak_models_vote():
+def test_only_binary_weak_models_can_be_read_out_as_votes():
     with pytest.raises(BadArguments, match="weak=real"):
         make_learner("metricboost", weak="real", readout="votes").fit(np.eye(4), ["a", "a", "b", "b"])
 
@@ -122,7 +122,7 @@ def test_five_hundred_rounds_stay_finite_and_their_bound_never_rises(settings, a
 
 def test_memory_that_would_not_fit_is_refused_beforehand(monkeypatch):
     X, y = problem(n=90)
-    monkeypatch.setattr("semblance.core.metrics.boosting.vote_weights._MOST_BYTES", 90 * 90 * 8 - 1)
+    monkeypatch.setattr("semblance.core.metrics.boosting.stump_weights._MOST_BYTES", 90 * 90 * 8 - 1)
     with pytest.raises(BadInput, match=r"pairs of 90 cases would take 0\.0 GB") as refusal:
         make_learner("metricboost").fit(X, y)
     assert "anchors=1000" in refusal.value.hint

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.boosting import vote_triplets
+from semblance.core.metrics.boosting import stump_triplets
+from semblance.core.metrics.boosting.stump_triplets import SortedPlaces
+from semblance.core.metrics.boosting.stump_weights import PrefixSums, memory_needed
 from semblance.core.metrics.boosting.stumps import gaussian_threshold
-from semblance.core.metrics.boosting.vote_triplets import SortedPlaces
-from semblance.core.metrics.boosting.vote_weights import PrefixSums, memory_needed
 from tests.helpers import naive_metricboost as naive
 from tests.helpers.learner_checks import in_order_of_training
 from tests.helpers.naive_bdm import problem
@@ -147,7 +147,7 @@ def test_bounding_the_thresholds_finds_what_sorting_all_pairs_finds(monkeypatch,
         learner = make_learner("metricboost", readout="votes", rounds=5, allow_similarity=similarity)
         sorted_all = learner.fit(X, y).metric().distance, learner.log_bounds_
         for name, value in (("_FEW", 50), ("_MAX_RUNNING_SUMS", 0), ("_SAMPLED_LEAST", 5), ("_PLACES", 60)):
-            monkeypatch.setattr(vote_triplets, name, value)
+            monkeypatch.setattr(stump_triplets, name, value)
         bounded = learner.fit(X, y).metric().distance, learner.log_bounds_
         monkeypatch.undo()
         assert bounded[1] == pytest.approx(sorted_all[1], rel=1e-10, abs=1e-12)
@@ -170,11 +170,11 @@ def test_blocks_of_anchors_give_what_one_block_gives(monkeypatch):
 def test_single_precision_scores_change_next_to_nothing(monkeypatch):
     X, y = problem(n=90)
     double = make_learner("metricboost").fit(X, y).log_bounds_
-    monkeypatch.setattr("semblance.core.metrics.boosting.vote_weights._DOUBLE_PAIRS", 0)
+    monkeypatch.setattr("semblance.core.metrics.boosting.stump_weights._DOUBLE_PAIRS", 0)
     assert make_learner("metricboost").fit(X, y).log_bounds_ == pytest.approx(double, rel=1e-6, abs=1e-6)
 
 
-def test_a_part_of_the_anchors_only_says_where_to_begin(monkeypatch):
+def test_a_sample_of_anchors_only_gives_the_start_of_the_search(monkeypatch):
     X, y = problem(n=90)
     plain = make_learner("metricboost", weak="real", rounds=3).fit(X, y).log_bounds_
     monkeypatch.setattr("semblance.core.metrics.boosting.quadratic_triplets._SAMPLE_FROM", 10)
@@ -188,7 +188,7 @@ def test_weights_made_anew_are_those_multiplied_on(monkeypatch, settings):
     X, y = problem(n=90)
     plain = make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_
     monkeypatch.setattr(
-        "semblance.core.metrics.boosting.vote_weights._MOST_GROWN",
+        "semblance.core.metrics.boosting.stump_weights._MOST_GROWN",
         dict.fromkeys(map(np.dtype, ("f8", "f4")), 0.3),
     )
     assert make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_ == pytest.approx(

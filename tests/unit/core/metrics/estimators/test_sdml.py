@@ -53,7 +53,7 @@ def test_without_penalty_it_is_the_inverse():
     np.testing.assert_allclose(M, np.linalg.inv(np.eye(6) + 0.3 * K) / scale, rtol=1e-9, atol=1e-12)
 
 
-def test_a_balance_without_a_solution_is_lowered_and_said():
+def test_a_balance_without_a_solution_is_lowered_and_reported():
     X, y, _, _ = problem()
     metric = make_learner("sdml", balance=1e4).fit(X, y).metric()
     assert np.linalg.eigvalsh(matrix_of(metric))[0] > 0

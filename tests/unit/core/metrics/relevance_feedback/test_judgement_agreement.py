@@ -31,7 +31,7 @@ def test_wrong_answers_are_believed_less() -> None:
     assert believed[~turned].mean() > 0.6
 
 
-def test_few_or_one_sided_answers_are_all_believed() -> None:
+def test_few_or_one_sided_answers_all_have_full_weight() -> None:
     points, signs, _ = simulated_judgements(FEWEST - 1)
     np.testing.assert_array_equal(judgement_reliabilities(points, signs), 1.0)
     points, _, _ = simulated_judgements(40)
@@ -93,7 +93,7 @@ def problem_parts(along: float, seed: int = 0, n: int = 12) -> tuple[np.ndarray,
     return points, parts
 
 
-def test_queries_that_ask_for_the_same_agree() -> None:
+def test_queries_with_the_same_judged_direction_agree() -> None:
     assert agreement(*problem_parts(1.0)) > 3.0 * max(0.05, agreement(*problem_parts(0.0)))
     assert agreement(*problem_parts(0.0)) < 0.4
 

@@ -48,7 +48,7 @@ def test_what_shows_no_structure_is_left_nearly_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("X", [np.eye(9), np.zeros((40, 3)), np.repeat(np.eye(3), 20, axis=0)])
-def test_too_few_cases_or_places_tell_nothing(X: np.ndarray) -> None:
+def test_too_few_cases_or_places_give_no_result(X: np.ndarray) -> None:
     assert neighbour_structure(X) is None
 
 
@@ -77,7 +77,7 @@ def test_only_a_metric_that_learnt_nothing_opens_to_it() -> None:
     )
 
 
-def test_of_a_large_library_some_cases_tell() -> None:
+def test_a_large_library_is_represented_by_a_sample() -> None:
     X, _ = kinds(n=MOST + 500)
     space = FeedbackSpace.of(LinearDistance(10), X)
     again = FeedbackSpace.of(LinearDistance(10), X)

@@ -51,7 +51,7 @@ def test_the_codebook_comes_before_imputing_and_the_other_steps_after():
     np.testing.assert_array_equal(apply_steps(steps, X), counted)
 
 
-def test_a_image_is_counted_alike_alone_and_among_others_in_either_precision():
+def test_an_image_is_counted_alike_alone_and_among_others_in_either_precision():
     steps, counted, X, *_ = fitted(n=200)
     for row in (0, 77, 199):
         np.testing.assert_array_equal(apply_steps(steps, X[row])[0], counted[row])
@@ -66,7 +66,7 @@ def test_the_same_rows_give_the_same_words():
     np.testing.assert_array_equal(first[0].words_, again[0].words_)
 
 
-def test_a_image_without_any_place_has_no_words_and_a_gap_is_no_place():
+def test_an_image_without_any_place_has_no_words_and_a_gap_is_no_place():
     steps, _, X, *_ = fitted()
     nothing = np.full_like(X[:1], -1.0)
     assert not apply_steps(steps, nothing).any()

@@ -81,7 +81,7 @@ def test_it_is_part_of_the_metric_and_on_its_card(tmp_path):
     assert metric.transform(X).shape == (60, 4)
 
 
-def test_cases_without_a_finding_say_nothing():
+def test_cases_without_a_finding_have_no_effect():
     X, y = problem()
     some = y.astype(object)
     some[:10] = None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from semblance.core.errors import BadArguments
 from semblance.core.metrics import learners, make_learner
-from semblance.core.metrics.training_data.fixed_order import row_hashes
+from semblance.core.metrics.training_data.content_order import row_hashes
 from semblance.core.metrics.training_data.training_input import TrainingInput
 from semblance.core.metrics.training_data.training_sample import stratified_sample, training_sample
 from semblance.core.tasks import SILENT

@@ -24,7 +24,7 @@ def test_close_and_far_groups_are_named_in_one_sentence(ranks, expected):
     assert sentence(GROUPS, (0.1, 0.2, 0.3, 0.4), ranks) == expected
 
 
-def test_groups_left_out_are_not_spoken_of():
+def test_excluded_groups_are_not_mentioned():
     text = sentence(GROUPS, (0.1, 0.2, 0.0, 0.4), (0.1, 0.5, 0.0, 0.9), ("Margin",))
     assert text == "Close in outline shape, far in texture."
     assert sentence(("Shape",), (0.0,), (0.0,), ("Shape",)) == ""
@@ -68,7 +68,7 @@ def test_ranks_are_shares_of_what_is_usual():
     assert ranks_among(np.array([0.5, 1.0]), np.empty((0, 2))).tolist() == [0.5, 0.5]
 
 
-def test_the_groups_of_every_extractor_can_be_spoken():
+def test_the_groups_of_every_extractor_have_words_for_sentences():
     own = {"raw", "onnx", "fusion", "clinical"}
     for extractor in extractors():
         if extractor.name in own or extractor.local is not None:

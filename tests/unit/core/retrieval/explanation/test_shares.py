@@ -22,7 +22,7 @@ def explain_shares(X, y, names, groups, learner, q=0, x=1, steps="standardise", 
     return shares_of(grouping, rows[q], rows[x], names)
 
 
-def test_a_bit_is_named_by_the_features_that_decide_it_and_says_on_which_side_both_lie():
+def test_a_bit_is_named_by_its_deciding_features_with_the_side_of_both_images():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
     y = np.where(X[:, 2] > 0, "b", "a")

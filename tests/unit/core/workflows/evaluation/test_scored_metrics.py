@@ -104,7 +104,7 @@ def test_a_stale_current_metric_is_drawn_as_such():
     assert curve.stale
 
 
-def test_the_weakest_provenance_speaks_for_all():
+def test_the_weakest_provenance_is_shown_for_all():
     metrics = scored_metrics(
         snapshot(metric("known", 0.8), metric("unknown", 0.7, measured_on=HELD_OUT_CASES))
     )

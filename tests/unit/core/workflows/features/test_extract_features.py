@@ -126,7 +126,7 @@ def test_again_does_nothing_and_new_cases_only_are_done(library, images):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_changed_image_is_extracted_anew(library, images):
+def test_a_changed_image_is_extracted_again(library, images):
     extract_features(library, QUICK)
     changed = images / "level" / "p000.png"
     changed.write_bytes(encoded(pattern(channels=3)))
@@ -139,7 +139,7 @@ def test_a_changed_image_is_extracted_anew(library, images):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_image_changed_since_the_import_is_never_counted(library, images):
+def test_an_image_changed_since_the_import_is_never_counted(library, images):
     changed = images / "level" / "p000.png"
     before = changed.read_bytes()
     changed.write_bytes(encoded(pattern()))
@@ -155,7 +155,7 @@ def test_a_image_changed_since_the_import_is_never_counted(library, images):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_image_that_is_away_is_tried_again(library, images):
+def test_an_image_that_is_away_is_tried_again(library, images):
     images.rename(images.with_name("unplugged"))
     result = extract_features(library, QUICK)
     assert (result.extracted, len(result.failed)) == (0, 12)
@@ -196,7 +196,7 @@ def test_a_case_that_fails_is_recorded_and_not_tried_again_until_it_changes(
     bad.write_bytes(content)
 
 
-def test_a_image_that_ends_its_worker_is_found_and_recorded(library, here):
+def test_an_image_that_ends_its_worker_is_found_and_recorded(library, here):
     here.deadly = frozenset((5,))
     result = extract_features(library, QUICK)
     assert (result.extracted, result.cases) == (11, 11)

@@ -14,10 +14,10 @@ from semblance.core.library.export_log import read_exports
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import ct_series, save
-from tests.helpers.planted import planted_object
+from tests.helpers.planted_identifiers import planted_object
 
 
-def test_neither_files_nor_names_nor_the_receipt_tell_the_patient(tmp_path):
+def test_files_names_and_receipt_contain_no_patient_data(tmp_path):
     planted = [planted_object(number, instance=instance) for number in (1, 2) for instance in (0, 1)]
     for number, one in enumerate(planted):
         save(one.dataset, tmp_path / "in" / "Quixley^Zebedee" / f"MRN{number}.dcm")

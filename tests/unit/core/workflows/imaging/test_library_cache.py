@@ -32,7 +32,7 @@ def test_those_looked_at_longest_ago_are_closed(libraries):
     assert list(library_cache._open) == [libraries[3], first, *libraries[library_cache.MAX_OPEN_LIBRARIES :]]
 
 
-def test_one_that_is_closed_is_let_go_of(libraries):
+def test_a_closed_library_is_released(libraries):
     for path in libraries[:2]:
         card_images.card_images(path, [], 64)
     close_library(libraries[0])

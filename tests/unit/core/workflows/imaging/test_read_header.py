@@ -22,7 +22,7 @@ def values(table):
     return {line.name: line.value for line in table.lines}
 
 
-def test_a_image_file_says_its_format_and_size(tmp_path):
+def test_an_image_file_says_its_format_and_size(tmp_path):
     path = tmp_path / "one.png"
     Image.fromarray(np.arange(600, dtype=np.uint16).reshape(20, 30)).save(path, dpi=(300, 300))
     table = read_header(None, ImageAddress(path))

@@ -71,7 +71,7 @@ def test_a_finding_is_given_undone_and_given_again(path):
     assert redo(path) is None
 
 
-def test_a_dry_run_tells_the_same_and_changes_nothing(path):
+def test_a_dry_run_reports_the_same_and_changes_nothing(path):
     before = tables_of(path)
     preview = set_finding(path, ["s/0.png", "s/2.png"], None, dry_run=True)
     assert tables_of(path) == before

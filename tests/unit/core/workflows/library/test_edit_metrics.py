@@ -88,7 +88,7 @@ def test_a_copy_has_values_of_its_own(path):
     np.testing.assert_array_equal(values_in(path, "copy"), values_of(range(1, 7)))
 
 
-def test_a_deleted_set_takes_its_metrics_along_and_its_number_is_not_used_again(path):
+def test_deleting_a_feature_set_deletes_its_metrics_and_its_number_is_not_reused(path):
     assert delete_features(path, "made up").changed == 1
     with Library.open(path) as library:
         assert library.metrics() == []
@@ -99,7 +99,7 @@ def test_a_deleted_set_takes_its_metrics_along_and_its_number_is_not_used_again(
     np.testing.assert_array_equal(values_in(path, "other"), values_of([50]))
 
 
-def test_a_metric_comes_back_beside_a_new_one_of_its_name(path):
+def test_a_restored_metric_is_renamed_if_its_name_is_taken(path):
     delete_metric(path, "m")
     with Library.open(path) as library:
         file = library.new_metric_file()

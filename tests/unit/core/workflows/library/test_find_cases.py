@@ -48,7 +48,7 @@ def test_any_word_of_the_header_is_found_by_its_beginning(scans, tmp_path):
 
 
 @pytest.mark.parametrize("hidden", ["müller", "ctroom7", "acc99", "nobody", "P1", "2019", "ann"])
-def test_deidentified_nothing_is_found_or_shown_that_identifies_anybody(scans, tmp_path, hidden):
+def test_a_deidentified_library_neither_finds_nor_shows_identifiers(scans, tmp_path, hidden):
     import_source(scans, tmp_path / "lib")
     assert header_rows(tmp_path / "lib", [hidden])[hidden].size == 0
     listed = find_cases(tmp_path / "lib", "lung").cases

@@ -118,7 +118,7 @@ def test_what_was_imported_stays_when_it_cannot_be_measured(tmp_path, small, mon
     assert "The encoder is damaged." in str(done.error)
 
 
-def test_a_cancelled_import_keeps_what_is_finished_and_goes_on(tmp_path, small):
+def test_a_cancelled_import_keeps_finished_cases_and_can_be_continued(tmp_path, small):
     library, images = tmp_path / "lib.semblance", striped_folder(tmp_path / "i", n=48)
 
     class Ending(RecordingReporter):

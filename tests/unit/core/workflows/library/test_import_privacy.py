@@ -97,7 +97,7 @@ def details(library: Path):
         return {case.address.container.name: case for case in opened.catalogue.details(rows).values()}
 
 
-def test_no_case_tells_who_the_patient_is(tree, tmp_path):
+def test_no_case_contains_the_patient(tree, tmp_path):
     result = import_source(tree, tmp_path / "lib")
     assert (result.kind, result.added, result.patients) == ("dicom", 17, 2)
     assert len(result.failed) == 1
@@ -158,7 +158,7 @@ def test_a_source_without_ids_does_not_get_them_later(tree, tmp_path):
     assert cases_as_written(tmp_path / "lib") == before
 
 
-def test_labels_speak_of_the_patients_of_the_headers(tmp_path):
+def test_labels_match_the_patients_of_the_headers(tmp_path):
     save(film(0), tmp_path / "t" / "a.dcm")
     save(film(1), tmp_path / "t" / "b.dcm")
     (tmp_path / "t" / "labels.csv").write_text("file,patient\nb.dcm,HOSP-778812\n", encoding="utf-8")
@@ -178,7 +178,7 @@ def with_metric(tree, tmp_path) -> tuple[Path, str]:
 
 
 @pytest.mark.parametrize("suffix", ["html", "pdf", "csv", "json", "dcm"])
-def test_no_report_tells_who_the_patient_is(with_metric, tree, tmp_path, suffix):
+def test_no_report_contains_the_patient(with_metric, tree, tmp_path, suffix):
     library, case = with_metric
     outside = tmp_path / "Zebrovich^Quentin.dcm"
     outside.write_bytes((tree / "ACC-9912" / "Zebrovich^3.dcm").read_bytes())

@@ -76,7 +76,7 @@ def test_a_changed_image_replaces_its_case_and_its_numbers(images, library):
     assert len(facts(library)) == 12
 
 
-def test_a_image_only_touched_keeps_its_numbers(images, library):
+def test_an_image_only_touched_keeps_its_numbers(images, library):
     import_source(images, library)
     give_numbers(library)
     touch(images / "level" / "p000.png", 5)
@@ -250,7 +250,7 @@ def test_a_source_of_which_nothing_can_be_used_is_reported(tmp_path, library):
         import_source(tmp_path / "words", library, kind="xray")
 
 
-def test_a_library_cannot_be_made_where_something_else_is(images, tmp_path):
+def test_a_library_cannot_be_created_in_a_folder_with_other_files(images, tmp_path):
     with pytest.raises(BadInput, match="exists and is not a library"):
         import_source(images, images)
     assert not (images / "catalogue.sqlite").exists()

@@ -68,7 +68,7 @@ def test_an_array_file_and_again(tmp_path, library):
     assert "set/train_images[30]" in result.removed
 
 
-def test_an_array_with_a_image_that_is_none(tmp_path, library):
+def test_an_array_with_an_image_that_is_none(tmp_path, library):
     images = np.random.default_rng(0).random((5, 9, 8))
     images[2] = np.nan
     np.savez(tmp_path / "set.npz", train_images=images)

@@ -161,7 +161,7 @@ def test_held_out_patients_are_neither_chosen_by_nor_trained_on(imported, monkey
         assert not inner[0] & inner[1]
 
 
-def test_a_cancelled_preparation_goes_on_where_it_ended(imported, monkeypatch):
+def test_a_cancelled_preparation_continues_where_it_ended(imported, monkeypatch):
     library = imported(n=240, telling=4.0)
     measured = []
     accuracy = choose_learner._TrainingPart.accuracy

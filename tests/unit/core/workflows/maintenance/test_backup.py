@@ -251,7 +251,7 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         restore(tmp_path / "pipe.zip", tmp_path / "again")
 
 
-def test_a_catalogue_that_would_run_something_is_refused(library, tmp_path):
+def test_a_catalogue_with_triggers_is_refused(library, tmp_path):
     with raw(library) as connection:
         connection.execute("CREATE TRIGGER t AFTER INSERT ON cases BEGIN DELETE FROM searches; END")
     back_up(library, tmp_path / "b.zip")

@@ -51,7 +51,7 @@ def features(path: Path) -> tuple[np.ndarray, np.ndarray]:
         return library.features.read(library.features.get(None))
 
 
-def test_a_library_goes_to_a_server_and_back_with_everything(tmp_path, full, database):
+def test_a_library_is_moved_to_a_server_and_back_completely(tmp_path, full, database):
     server, back = library_path(database), tmp_path / "back.semblance"
     before, values = held(full), features(full)
     moved = move_library(full, server)

@@ -36,7 +36,7 @@ def test_a_damaged_catalogue_is_recovered_and_the_old_one_stays(library):
     assert len(stored_features(library)[0]) == CASES
 
 
-def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
+def test_an_unreadable_catalogue_is_left_unchanged(library):
     file = library / CATALOGUE
     file.write_bytes(b"not a database at all" * 500)
     for repair in (False, True):
@@ -48,7 +48,7 @@ def test_a_catalogue_nothing_can_be_read_of_is_left_as_it_is(library):
         assert result.works == ["Nothing else can be verified while the catalogue is damaged."]
 
 
-def test_a_catalogue_that_was_cut_short_is_recovered_as_far_as_it_goes(library):
+def test_a_truncated_catalogue_is_recovered_up_to_the_damage(library):
     data = save_long_search(library)
     (library / CATALOGUE).write_bytes(data[:-300_000])
     repaired = verify_library(library, repair=True)
@@ -85,7 +85,7 @@ def test_the_keys_of_codes_are_never_repaired(library):
     assert result.works == ["Nothing else can be verified while the catalogue is damaged."]
 
 
-def test_rows_that_point_to_nothing_are_taken_out(library):
+def test_rows_that_refer_to_missing_rows_are_removed(library):
     with raw(library) as connection:
         connection.execute("UPDATE cases SET file = 99999 WHERE id = 3")
     result = verify_library(library)

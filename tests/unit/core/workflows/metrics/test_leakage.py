@@ -62,7 +62,7 @@ def training(library, name):
         return opened.metric(name).training
 
 
-def test_copies_of_a_image_stand_on_one_side(copies):
+def test_copies_of_an_image_stand_on_one_side(copies):
     result = train_metric(copies, TrainRequest("euclidean", "plain"))
     with Library.open(copies) as opened:
         everyone = [r.id for r in opened.catalogue.all_cases()]
@@ -79,7 +79,7 @@ def test_copies_of_a_image_stand_on_one_side(copies):
         assert not set(data.units[split.train]) & set(data.units[split.test])
 
 
-def test_a_lesion_stands_on_one_side_counts_once_and_never_answers_itself(tmp_path):
+def test_a_lesion_is_on_one_side_counts_once_and_is_never_its_own_neighbour(tmp_path):
     library = tmp_path / "images.semblance"
     import_source(striped_folder(tmp_path / "images", n=24, patients=False), library)
     extract_features(library, "colour_edge_texture")
@@ -108,7 +108,7 @@ def test_a_lesion_stands_on_one_side_counts_once_and_never_answers_itself(tmp_pa
         assert all(case.near_duplicate_distances >= (case.distance,) for case in result.ranked)
 
 
-def test_a_copy_does_not_answer_its_original(copies):
+def test_a_copy_is_no_result_for_its_original(copies):
     train_metric(copies, TrainRequest("euclidean", "plain", held_out=0.5))
     close = score_metric(copies, "plain")
     with Library.open(copies) as opened:
@@ -199,7 +199,7 @@ def test_cases_it_saw_elsewhere_are_not_new_when_they_are_imported_later(tmp_pat
     assert score is None or score.cases <= len(unseen)
 
 
-def test_the_live_score_speaks_of_patients_only_where_all_are_known(tmp_path):
+def test_the_live_score_mentions_patients_only_if_all_are_known(tmp_path):
     library = table_library(tmp_path / "known", n=80, metrics=(PLAIN,))
     search = Search("plain", Query(case="t/c0"), ledger="l")
     assert refine_metric.held_out_score(library, search).measured_on == HELD_OUT_PATIENTS

@@ -269,7 +269,7 @@ def without_findings(tmp_path):
     return library
 
 
-def test_a_library_without_findings_can_be_searched_by_likeness_and_nothing_is_claimed(without_findings):
+def test_a_library_without_findings_is_searched_by_similarity_without_an_estimate(without_findings):
     result = train_metric(without_findings, TrainRequest("euclidean", "alike"))
     assert result.scores is None
     assert result.card["n_cases"] == 6

@@ -61,7 +61,7 @@ def test_whole_patients_are_sealed_with_the_findings_in_proportion(library):
     assert not {patients[c] for c in sealed} & {patients[c] for c in patients if c not in sealed}
 
 
-def test_sealed_cases_train_test_and_answer_nothing(library):
+def test_sealed_cases_are_not_used_to_train_test_or_answer(library):
     seal_share(library, 0.25)
     sealed = sealed_ids(library)
     train_metric(library, BITS)

@@ -69,7 +69,7 @@ def test_what_was_received_before_a_restart_is_imported(folder, tmp_path):
     assert (received.waiting(), cases(library)) == ([], 1)
 
 
-def test_a_full_disk_is_told_and_tried_again(folder, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_tried_again(folder, tmp_path, monkeypatch):
     library = tmp_path / "lib.semblance"
     write = received_files.write_file
 

@@ -177,7 +177,7 @@ def planted_in(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("workflow", "kind"), [(workflow, kind) for workflow, kinds in EXPORTS.items() for kind in kinds]
 )
-def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
+def test_no_file_contains_user_path_or_time(made, tmp_path, workflow, kind):
     library, case, _ = made
     noted = len(list_exports(library))
     files = EXPORTS[workflow][kind]((library, case, tmp_path))
@@ -189,7 +189,7 @@ def test_no_file_tells_who_where_or_when(made, tmp_path, workflow, kind):
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".html", ".csv", ".json", ".dcm"])
-def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
+def test_reports_contain_no_names_of_image_files(of_files, tmp_path, suffix):
     library, search, _ = of_files
     options = ReportOptions(clinic="Clinic", comment="looks alike")
     file = write_reports.write_search_report(library, search, tmp_path / f"report{suffix}", options)
@@ -200,7 +200,7 @@ def test_reports_of_ordinary_files_tell_no_name(of_files, tmp_path, suffix):
     assert "40–49" in text or suffix == ".csv" or search.query.case is None
 
 
-def test_batches_of_ordinary_files_tell_no_name(of_files, tmp_path):
+def test_batch_reports_contain_no_names_of_image_files(of_files, tmp_path):
     library, search, cases = of_files
     write_reports.write_reports(library, search, [*cases[4:6], "gone"], tmp_path / "batch", "html")
     for file in (tmp_path / "batch").iterdir():
@@ -295,7 +295,7 @@ def test_the_search_reads_dicom(tmp_path):
     assert {"zebrovich", "778813", "20190308"} <= set(planted_in(texts_in_file(tmp_path / "a.dcm")))
 
 
-def test_an_exported_metric_tells_not_even_when_it_was_written(made, tmp_path):
+def test_an_exported_metric_contains_no_time(made, tmp_path):
     (file,) = of_metrics((made[0], made[1], tmp_path))
     with zipfile.ZipFile(file) as outer, zipfile.ZipFile(io.BytesIO(outer.read("metric.zip"))) as inner:
         entries = [*outer.infolist(), *inner.infolist()]

@@ -6,7 +6,7 @@ from semblance.core.errors import BadInput
 from semblance.core.workflows.reports.embedded_search import _content
 
 
-def test_a_image_that_is_gone_is_named(tmp_path):
+def test_an_image_that_is_gone_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"gone\.png' does not exist"):
         _content(tmp_path / "gone.png")
     (tmp_path / "one.png").write_bytes(b"abc")

@@ -61,7 +61,7 @@ def test_what_cannot_be_drawn_is_reported(kind, change, word):
         draw(kind, (), replace(PAGE, **change))
 
 
-def test_a_drawing_nobody_wants_any_more_is_not_begun():
+def test_an_outdated_drawing_is_not_started():
     with pytest.raises(Cancelled):
         draw(ROC, PLOTS[ROC], PAGE, reporter=Unwanted())
 

@@ -228,7 +228,7 @@ def test_a_damaged_file_is_refused_and_nothing_is_left(library, file, tmp_path):
 
 
 @pytest.mark.parametrize("column", ["card", "scores"])
-def test_a_card_whose_figures_were_changed_by_another_hand_is_not_shown(library, column):
+def test_a_card_with_altered_figures_is_not_shown(library, column):
     card = metric_card(library, "bits")
     with contextlib.closing(sqlite3.connect(library / CATALOGUE)) as catalogue, catalogue:
         (text,) = catalogue.execute(f"SELECT {column} FROM metrics WHERE name = 'bits'").fetchone()
@@ -246,7 +246,7 @@ def test_a_card_whose_figures_were_changed_by_another_hand_is_not_shown(library,
         assert metric_card(library, "bits").values["scores"]["n_test"] == card.values["scores"]["n_test"]
 
 
-def test_a_metric_whose_card_was_changed_after_its_export_is_refused(library, file, tmp_path):
+def test_a_metric_with_a_card_changed_after_export_is_refused(library, file, tmp_path):
     with zipfile.ZipFile(file) as packed:
         about, metric = json.loads(packed.read(ABOUT)), packed.read(METRIC)
     about["card"]["n_cases"] += 1

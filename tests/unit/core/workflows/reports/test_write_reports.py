@@ -108,7 +108,7 @@ def test_chosen_cases_and_notes_are_in_the_report_at_any_rank(table, tmp_path):
     assert (chosen[-1], chosen[1], len(chosen)) == (deep.case_id, near.case_id, COMPARED)
 
 
-def test_a_case_has_one_name_wherever_it_stands(table, tmp_path):
+def test_a_case_has_the_same_name_everywhere(table, tmp_path):
     near, other = (line.case_id for line in rank_cases(table, search_of()).result.ranked[:2])
     search = search_of(like=(Query(case=other),))
     refine_metric.judge(table, search, [likeness_judgement(search, near, True)])
@@ -160,7 +160,7 @@ def test_a_report_says_that_the_metric_knew_the_query(table, tmp_path):
         assert (remembered in words(write_search_report(table, search, tmp_path / "r.pdf"))) is known
 
 
-def test_a_image_from_outside_is_found_beside_the_report(made, images, tmp_path):
+def test_an_image_from_outside_is_found_beside_the_report(made, images, tmp_path):
     outside = tmp_path / "outside" / "Zebrovich.png"
     outside.parent.mkdir()
     shutil.copy(sorted((made / "images" / "level").iterdir())[0], outside)
@@ -280,7 +280,7 @@ def test_an_archive_of_images_can_keep_it(table, tmp_path, identified):
     assert "Retrieval report" in pypdf.PdfReader(io.BytesIO(pdf)).pages[0].extract_text()
 
 
-def test_a_batch_is_numbered_listed_and_goes_past_what_fails(table, tmp_path):
+def test_a_batch_is_numbered_and_listed_and_continues_after_a_failure(table, tmp_path):
     result = write_reports(table, search_of(), ["t/c0", "t/gone", "t/c3"], tmp_path / "out", "html")
     assert [file.name for file in result.files] == ["report-0001.html", "report-0003.html"]
     assert [case for case, _ in result.failed] == ["t/gone"]

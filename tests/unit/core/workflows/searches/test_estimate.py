@@ -146,7 +146,7 @@ def _ten(library, n: int) -> list[str]:
     return [case.case_id for case in found.ranked[:10]]
 
 
-def test_a_part_of_a_image_has_counts_only_where_whole_ones_were_scored(tmp_path):
+def test_a_part_of_an_image_has_counts_only_where_whole_ones_were_scored(tmp_path):
     images = striped_folder(tmp_path / "images", n=80)
     import_source(images, tmp_path / "lib")
     extract_features(tmp_path / "lib", "colour_edge_texture")
@@ -297,7 +297,7 @@ def test_a_resaved_image_is_grouped_and_can_be_expanded(made):
     assert [c.rank for c in folded.ranked] == list(range(1, len(folded.ranked) + 1))
 
 
-def test_look_alikes_with_the_other_finding_are_folded_too(made):
+def test_near_duplicates_with_another_finding_are_grouped_too(made):
     twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}
 
     def most(fold: bool) -> int:

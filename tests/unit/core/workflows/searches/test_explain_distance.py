@@ -144,7 +144,7 @@ def test_the_largest_difference_is_named_only_among_several_groups(tmp_path, col
     assert most_different_groups(library, Search(PLAIN.name, Query(case="t/c0")), ["t/c19"]) == [text]
 
 
-def test_nothing_is_called_near_or_far_in_a_library_with_too_few_cases(tmp_path):
+def test_no_group_is_called_close_or_far_in_a_small_library(tmp_path):
     """Of two cases, the other one is not farther than most."""
     library = tmp_path / "two.semblance"
     source = tmp_path / "two.csv"

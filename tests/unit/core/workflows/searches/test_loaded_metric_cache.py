@@ -100,7 +100,7 @@ def derived(library: Path) -> list[Path]:
     return sorted((library / DERIVED).iterdir())
 
 
-def test_a_later_start_reads_what_was_worked_out_before(table, monkeypatch):
+def test_a_later_start_reads_the_stored_results(table, monkeypatch):
     before = nearest_cases(table, "learnt", Query("t/c0"))
     close_loaded_metrics()
     (file,) = derived(table)
@@ -152,7 +152,7 @@ def test_what_is_no_longer_true_is_thrown_away(table, tmp_path):
     assert len(derived(table)) == 1
 
 
-def test_a_full_disk_costs_only_the_cache(table, monkeypatch):
+def test_with_a_full_disk_only_the_cache_is_not_saved(table, monkeypatch):
     def fail(*args: object, **more: object) -> None:
         raise OSError(28, "No space left on device")
 

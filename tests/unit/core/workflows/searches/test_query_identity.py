@@ -111,7 +111,7 @@ def test_an_unknown_image_hides_nothing(images, tmp_path):
     assert result.to_json()["hidden"] == {"same_patient": 0, "near_duplicates": 0}
 
 
-def test_an_even_image_is_nobodys(tmp_path):
+def test_a_uniform_image_identifies_no_patient(tmp_path):
     for number in range(4):
         value = 60 if number < 2 else 200
         path = tmp_path / "even" / f"{number}.png"

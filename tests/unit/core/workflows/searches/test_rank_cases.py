@@ -68,7 +68,7 @@ def test_the_nearest_come_first_by_the_metrics_own_distance(table):
         assert result.compared == 59
 
 
-def test_the_query_and_its_patient_never_answer(table):
+def test_the_query_and_its_patient_are_never_results(table):
     result = nearest_cases(table, "plain", Query("t/c10"), k=100)
     assert not {"t/c10", "t/c11"} & set(ids(result))
     assert result.same_patient in (0, 1)
@@ -153,7 +153,7 @@ def test_an_image_from_outside_finds_itself_where_own_cases_are_shown(images, tm
     assert result.same_patient == 0
 
 
-def test_copies_are_folded_into_one(images):
+def test_copies_are_grouped_into_one(images):
     original, copy = "images/level/p000.png", "images/level/copy of p000.png"
     result = nearest_cases(images, "plain", Query("images/level/p004.png"), k=100)
     (first,) = [case for case in result.ranked if case.case_id in (original, copy)]

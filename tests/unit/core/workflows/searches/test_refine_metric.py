@@ -102,7 +102,7 @@ def test_strength_leads_from_the_metric_to_the_clicks(table, metric):
     assert ranked(rank_cases(table, dataclasses.replace(request, strength=0.0))) == ranked(start)
 
 
-def test_a_click_lays_nothing_out_anew(table):
+def test_a_click_causes_no_new_layout(table):
     request = request_for()
     session = open_refinement(table, "plain")
     refine_metric.judge(table, request, [likeness_judgement(request, "t/c9", True)])
@@ -169,7 +169,7 @@ def test_a_metric_that_clicks_cannot_refine_asks_without_them_and_says_why(table
     assert "no coordinates" in str(before.refused)
 
 
-def test_a_case_that_is_gone_stays_in_the_ledger_and_teaches_nothing(table):
+def test_a_judgement_of_a_removed_case_stays_in_the_ledger_without_effect(table):
     request = request_for()
     refine_metric.judge(table, request, [comparison_judgement(request, "t/c9", "t/c4")])
     with raw(table) as connection:
@@ -239,7 +239,7 @@ def test_it_is_saved_as_a_metric_with_its_card(table):
     assert 0.0 <= score_metric(table, "better")["auc"] <= 1.0
 
 
-def test_a_region_and_a_image_from_outside_are_queries_too(images, tmp_path):
+def test_a_region_and_an_image_from_outside_are_queries_too(images, tmp_path):
     outside = tmp_path / "outside.png"
     shutil.copy(sorted((images.parent / "images" / "level").iterdir())[0], outside)
     cases = ranked(rank_cases(images, Search("plain", Query(image=outside), "l")))
@@ -282,7 +282,7 @@ def test_judgements_made_together_are_undone_together(table):
     assert ranked(refine_metric.redo(table, search)) == ranked(both)
 
 
-def test_a_change_of_mind_takes_the_place_of_the_first_click(table):
+def test_a_second_click_on_a_case_replaces_the_first(table):
     search = request_for()
     first = refine_metric.judge(table, search, [likeness_judgement(search, "t/c9", True)]).entries[0].id
     changed = refine_metric.judge(table, search, [likeness_judgement(search, "t/c9", False)], instead=[first])
@@ -333,7 +333,7 @@ def test_the_held_out_score_says_what_it_was_measured_on(table):
     assert after.cases < before.cases
 
 
-def test_a_thousand_clicks_that_contradict_each_other_leave_a_metric(table):
+def test_a_thousand_contradictory_clicks_still_give_a_metric(table):
     """Every pair is judged both ways, in circles too: nothing becomes infinite or negative."""
     search = request_for()
     cases = [f"t/c{n}" for n in range(2, 80)]

@@ -203,7 +203,7 @@ def test_a_query_that_is_missing_is_reported(library):
     assert (line.case_row, line.query) == (-1, search.query.case)
 
 
-def test_a_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_path):
+def test_an_image_from_outside_has_a_thumbnail_and_its_ranking_outlives_it(tmp_path):
     library = tmp_path / "lib"
     import_source(striped_folder(tmp_path / "images", n=12), library)
     extract_features(library, "colour_edge_texture")

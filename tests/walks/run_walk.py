@@ -54,8 +54,8 @@ def walk(made: Path, seed: int, actions: int, stall_ms: float, trace: bool = Fal
     from semblance.app.library import demo_library
     from semblance.app.open_window import SWITCH_INTERVAL_S, freeze_garbage_collector
     from semblance.app.screenshot import settle
-    from tests.walks.walker import Walker, stub_dialogs
-    from tests.walks.watching import Watch
+    from tests.walks.failure_monitor import Watch
+    from tests.walks.random_user import Walker, stub_dialogs
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = make_application()

@@ -1,4 +1,4 @@
-"""Votes of thresholded projections: a distance without coordinates (Bi et al. 2011, 3.2)."""
+"""A weighted sum of stumps (thresholded projections): a distance without coordinates (Bi et al. 2011, 3.2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from semblance.core.metrics.distances.projection_thresholds import ThresholdDist
 _BLOCK = 1 << 16
 
 
-class VoteDistance(ThresholdDistance):
+class StumpDistance(ThresholdDistance):
     """H(x, x') = sum_t alpha_t [(u_t . (x - x'))^2 >= beta_t], and 0 where that is negative.
 
     ``directions`` (d, T) holds the u_t as columns, ``thresholds`` (T,) the beta_t > 0, ``weights`` (T,) the
@@ -38,7 +38,7 @@ class VoteDistance(ThresholdDistance):
         )
 
     def between(self, Q: Matrix, X: Matrix) -> Matrix:
-        """(q, d), (n, d) -> (q, n): the sum of alpha over the votes for "far", 0 where it is negative."""
+        """(q, d), (n, d) -> (q, n): the sum of alpha over the stumps above their threshold, at least 0."""
         from_q, from_x = Q @ self.directions, X @ self.directions
         out = np.empty((len(from_q), len(from_x)))
         rows = max(1, _BLOCK // max(1, len(self.weights)))
@@ -46,12 +46,12 @@ class VoteDistance(ThresholdDistance):
             block = from_x[start : start + rows]
             for row, q in enumerate(from_q):
                 difference = block - q
-                voted = difference * difference >= self.thresholds
-                out[row, start : start + rows] = np.where(voted, self.weights, 0.0).sum(axis=1)
+                is_far = difference * difference >= self.thresholds
+                out[row, start : start + rows] = np.where(is_far, self.weights, 0.0).sum(axis=1)
         return np.maximum(out, 0.0, out=out)
 
     def parts(self, q: Matrix, x: Matrix, names: tuple[str, ...]) -> list[Part]:
-        """One part a vote, numbered from 1, and one that lifts a negative sum to 0."""
+        """One part for each stump, numbered from 1, and one that raises a negative sum to 0."""
         # As between() does: at a threshold a rounding would decide.
         difference = q @ self.directions - x @ self.directions
         amounts = np.where(difference * difference >= self.thresholds, self.weights, 0.0)

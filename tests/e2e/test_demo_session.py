@@ -57,7 +57,7 @@ def test_first_start_offers_the_demo_and_opens_it(
         assert window.context.messages.history == []
 
 
-def test_ask_train_compare_quit_and_come_back(qtbot: QtBot, demo_library: Path) -> None:
+def test_train_compare_quit_and_start_again(qtbot: QtBot, demo_library: Path) -> None:
     query = demo_query(demo_library)
     with open_window(demo_library) as window:
         choose(window, query, qtbot)

@@ -1,4 +1,4 @@
-"""The candidates of a choice beside each other, as many as ``n_jobs`` of scikit-learn says."""
+"""A parallel map over threads, with ``n_jobs`` as in scikit-learn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -> list[R]:
+def parallel_map(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -> list[R]:
     """``function`` of each of ``items``, in their order, by ``n_jobs`` threads at once.
 
     ``None`` and 1: without threads; negative: as many as processors, plus one, less. Threads, because matrices are

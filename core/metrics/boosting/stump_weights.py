@@ -22,7 +22,7 @@ _DOUBLE_PAIRS = 1 << 20
 _MOST_BYTES = 1 << 31
 #: Weights changed at once: they stay in the cache.
 _AT_ONCE = 1 << 16
-#: How much the logarithm of a weight may grow before all are computed again from the votes.
+#: How much the logarithm of a weight may grow before all are computed again from the stumps.
 _MOST_GROWN = {np.dtype(np.float64): 600.0, np.dtype(np.float32): 60.0}
 
 
@@ -82,7 +82,7 @@ class SortedColumns:
     own_before: Rows
 
 
-class _PairVote(NamedTuple):
+class _PairStump(NamedTuple):
     """``alpha`` [(p_i - p_j)^2 >= ``threshold``] for the projection p (n,)."""
 
     projection: Matrix
@@ -90,11 +90,11 @@ class _PairVote(NamedTuple):
     alpha: float
 
 
-class VoteWeights(AnchoredTriplets):
-    """The weights are stored, because votes have no embedding: an array of cases by anchors.
+class StumpWeights(AnchoredTriplets):
+    """The weights are stored, because stumps have no embedding: an array of cases by anchors.
 
-    Every vote multiplies those it raises; none is ever lowered, so none is lost to rounding before the
-    next time that all are made anew.
+    Each stump multiplies the weights it raises. No weight is lowered, so none is lost to rounding before all are
+    computed again.
 
     Raises:
         BadInput: the weights would not fit into memory.
@@ -117,15 +117,15 @@ class VoteWeights(AnchoredTriplets):
         self._is_included[self.at, np.arange(len(self.at))] = 0.0
         #: (2, B) the logarithms of the factors left out of the weights of both sides, and the weights' sums.
         self._without, self._sums = np.zeros((2, 2, len(self.at)))
-        self._votes: list[_PairVote] = []
+        self._stumps: list[_PairStump] = []
         self._memories: dict[str, Floats] = {}
-        self._new: _PairVote | None = None
+        self._new: _PairStump | None = None
         self._grown = 0.0
 
-    def add_vote(self, direction: Matrix, threshold: float, alpha: float) -> None:
+    def add_stump(self, direction: Matrix, threshold: float, alpha: float) -> None:
         """H += ``alpha`` [(``direction`` . z)^2 >= ``threshold``]; the weights follow with the refresh."""
-        self._new = _PairVote(self.X @ direction, threshold, alpha)
-        self._votes.append(self._new)
+        self._new = _PairStump(self.X @ direction, threshold, alpha)
+        self._stumps.append(self._new)
 
     def refresh(self, reporter: Reporter) -> None:
         """See :meth:`AnchoredTriplets.refresh`."""
@@ -171,7 +171,7 @@ class VoteWeights(AnchoredTriplets):
         rows = run(block.anchors)
         weights = self._is_included[:, rows]
         if self._grown > _MOST_GROWN[self.kind]:
-            self._make_anew(weights, block)
+            self._recompute(weights, block)
         elif self._new is not None:
             alpha = self._new.alpha
             # Only raise: the near of other findings instead of lowering the far, the same but for a factor.
@@ -182,7 +182,7 @@ class VoteWeights(AnchoredTriplets):
         return weights, self._without[0, rows], self._without[1, rows]
 
     def _raise(self, weights: Floats, block: Block, part: slice, far: bool) -> None:
-        """Multiply the weights of a part of the cases, where they lie ``far`` (or near) by the new vote."""
+        """Multiply the weights of a part of the cases, where they lie ``far`` (or near) by the new stump."""
         assert self._new is not None
         p, threshold, alpha = self._new
         here, grown = p[self.at[run(block.anchors)]], self.kind.type(np.expm1(abs(alpha)))
@@ -200,11 +200,11 @@ class VoteWeights(AnchoredTriplets):
             factor += 1.0
             weights[rows] *= factor
 
-    def _make_anew(self, weights: Floats, block: Block) -> None:
-        """Write the weights of a block, each side's largest 1, from all votes."""
+    def _recompute(self, weights: Floats, block: Block) -> None:
+        """Write the weights of a block, each side's largest 1, from all stumps."""
         here, columns = self.at[block.anchors], np.arange(len(block.anchors))
         scores = np.zeros(weights.shape)
-        for p, threshold, alpha in self._votes:
+        for p, threshold, alpha in self._stumps:
             scores += alpha * ((p[:, np.newaxis] - p[here]) ** 2 >= threshold)
         for part in self._rest(block.own):
             np.negative(scores[part], out=scores[part])

@@ -1,4 +1,4 @@
-"""The best threshold of a vote h = [(u.(x - x'))^2 >= beta] among all there are (Bi et al. 2011, 3.1, option 2).
+"""The best threshold of a stump h = [(u.(x - x'))^2 >= beta] among all there are (Bi et al. 2011, 3.1, option 2).
 
 It is found exactly and without sorting all pairs. The cases lie on a line, p = u.x, and a threshold t splits pairs by
 |p_i - p_j| >= t. What lies farther from an anchor than t are two ends of the sorted cases, so the errors at some
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.metrics.boosting.anchored_triplets import Block, Floats, Rows, run
+from semblance.core.metrics.boosting.stump_weights import PrefixSums, SortedColumns, StumpWeights
 from semblance.core.metrics.boosting.stumps import (
     DISTINCT,
     EQUAL,
@@ -26,7 +27,6 @@ from semblance.core.metrics.boosting.stumps import (
     gaussian_threshold,
     least_z,
 )
-from semblance.core.metrics.boosting.vote_weights import PrefixSums, SortedColumns, VoteWeights
 from semblance.core.metrics.distance import Matrix
 from semblance.core.tasks import Reporter
 
@@ -45,7 +45,8 @@ _FINE = 64
 _FLOORS = np.geomspace(1e-9, 2.0, 64)
 #: Pairs up to which running sums are stored from one scan to the next.
 _MAX_RUNNING_SUMS = 1 << 23
-#: Part of the anchors that tells where to look closely, how few are worth it, and of how many times more.
+#: The share of anchors that is searched first to find the region of the best threshold, the least number of them, and
+#: from how many times more anchors on this is done.
 _SAMPLED_SHARE, _SAMPLED_LEAST, _SAMPLED_FROM = 24, 128, 5
 _SUBDIVISIONS = 3
 _ROUNDS = 20
@@ -293,7 +294,7 @@ class _Scan:
 class StumpSearch:
     """The search along one projection (n,) for the cut with the least Z whose alpha has this ``sign``."""
 
-    def __init__(self, triplets: VoteWeights, projection: Matrix, sign: float, reporter: Reporter) -> None:
+    def __init__(self, triplets: StumpWeights, projection: Matrix, sign: float, reporter: Reporter) -> None:
         self.triplets, self.projection, self.sign, self.reporter = triplets, projection, sign, reporter
         self.shares = triplets.shares
         self.range = float(np.ptp(projection))
@@ -503,8 +504,8 @@ def _all_cuts(anchors: Matrix, p: Matrix, same: float) -> Matrix | None:
     return cuts
 
 
-class VoteTriplets(VoteWeights):
-    """The weights of all triplets under votes, and the best vote to add to them."""
+class StumpTriplets(StumpWeights):
+    """The weights of all triplets under the stumps found so far, and the search for the next stump."""
 
     def best_stump(self, direction: Matrix, sign: float, reporter: Reporter) -> Stump | None:
         """The cut of all pairs' (``direction`` . z)^2 with the least Z, its alpha of this sign.

@@ -16,7 +16,7 @@ from semblance.core.metrics.training_data.triplets import checked_triplets
 _BLOCK = 1 << 20
 
 
-def in_fixed_order(data: TrainingInput, accepts: frozenset[str]) -> TrainingInput:
+def in_content_order(data: TrainingInput, accepts: frozenset[str]) -> TrainingInput:
     """``data`` with rows, and the pairs and triplets that the learner ``accepts``, in an order of their own.
 
     Rows ascend by their first feature, then the next, so whatever a learner draws or goes through in turn (pairs,
@@ -37,7 +37,7 @@ def in_fixed_order(data: TrainingInput, accepts: frozenset[str]) -> TrainingInpu
         # The learner checks that there is one finding per case.
         return data
     groups = None if data.groups is None else np.asarray(data.groups)
-    order = fixed_order(data.X, y, groups)
+    order = content_order(data.X, y, groups)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     return replace(
@@ -50,10 +50,10 @@ def in_fixed_order(data: TrainingInput, accepts: frozenset[str]) -> TrainingInpu
     )
 
 
-def fixed_order(
+def content_order(
     X: Matrix, y: npt.NDArray[np.generic] | None, groups: npt.NDArray[np.generic] | None
 ) -> npt.NDArray[np.intp]:
-    """(n,) the places of rows (n, d) with findings and patients (n,) in the order of :func:`in_fixed_order`."""
+    """(n,) the places of rows (n, d) with findings and patients (n,) in the order of :func:`in_content_order`."""
     whole = _ordered_bits(X)
     columns = [_at_six_digits(whole).astype(">u4"), whole.astype(">u8")]
     if y is not None:
@@ -69,7 +69,7 @@ def row_hashes(X: Matrix, seed: int) -> npt.NDArray[np.uint64]:
     """(n,) numbers that are as good as drawn by ``seed``, and depend on nothing but the row (d,) itself.
 
     Ascending, they give the same order to the same rows however these are listed or divided among files. Features
-    count at six digits, as in :func:`in_fixed_order`.
+    count at six digits, as in :func:`in_content_order`.
     """
     # Multilinear hashing, then the last steps of splitmix64: Steele, Lea, Flood 2014.
     factors = np.random.default_rng([seed, 17]).bit_generator.random_raw(X.shape[1]) | np.uint64(1)

@@ -143,7 +143,7 @@ def test_by_mouse_alone(qtbot, library):
         assert window.panels.side.isAncestorOf(window.focusWidget()), "the keyboard stays near"
 
 
-def test_letters_typed_into_a_field_judge_nothing(library):
+def test_letters_typed_into_a_field_make_no_judgement(library):
     with open_window(library) as window:
         search_first_case(window)
         window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(0))
@@ -214,7 +214,7 @@ def test_clicks_while_it_trains_and_imports(tmp_path, library):
         wait_for(window, lambda: any("6 added" in one.hint for one in window.context.messages.history))
 
 
-def test_gliding_can_be_turned_off(library):
+def test_card_animation_can_be_turned_off(library):
     with open_window(library) as window:
         assert window.context.actions["glide"].isChecked()
         window.context.actions["glide"].trigger()

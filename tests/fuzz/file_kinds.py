@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from semblance.core.errors import SemblanceError
-from tests.fuzz import answers
-from tests.fuzz.mutating import LENGTHS, TOKENS, mutated, mutated_inside
+from tests.fuzz import pacs_answers
+from tests.fuzz.mutations import LENGTHS, TOKENS, mutated, mutated_inside
 from tests.helpers.bad_images import animation, encoded, pages, pattern, png16
 
 #: Files and cases of one source that are read.
@@ -35,7 +35,7 @@ class Kind:
     words: Sequence[bytes] = LENGTHS
     #: A zip whose entries are mutated too, before they are packed again.
     packed: bool = False
-    #: A conversation (:class:`tests.fuzz.answers.Conversation`), one of whose answers is damaged.
+    #: A conversation (:class:`tests.fuzz.pacs_answers.Conversation`), one of whose answers is damaged.
     spoken: bool = False
 
     #: Whether copies are damaged at all.
@@ -46,7 +46,7 @@ class Kind:
         if not self.damaged:
             return whole
         if self.spoken:
-            return answers.Conversation.unpacked(whole).damaged(number, seed, self.words).packed()
+            return pacs_answers.Conversation.unpacked(whole).damaged(number, seed, self.words).packed()
         if self.packed and number % 4:
             return mutated_inside(whole, number, seed)
         return mutated(whole, number, seed, words=self.words)
@@ -561,7 +561,11 @@ KINDS: dict[str, Kind] = {
     "stored metric": Kind(_stored_metric, _read_stored_metric, packed=True),
     "catalogue": Kind(_catalogue, _read_catalogue),
     "identifiers": Kind(_named_dicom, _read_named_dicom),
-    "DIMSE answer": Kind(answers.dimse_seeds, answers.read_dimse, answers.DIMSE_WORDS, spoken=True),
-    "DICOMweb answer": Kind(answers.web_seeds, answers.read_web, answers.HTTP_WORDS, spoken=True),
+    "DIMSE answer": Kind(
+        pacs_answers.dimse_seeds, pacs_answers.read_dimse, pacs_answers.DIMSE_WORDS, spoken=True
+    ),
+    "DICOMweb answer": Kind(
+        pacs_answers.web_seeds, pacs_answers.read_web, pacs_answers.HTTP_WORDS, spoken=True
+    ),
     "bomb": Kind(_bombs, _read_bomb, damaged=False),
 }

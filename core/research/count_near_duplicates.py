@@ -1,7 +1,7 @@
 """Count near-duplicate images of a library that are neither known to be of the same patient nor in one group.
 
-Same-lesion groups hold copies of one image. Images that are merely alike, such as frames of one scan, are in none
-unless a person joined them; neither are copies that a person split, or of a library that nothing detected them in.
+Same-lesion groups hold copies of one image. Similar images that are not copies, such as frames of one scan, are in none
+unless a user joined them. Copies that a user split, or that were not detected in a library, are in none either.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def count_near_duplicates(library: Path, data: EvaluationData) -> int:
 
     A unit is a patient, a same-lesion group or an image.
 
-    It compares thumbnails of the first :data:`MAX_IMAGES` cases; a case without a thumbnail is not counted.
+    Thumbnails of the first :data:`MAX_IMAGES` cases are compared. A case without a thumbnail is not counted.
 
     Raises:
         BadInput: the library cannot be read.

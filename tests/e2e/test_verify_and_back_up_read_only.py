@@ -32,7 +32,7 @@ sys.exit(on_small_disk(work, library, log, 0, read_only=sys.argv[4] == "read-onl
 
 
 @pytest.mark.parametrize("disk", ["read-only", "full"])
-def test_it_is_not_called_damaged(tmp_path, disk):
+def test_a_full_or_read_only_disk_is_not_reported_as_damage(tmp_path, disk):
     library, log = make_library(tmp_path / "lib.semblance", cases=4), tmp_path / "log"
     ended = subprocess.run(
         [sys.executable, "-c", CODE, library, log, tmp_path / "b.zip", disk],

@@ -30,7 +30,7 @@ def counted(request, tmp_path_factory):
     return folder / "lib", folder / "in", request.param
 
 
-def test_a_metric_counts_words_of_its_training_part_and_answers_a_image(counted):
+def test_a_metric_counts_words_of_its_training_part_and_answers_an_image(counted):
     library, images, extractor = counted
     steps = FORMS[extractor][1]
     result = train_metric(library, TrainRequest("euclidean", "words", steps=steps))

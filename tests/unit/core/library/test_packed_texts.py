@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from semblance.core.library.natural_key import natural_key
-from semblance.core.library.texts import Texts, natural_order
+from semblance.core.library.packed_texts import Texts, natural_order
 
 #: Names that begin alike, with numbers in them, and some that no library should have.
 NAMES = st.lists(

@@ -5,7 +5,7 @@ one side where they are known, 5 repeats), each feature set with its default ste
 these numbers. BUSI is 50 images here, so 25 are tested, and its malignant masses cover four times the area
 of the benign ones: what is cut out for them differs in size, and high values may speak of that.
 
-``python -m tests.benchmarks.bench_words`` prints the table of this benchmark alone.
+``python -m tests.benchmarks.bench_visual_words`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from semblance.core.metrics import make_learner
-from semblance.core.metrics.training_data.fixed_order import in_fixed_order
+from semblance.core.metrics.training_data.content_order import in_content_order
 from tests.helpers.learner_checks import labelled_problem, training_input
 
 BOTH = frozenset({"pairs", "triplets"})
@@ -28,7 +28,7 @@ def test_cases_in_any_order_come_in_one():
     order = np.random.default_rng(1).permutation(60)
     place = np.argsort(order)
     other = replace(data, X=data.X[order], y=data.y[order], groups=data.groups[order])
-    first, second = (in_fixed_order(one, BOTH) for one in (data, other))
+    first, second = (in_content_order(one, BOTH) for one in (data, other))
     for name in ("X", "y", "groups"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
     assert first.X.tolist() == sorted(data.X.tolist())
@@ -39,7 +39,7 @@ def test_cases_in_any_order_come_in_one():
         triplets=place[data.triplets][::-1],
     )
     for one in (data, renumbered):
-        found = in_fixed_order(one, BOTH)
+        found = in_content_order(one, BOTH)
         named = sorted((*found.X[i], *found.X[j], sign) for i, j, sign in found.pairs.tolist())
         assert named == sorted((*data.X[i], *data.X[j], sign) for i, j, sign in data.pairs.tolist())
         named = sorted(found.X[row].tobytes() for row in found.triplets)
@@ -49,7 +49,7 @@ def test_cases_in_any_order_come_in_one():
 def test_the_last_digits_move_no_row_far():
     X = np.random.default_rng(0).normal(size=(500, 3))
     noisy = X * (1.0 + 1e-15 * np.random.default_rng(1).choice([-1, 0, 1], X.shape))
-    first, second = (in_fixed_order(training_input(rows, None), BOTH).X for rows in (X, noisy))
+    first, second = (in_content_order(training_input(rows, None), BOTH).X for rows in (X, noisy))
     np.testing.assert_allclose(first, second, rtol=1e-14)
 
 

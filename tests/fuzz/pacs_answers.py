@@ -29,7 +29,7 @@ from semblance.core.network.received_files import ReceivedFiles
 from semblance.core.network.servers import Server, find_server
 from semblance.core.network.studies import StudyQuery
 from semblance.core.workflows.network.send_files import send
-from tests.fuzz.mutating import TOKENS, mutated
+from tests.fuzz.mutations import TOKENS, mutated
 from tests.helpers.dicom_files import CT, ROOT, ct_series, ct_slice, encoded
 from tests.helpers.pacs_scp import running_archive
 

@@ -13,7 +13,7 @@ from semblance.core.tasks import Reporter
 _LARGEST_EXPONENT = 500.0
 
 
-class GivenTriplets:
+class ExplicitTriplets:
     """The weights D of Eq. 2 as logarithms, one a triplet (t, 3) of rows i, j, k of ``X`` (n, d).
 
     Attributes: as :class:`semblance.core.metrics.boosting.anchored_triplets.AnchoredTriplets`.
@@ -51,7 +51,7 @@ class GivenTriplets:
         near, far = self._squares(direction)
         self._logs += alpha * (near - far)
 
-    def add_vote(self, direction: Matrix, threshold: float, alpha: float) -> None:
+    def add_stump(self, direction: Matrix, threshold: float, alpha: float) -> None:
         """The weak model [(``direction`` . z)^2 >= ``threshold``]."""
         near, far = self._squares(direction)
         self._logs += alpha * ((near >= threshold).astype(np.float64) - (far >= threshold))
