@@ -18,13 +18,12 @@ from semblance.app.shell import library_operations, plot_operations, search_oper
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.messages import Action
+from semblance.app.shell.settings import LAST_FOLDER
 from semblance.core.language import tr
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library.preview_table import preview_of_table
-
-_LAST_FOLDER = "last_folder"
 
 
 class LibraryCommands(QObject):
@@ -164,11 +163,11 @@ class LibraryCommands(QObject):
 
     def _last_folder(self) -> str:
         """The folder that was used last, because the next file is usually in the same one."""
-        folder = self._context.settings.text(_LAST_FOLDER)
+        folder = self._context.settings.text(LAST_FOLDER)
         return folder if folder and Path(folder).is_dir() else ""
 
     def _remember_folder(self, chosen: str) -> Path | None:
         if not chosen:
             return None
-        self._context.settings.set_text(_LAST_FOLDER, str(Path(chosen).parent))
+        self._context.settings.set_text(LAST_FOLDER, str(Path(chosen).parent))
         return Path(chosen)

@@ -61,7 +61,7 @@ def import_and_prepare(
         metric_in_use=_metric_in_use(context, library),
         channel=f"prepare {library}",
     )
-    view = _PreparationView(context, library, job, actions)
+    view = PreparationView(context, library, job, actions)
 
     def show_part(part: ImportResult | Preparation) -> None:
         if isinstance(part, ImportResult):
@@ -91,7 +91,7 @@ def prepare_for_searching(context: Context, library: Path | None = None) -> Job 
         metric_in_use=_metric_in_use(context, path),
         channel=f"prepare {path}",
     )
-    view = _PreparationView(context, path, job, ())
+    view = PreparationView(context, path, job, ())
     job.partial.connect(view.show)
     return context.follow(job, view.finish)
 
@@ -110,7 +110,7 @@ def measure_visible(context: Context, rows: Sequence[int]) -> None:
         )
 
 
-class _PreparationView(QObject):
+class PreparationView(QObject):
     """Shows one preparation in the window: the growing library and ranking, then the metric that is current."""
 
     def __init__(self, context: Context, path: Path, job: Job, actions: Sequence[Action]) -> None:
@@ -120,8 +120,9 @@ class _PreparationView(QObject):
         self._shown: Preparation | None = None
         self._next: Preparation | None = None
         self._is_reading = self._is_finished = False
-        self._was_opened = context.state.path == path
-        self._is_new = not self._was_opened
+        #: Whether the window shows the library, or did so before the user opened another.
+        self.was_opened = context.state.path == path
+        self._is_new = not self.was_opened
         context.state.on_change(Change.QUERY, self, self._measure_query)
         job.cancelled.connect(self.report_cancelled)
         job.ended.connect(self._end)
@@ -164,7 +165,7 @@ class _PreparationView(QObject):
 
     def report_cancelled(self) -> None:
         """Say what a cancelled preparation left, and how to continue it."""
-        if not self._was_opened:
+        if not self.was_opened:
             return
         if self._is_open:
             library_operations.renew(self._context)
@@ -179,8 +180,8 @@ class _PreparationView(QObject):
         """Read the library again, unless that is under way: then once more after it."""
         if self._is_reading:
             return
-        if not self._was_opened:
-            self._was_opened = self._is_reading = True
+        if not self.was_opened:
+            self.was_opened = self._is_reading = True
             library_operations.open_library(self._context, self._path, self._rank)
         elif self._is_open:
             self._is_reading = True

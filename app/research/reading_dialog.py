@@ -77,7 +77,7 @@ class ReadingDialog(Dialog):
         self._started: float | None = None
         self.setWindowTitle(tr("{name}, reader {reader}", name=name, reader=reader))
         resize_dialog(self, *_SIZE)
-        self.pane = ImagePane(context.jobs)
+        self.pane = ImagePane(context.jobs, settings=context.settings)
         self.pane.view.editable = False
         self.similar = CaseGrid()
         self.similar.set_source(thumbnails)

@@ -25,8 +25,6 @@ from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 PRELOAD = "preload"
 _RANKING = "ask"
 _TRAINING_WITHOUT = "training without a patient"
-#: Number of cases ranked for the window.
-MAX_RESULTS = 200
 #: Suffixes of query images. DICOM files often have none and are under "All files".
 SUFFIXES = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
 FILE_FILTER = ";;".join(
@@ -89,7 +87,7 @@ def rank(context: Context) -> None:
         rank_cases.rank_cases,
         state.path,
         state.search,
-        k=MAX_RESULTS,
+        k=context.settings.similar_cases,
         lane=Lane.SEARCH,
         channel=_RANKING,
         quiet=True,

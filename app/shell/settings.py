@@ -12,8 +12,13 @@ from semblance.app.shell.stored_values import shared_values
 from semblance.core.language import ENGLISH, LANGUAGES
 from semblance.core.searches.search import NO_MATCH_RATE
 
+#: Key of the folder that a file was chosen from last.
+LAST_FOLDER = "last_folder"
 #: Libraries listed on the start page.
 MAX_RECENT = 8
+#: Numbers of similar cases to list, and that at the first start.
+SIMILAR_CASES = (10, 20, 50, 100, 200, 500)
+DEFAULT_SIMILAR_CASES = 200
 #: Text sizes to choose from; 1 is the size at the first start.
 TEXT_SCALES = (0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 
@@ -64,7 +69,9 @@ class Settings:
         return [Path(text) for text in texts if Path(text).exists()]
 
     def add_recent(self, library: Path) -> None:
-        """Put ``library`` first in :attr:`recent`."""
+        """Put ``library`` first in :attr:`recent`, if libraries are remembered."""
+        if not self.remembers_libraries:
+            return
         others = [path for path in self.recent if path != library]
         self._values.put("recent", [str(path) for path in [library, *others][:MAX_RECENT]])
 
@@ -76,7 +83,35 @@ class Settings:
 
     @last_library.setter
     def last_library(self, library: Path | None) -> None:
-        self._values.put("last_library", "" if library is None else str(library))
+        remembered = library if self.remembers_libraries else None
+        self._values.put("last_library", "" if remembered is None else str(remembered))
+
+    @property
+    def remembers_libraries(self) -> bool:
+        """Whether :attr:`recent` and :attr:`last_library` are stored. Their names may say something of patients."""
+        return self.flag("remember_libraries", default=True)
+
+    @remembers_libraries.setter
+    def remembers_libraries(self, remember: bool) -> None:
+        self.set_flag("remember_libraries", remember)
+
+    def forget_libraries(self) -> None:
+        """Forget which libraries and folders were opened."""
+        self._values.put("recent", [])
+        for key in ("last_library", LAST_FOLDER):
+            self.set_text(key, "")
+
+    @property
+    def similar_cases(self) -> int:
+        """The number of similar cases that a search lists."""
+        stored = self.number("similar_cases")
+        if stored is None:
+            return DEFAULT_SIMILAR_CASES
+        return int(min(SIMILAR_CASES[-1], max(SIMILAR_CASES[0], stored)))
+
+    @similar_cases.setter
+    def similar_cases(self, number: int) -> None:
+        self.set_text("similar_cases", str(number))
 
     @property
     def search_options(self) -> dict[str, Any]:

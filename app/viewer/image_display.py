@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
@@ -13,6 +13,7 @@ from semblance.app.shell import theme as looks
 from semblance.app.viewer import overlay_text
 from semblance.app.viewer.region_tool import RegionTool
 from semblance.app.viewer.rendering import Renderer
+from semblance.app.viewer.view_settings import ViewSettings
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import PRESETS, Preset, Window, auto_window, preset_window, same_values
 from semblance.core.imaging.cut_planes import Edges
@@ -58,8 +59,8 @@ class ImageDisplay(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.case_region: Region | None = None
         self.notes: tuple[str, ...] = ()
-        #: The presets of the user.
-        self.own_presets: Callable[[], tuple[Preset, ...]] = tuple
+        #: What the user set for all images.
+        self.settings = ViewSettings()
         self.is_overlay_text_shown = True
         self.inverted = False
         self.editable = True
@@ -211,7 +212,7 @@ class ImageDisplay(QWidget):
     def presets(self) -> tuple[Preset, ...]:
         """The presets of computed tomography, if the image has Hounsfield units, and the user's own."""
         ct_presets = PRESETS if self.image is not None and self.image.unit == "HU" else ()
-        return (*ct_presets, *self.own_presets())
+        return (*ct_presets, *self.settings.presets)
 
     def use_preset(self, preset: Preset) -> None:
         if self.image is not None:

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 from semblance.app.shell import exports
 from semblance.app.shell.context import Context
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.window_presets import ask_and_save_preset, delete_preset, saved_presets
+from semblance.app.viewer.view_settings import saved_presets
+from semblance.app.viewer.window_presets import ask_and_save_preset, delete_preset
 from semblance.app.widgets.menus import Menu
 from semblance.core.language import tr
 

@@ -11,10 +11,12 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.kept_views import KeptView, KeptViews
+from semblance.app.shell.settings import Settings
 from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.slice_bar import SliceBar
 from semblance.app.viewer.slices import Slices
+from semblance.app.viewer.view_settings import ViewSettings
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.cut_planes import cut_planes
 from semblance.core.imaging.display import DisplayImage
@@ -37,16 +39,19 @@ class ImagePane(QWidget):
         jobs: Jobs,
         parent: QWidget | None = None,
         *,
+        settings: Settings | None = None,
         share: float = 1.0,
         kept_views: KeptViews | None = None,
     ) -> None:
-        """``share``: the part of the memory for slices that this pane may use. ``kept_views``: slice and window stay
-        for other panes with the same views; ``None``: every image is shown as if for the first time."""
+        """``settings``: window presets and mouse. ``share``: the part of the memory for slices that this pane may use.
+        ``kept_views``: slice and window stay for other panes with the same views; ``None``: every image is shown as if
+        for the first time."""
         super().__init__(parent)
         self._kept_views, self._is_showing = kept_views, False
         #: Whether the last view of the image was restored.
         self.is_restored = False
         self.view = ImageView()
+        self.view.settings = ViewSettings(settings)
         self.histogram = HistogramStrip()
         self.slices = Slices(jobs, self, share=share)
         self.bar = SliceBar(self.slices)

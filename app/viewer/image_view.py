@@ -101,7 +101,7 @@ class ImageView(ImageDisplay):
             self._wheel_angle += angle
             steps = int(self._wheel_angle / 120)
             self._wheel_angle -= 120 * steps
-            self.scroll_by(-steps)
+            self.scroll_by(-steps * self.settings.slices_per_notch)
             return
         at = event.position()
         self._set_view(self._view.zoomed(ZOOM_STEP ** (angle / 120), at.x(), at.y()))

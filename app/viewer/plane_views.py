@@ -41,6 +41,8 @@ class PlaneViews(QStackedWidget):
         super().__init__(parent)
         self._jobs, self._pane = jobs, pane
         self.views = {axis: ImageView() for axis in _OTHER_AXES}
+        for view in self.views.values():
+            view.settings = pane.view.settings
         self.notice = EmptyState()
         both = QWidget()
         column = vbox(both, spacing=1)

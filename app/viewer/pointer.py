@@ -123,7 +123,9 @@ class Pointer:
         elif self.region.dragging:
             self.region.drag(at, view)
         elif self._windowing is not None and image is not None:
-            self._windowed += (at - self._windowing_at) * (FINE if fine else 1.0)
+            self._windowed += (at - self._windowing_at) * (
+                self._view.settings.drag_speed * (FINE if fine else 1.0)
+            )
             self._windowing_at = at
             self._view.set_window(dragged(self._windowing, image, self._windowed.x(), self._windowed.y()))
         elif self.tool == tools.RULER and self.ruler.active:

@@ -8,25 +8,8 @@ from PySide6.QtWidgets import QInputDialog, QWidget
 
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_view import ImageView
-from semblance.app.viewer.window_level import Preset
+from semblance.app.viewer.view_settings import MAX_PRESETS, PRESETS, saved_presets
 from semblance.core.language import tr
-
-_KEY = "presets"
-#: Keys of the first own presets; 3 to 7 are those of computed tomography.
-_KEYS = ("8", "9", "2")
-MAX_PRESETS = 20
-
-
-def saved_presets(settings: Settings) -> tuple[Preset, ...]:
-    """The user's presets in the order they were saved, without damaged ones."""
-    try:
-        entries = json.loads(settings.text(_KEY, "[]"))
-        found = [(str(name), float(width), float(level)) for name, width, level in entries]
-    except (ValueError, TypeError):
-        return ()
-    keys = (*_KEYS, *[""] * MAX_PRESETS)
-    valid = [entry for entry in found[:MAX_PRESETS] if entry[1] > 0]
-    return tuple(Preset(keys[place], *entry) for place, entry in enumerate(valid))
 
 
 def save_preset(view: ImageView, settings: Settings, name: str) -> None:
@@ -51,4 +34,4 @@ def ask_and_save_preset(view: ImageView, settings: Settings, parent: QWidget) ->
 
 
 def _write(settings: Settings, entries: list[tuple[str, float, float]]) -> None:
-    settings.set_text(_KEY, json.dumps(entries))
+    settings.set_text(PRESETS, json.dumps(entries))

@@ -333,6 +333,7 @@ class Commands(QObject):
         dialog = SettingsDialog(self._context, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.appearance_changed.connect(self._apply_theme)
+        dialog.help_requested.connect(self.show_help)
         dialog.show()
 
     def switch_theme(self) -> None:

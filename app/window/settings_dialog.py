@@ -14,9 +14,10 @@ from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.ranking_options import RATES, rate_text
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.settings import TEXT_SCALES
-from semblance.app.viewer.window_presets import delete_preset, saved_presets
-from semblance.app.widgets.dialog import closing_row, dialog_layout, form, resize_dialog
+from semblance.app.shell.settings import SIMILAR_CASES, TEXT_SCALES
+from semblance.app.viewer.view_settings import DRAG_SPEED, DRAG_SPEEDS, WHEEL_REVERSED, ViewSettings
+from semblance.app.viewer.window_presets import delete_preset
+from semblance.app.widgets.dialog import closing_row, dialog_layout, form, help_button, resize_dialog
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.number_field import NumberField
@@ -25,7 +26,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.engine import MAX_WORKERS, default_workers
-from semblance.core.language import LANGUAGES, tr
+from semblance.core.language import LANGUAGES, format_number, tr
 from semblance.core.library.records import account
 from semblance.core.limits import DEFAULT_MEMORY_MB
 from semblance.core.parameters import Parameter
@@ -44,9 +45,10 @@ _NUMBERS = (
 
 
 class SettingsDialog(Dialog):
-    """``appearance_changed``: the theme or text size is another one."""
+    """``appearance_changed``: the theme or text size is another one · ``help_requested(page)``."""
 
     appearance_changed = Signal()
+    help_requested = Signal(str)
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,16 +57,20 @@ class SettingsDialog(Dialog):
         inner = QWidget()
         column = vbox(inner, margins=(0, 0, 12, 0))
         self._fields = form()
+        # Longer texts of other languages must not be cut off.
+        self._fields.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         column.addLayout(self._fields)
         column.addStretch(1)
         self._add_appearance()
         self._add_searching()
         self._add_images()
+        self._add_privacy()
+        self._add_servers()
         self._add_resources()
         layout = dialog_layout(self)
         layout.addWidget(PanelScrollArea(inner, tr("Settings")), 1)
-        layout.addLayout(closing_row(self))
-        resize_dialog(self, 520, 680)
+        layout.addLayout(closing_row(self, help_button(self, partial(self.help_requested.emit, "settings"))))
+        resize_dialog(self, 560, 720)
 
     def _add_section(self, title: str) -> QFormLayout:
         header = SectionHeader(title)
@@ -87,13 +93,21 @@ class SettingsDialog(Dialog):
         self.glide = QCheckBox(action.text())
         self.glide.setChecked(settings.flag(GLIDE, default=True))
         self.glide.toggled.connect(action.setChecked)
-        fields.addRow("", self.glide)
+        fields.addRow(self.glide)
 
     def _add_searching(self) -> None:
         options, fields = (
             self._settings.search_options,
             self._add_section(tr("Similar cases, at every start")),
         )
+        self.similar_cases = _choice(
+            ((format_number(n), n) for n in SIMILAR_CASES), self._settings.similar_cases
+        )
+        self.similar_cases.setToolTip(
+            tr("Counts and the estimate are always of the ten nearest, because they were tested that way.")
+        )
+        self.similar_cases.currentIndexChanged.connect(self._set_similar_cases)
+        fields.addRow(tr("Similar cases to list"), self.similar_cases)
         self.same_patient = QCheckBox(tr("Hide other cases of the query's patient"))
         self.same_patient.setChecked(options["hide_same_patient"])
         self.near_duplicates = QCheckBox(tr("Group near-duplicates"))
@@ -101,7 +115,7 @@ class SettingsDialog(Dialog):
         self.match_rate = _choice(((rate_text(rate), rate) for rate in RATES), options["no_match_rate"])
         for box in (self.same_patient, self.near_duplicates):
             box.toggled.connect(self._set_options)
-            fields.addRow("", box)
+            fields.addRow(box)
         self.match_rate.currentIndexChanged.connect(self._set_options)
         fields.addRow(tr("Show that there is no close match"), self.match_rate)
         self.author = QLineEdit(self._settings.text(AUTHOR))
@@ -110,7 +124,18 @@ class SettingsDialog(Dialog):
         fields.addRow(tr("Your name in judgements"), self.author)
 
     def _add_images(self) -> None:
-        fields = self._add_section(tr("Images"))
+        fields = self._add_section(tr("Images, mouse and keys"))
+        speeds = ((tr("{n} ×", n=format_number(speed, "g")), speed) for speed in DRAG_SPEEDS)
+        self.drag_speed = _choice(speeds, ViewSettings(self._settings).drag_speed)
+        self.drag_speed.setToolTip(
+            tr("At 1 × each pixel moves the window by 1/500 of its width. Shift moves it a fifth of that.")
+        )
+        self.drag_speed.currentIndexChanged.connect(self._set_drag_speed)
+        fields.addRow(tr("Window and level by dragging"), self.drag_speed)
+        self.wheel = QCheckBox(tr("Turning the wheel forwards shows later slices"))
+        self.wheel.setChecked(self._settings.flag(WHEEL_REVERSED, default=False))
+        self.wheel.toggled.connect(partial(self._settings.set_flag, WHEEL_REVERSED))
+        fields.addRow(self.wheel)
         self.presets = NoWheelComboBox()
         self.remove_preset = QPushButton(tr("Delete"))
         self.remove_preset.clicked.connect(self._delete_preset)
@@ -122,7 +147,53 @@ class SettingsDialog(Dialog):
             "The menu of an image saves its window as a preset. The keys 8, 9 and 2 use the first three."
         )
         fields.addRow(WrappedLabel(note, role="third"))
+        keys = QPushButton(tr("All keys and the mouse…"))
+        keys.clicked.connect(partial(self.help_requested.emit, "keyboard"))
+        row = hbox()
+        row.addWidget(keys)
+        row.addStretch(1)
+        fields.addRow(row)
         self._show_presets()
+
+    def _add_privacy(self) -> None:
+        fields = self._add_section(tr("Privacy"))
+        self.remember = QCheckBox(tr("Remember which libraries were opened"))
+        self.remember.setToolTip(
+            tr("For the list of recent libraries, and to open the last one at the next start.")
+        )
+        self.remember.setChecked(self._settings.remembers_libraries)
+        self.remember.toggled.connect(self._set_remember)
+        forget = self.forget = QPushButton(tr("Forget them"))
+        forget.clicked.connect(self._forget_libraries)
+        stored = QPushButton(tr("What is stored…"))
+        stored.clicked.connect(partial(self.help_requested.emit, "privacy"))
+        fields.addRow(self.remember)
+        row = hbox(spacing=8)
+        for button in (forget, stored, self._button_of("exports")):
+            row.addWidget(button)
+        row.addStretch(1)
+        fields.addRow(row)
+        self._update_forget()
+
+    def _add_servers(self) -> None:
+        fields = self._add_section(tr("PACS servers"))
+        fields.addRow(
+            WrappedLabel(tr("No connection is opened before you request one."), role="third"),
+        )
+        row = hbox()
+        self.servers = self._button_of("pacs", tr("Servers…"))
+        row.addWidget(self.servers)
+        row.addStretch(1)
+        fields.addRow(row)
+
+    def _button_of(self, command: str, text: str = "") -> QPushButton:
+        """A button that runs a command of the menus."""
+        action = self._context.actions[command]
+        button = QPushButton(text or action.text())
+        button.setEnabled(action.isEnabled())
+        button.setToolTip("" if action.isEnabled() else tr("Open a library first."))
+        button.clicked.connect(action.trigger)
+        return button
 
     def _add_resources(self) -> None:
         fields = self._add_section(tr("Computer, from the next start on"))
@@ -167,6 +238,31 @@ class SettingsDialog(Dialog):
         }
         search_operations.set_options(self._context, **self._settings.search_options)
 
+    def _set_similar_cases(self) -> None:
+        self._settings.similar_cases = int(self.similar_cases.currentData())
+        search_operations.rank(self._context)
+
+    def _set_drag_speed(self) -> None:
+        self._settings.set_text(DRAG_SPEED, str(self.drag_speed.currentData()))
+
+    def _set_remember(self, remember: bool) -> None:
+        self._settings.remembers_libraries = remember
+        path = self._context.state.path
+        if not remember:
+            self._settings.forget_libraries()
+        elif path is not None:
+            self._settings.add_recent(path)
+        self._update_forget()
+
+    def _forget_libraries(self) -> None:
+        self._settings.forget_libraries()
+        self._update_forget()
+
+    def _update_forget(self) -> None:
+        known = bool(self._settings.recent)
+        self.forget.setEnabled(known)
+        self.forget.setToolTip("" if known else tr("No library is remembered."))
+
     def _set_author(self) -> None:
         name = self.author.text().strip()
         self._settings.set_text(AUTHOR, "" if name == account() else name)
@@ -180,7 +276,7 @@ class SettingsDialog(Dialog):
 
     def _show_presets(self) -> None:
         self.presets.clear()
-        self.presets.addItems([preset.name for preset in saved_presets(self._settings)])
+        self.presets.addItems([preset.name for preset in ViewSettings(self._settings).presets])
         known = self.presets.count() > 0
         if not known:
             self.presets.addItem(tr("none"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,6 @@ from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
 from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
-from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.full_page import FullPage
@@ -119,8 +117,8 @@ class ComparePage(FullPage):
 
         views = context.state.kept_views
         self.panes = (
-            ImagePane(context.jobs, share=0.5, kept_views=views),
-            ImagePane(context.jobs, share=0.5, kept_views=views),
+            ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
+            ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
         )
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.facts = CompareFacts()
@@ -177,7 +175,6 @@ class ComparePage(FullPage):
         self.strip.current_changed.connect(self._show_row)
         self.strip.menu_requested.connect(self.menu_requested)
         for side, pane in enumerate(self.panes):
-            pane.view.own_presets = partial(saved_presets, self._context.settings)
             pane.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             pane.view.customContextMenuRequested.connect(
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))

@@ -49,7 +49,7 @@ class QuestionsPage(FullPage):
         self._shown: list[str | None] = [None, None, None]
         self._ledger = ""
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.panes = [ImagePane(context.jobs, share=1 / 3) for _ in _NAMES]
+        self.panes = [ImagePane(context.jobs, settings=context.settings, share=1 / 3) for _ in _NAMES]
         for pane, name in zip(self.panes, _NAMES, strict=True):
             pane.view.setAccessibleName(name)
         self.headers = [_QuestionHeader(name, key) for name, key in zip(_NAMES, ("", "←", "→"), strict=True)]

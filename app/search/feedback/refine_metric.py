@@ -82,7 +82,7 @@ def _change(
         path,
         search,
         *args,
-        k=search_operations.MAX_RESULTS,
+        k=context.settings.similar_cases,
         lane=Lane.SEARCH,
         quiet=True,
         **options,

@@ -71,7 +71,10 @@ class HangingPage(FullPage):
         for button in (self.order, self.priors, self.linked):
             self.header.add_action(button)
         self.panes = [
-            ImagePane(context.jobs, share=1 / MOST, kept_views=context.state.kept_views) for _ in range(MOST)
+            ImagePane(
+                context.jobs, settings=context.settings, share=1 / MOST, kept_views=context.state.kept_views
+            )
+            for _ in range(MOST)
         ]
         self.headers = [ImageHeader("") for _ in range(MOST)]
         self._cells: list[QWidget] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -34,7 +33,6 @@ from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import HLine
@@ -77,7 +75,7 @@ class FullSizePage(FullPage):
             self.header.add_action(widget)
         self.more = self.header.add_button("more", tr("More for this image"))
 
-        self.pane = ImagePane(context.jobs, kept_views=context.state.kept_views)
+        self.pane = ImagePane(context.jobs, settings=context.settings, kept_views=context.state.kept_views)
         self.view = self.pane.view
         self.strip = SliceStrip(context.jobs)
         self.planes = PlaneViews(context.jobs, self.pane)
@@ -171,8 +169,6 @@ class FullSizePage(FullPage):
         """Show a case of the open library, or a file."""
         self._cancel_job()
         self._source, self._loaded = source, None
-        for view in (self.view, *self.planes.views.values()):
-            view.own_presets = partial(saved_presets, self._context.settings)
         self.view.editable = False
         self._show_nothing()
         self._loading_timer.start()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -31,7 +30,6 @@ from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.tool_row import ToolRow
-from semblance.app.viewer.window_presets import saved_presets
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.fact_list import NAMES
 from semblance.app.widgets.layouts import hbox, vbox
@@ -83,9 +81,8 @@ class QueryPanel(Panel):
             lambda: self._open_menu(self.more.mapToGlobal(QPoint(0, self.more.height())))
         )
 
-        self.pane = ImagePane(context.jobs, kept_views=context.state.kept_views)
+        self.pane = ImagePane(context.jobs, settings=context.settings, kept_views=context.state.kept_views)
         self.view, self.histogram = self.pane.view, self.pane.histogram
-        self.view.own_presets = partial(saved_presets, context.settings)
         self.tools = ToolRow()
         self.notice = QueryNotice()
         self.search_with = Segmented(((REGION, tr("region")), (WHOLE, tr("whole image"))))

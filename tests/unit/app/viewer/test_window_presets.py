@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from PIL import Image as PILImage
@@ -12,8 +10,9 @@ from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.image_menu import copy_displayed_image, image_menu, save_displayed_image
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.view_settings import MAX_PRESETS, ViewSettings, saved_presets
 from semblance.app.viewer.window_level import Window
-from semblance.app.viewer.window_presets import MAX_PRESETS, delete_preset, save_preset, saved_presets
+from semblance.app.viewer.window_presets import delete_preset, save_preset
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
 from tests.helpers.contexts import make_context
@@ -28,7 +27,7 @@ def settings(private_home):
 @pytest.fixture
 def view(qtbot, settings):
     widget = show_widget(qtbot, ImageView(), 200, 200)
-    widget.own_presets = partial(saved_presets, settings)
+    widget.settings = ViewSettings(settings)
     pixels = np.arange(-1000, 1000, dtype=np.int16).reshape(40, 50)
     widget.show_image(display_image(Image(pixels, 1.0, values=ValueScale(unit="HU"))))
     return widget

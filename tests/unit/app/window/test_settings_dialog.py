@@ -3,12 +3,17 @@ from __future__ import annotations
 import os
 
 import pytest
+from PySide6.QtWidgets import QPushButton
 
 from semblance.app.open_window import apply_settings
-from semblance.app.viewer.window_presets import saved_presets
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.view_settings import saved_presets
+from semblance.app.window.help_files import pages as help_pages
 from semblance.app.window.settings_dialog import SettingsDialog
 from semblance.core.engine import WORKERS_VARIABLE, default_workers
+from semblance.core.language import tr
 from semblance.core.limits import MEMORY_VARIABLE, memory_limit
+from tests.helpers.windows import open_window, search_first_case, wait_for
 
 
 @pytest.fixture
@@ -66,3 +71,46 @@ def test_a_number_that_is_not_allowed_is_not_saved_and_says_why(dialog, context,
     assert context.settings.number("workers") is None
     assert dialog._problem.text()
     assert not dialog._problem.isHidden()
+
+
+def test_the_number_of_similar_cases_holds_for_the_present_search(qtbot, library):
+    with open_window(library) as window:
+        search_first_case(window)
+        dialog = SettingsDialog(window.context, window)
+        dialog.similar_cases.setCurrentIndex(dialog.similar_cases.findData(10))
+        wait_for(window, lambda: len(window.state.ranking.ranked) == 10)
+        assert len(window.state.ranking.vote.voters) == 10
+
+
+def test_dragging_and_wheel_follow_the_settings_at_once(dialog, context, qtbot):
+    pane = ImagePane(context.jobs, settings=context.settings)
+    qtbot.addWidget(pane)
+    view = pane.view
+    assert (view.settings.drag_speed, view.settings.slices_per_notch) == (1.0, 1)
+    dialog.drag_speed.setCurrentIndex(dialog.drag_speed.findData(2.0))
+    dialog.wheel.click()
+    assert (view.settings.drag_speed, view.settings.slices_per_notch) == (2.0, -1)
+
+
+def test_libraries_are_forgotten_and_not_remembered_again(dialog, context, tmp_path):
+    settings = context.settings
+    settings.add_recent(tmp_path)
+    settings.last_library = tmp_path
+    dialog.remember.click()
+    settings.add_recent(tmp_path)
+    settings.last_library = tmp_path
+    assert (settings.recent, settings.last_library) == ([], None)
+    assert not dialog.forget.isEnabled()
+    assert dialog.forget.toolTip()
+
+
+def test_servers_and_help_are_reached_from_here(dialog, context, qtbot):
+    with qtbot.waitSignal(context.actions["pacs"].triggered):
+        dialog.servers.click()
+    pages: list[str] = []
+    dialog.help_requested.connect(pages.append)
+    for button in dialog.findChildren(QPushButton):
+        if button.text() in (tr("All keys and the mouse…"), tr("What is stored…"), tr("Help")):
+            button.click()
+    assert sorted(pages) == ["keyboard", "privacy", "settings"]
+    assert set(pages) <= set(help_pages())
