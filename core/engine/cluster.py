@@ -13,6 +13,7 @@ from semblance.core.engine import Engine, Listener, WorkerEnded
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, Cancelled
+from semblance.core.threads import one_thread
 
 #: How long a scheduler and its workers may take to answer.
 TIMEOUT_S = 20
@@ -157,9 +158,7 @@ def open_engine(workers: int | None, scheduler: str = "", paths: Sequence[Path] 
 
 def run_on_cluster(function: Callable[..., Any], kwargs: dict[str, Any], *args: Any) -> Any:
     """Call ``function`` on a worker of a cluster, with one BLAS thread: Dask runs as many tasks as it has threads."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
+    with one_thread():
         return function(*args, reporter=SILENT, **kwargs)
 
 

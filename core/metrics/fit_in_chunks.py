@@ -11,6 +11,7 @@ from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.scikit_learn import as_value_errors
 from semblance.core.metrics.training_data.chunked_rows import open_rows
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.threads import one_thread
 
 L = TypeVar("L", bound=Learner)
 
@@ -51,9 +52,7 @@ def fit_in_chunks(
         >>> bool(np.allclose(in_parts.L_, make_learner("lda").fit(X, y).L_))
         True
     """
-    from threadpoolctl import threadpool_limits
-
-    with as_value_errors(), threadpool_limits(limits=1):
+    with as_value_errors(), one_thread():
         learner._check_parameters()
         source = open_rows(rows, y, groups, columns=columns, chunk_rows=chunk_rows)
         learner.fit_chunks(source, reporter or SILENT)

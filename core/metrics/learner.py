@@ -36,6 +36,7 @@ from semblance.core.metrics.training_data.training_sample import (
 )
 from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import SILENT, Reporter
+from semblance.core.threads import one_thread
 
 #: Parameters of the fit that do not change the method; all others are on the card.
 HOW_FITTED = frozenset({"random_state", "n_jobs"})
@@ -99,14 +100,12 @@ class Learner(TupleEstimator, abc.ABC):
             BadParameter: a parameter outside its range.
             Cancelled: the reporter was cancelled; the learner is then as before the call.
         """
-        from threadpoolctl import threadpool_limits
-
         data = self._training_input(X, y, pairs, triplets, groups, reporter)
         with as_value_errors(len(data.X)):
             data = in_content_order(data, self.accepts)
         data, notes = training_sample(data, self._most_cases)
         # More threads slow small eigenproblems a hundredfold on a busy machine, and change the last digits.
-        with as_value_errors(len(data.X)), threadpool_limits(limits=1):
+        with as_value_errors(len(data.X)), one_thread():
             self._fit(data)
         self._feature_names = column_names(X)
         self._note(notes)

@@ -28,6 +28,7 @@ from semblance.core.research.cases import ExperimentCases, transfer_split
 from semblance.core.research.selection import choose, inner_split_seed
 from semblance.core.research.spec import ExperimentSpec, LearnerChoice, ProtocolChoice
 from semblance.core.tasks import SILENT, PartReporter, Reporter
+from semblance.core.threads import one_thread
 
 if TYPE_CHECKING:
     from semblance.core.evaluation.protocols.plan import Plan
@@ -110,8 +111,6 @@ def run_cell(
         BadArguments: an invalid setting.
         Cancelled: the reporter was cancelled.
     """
-    from threadpoolctl import threadpool_limits
-
     from semblance.core.metrics.training import versions
 
     started = time.thread_time()
@@ -124,7 +123,7 @@ def run_cell(
         "splits": [],
         "versions": versions(),
     }
-    with threadpool_limits(limits=1):
+    with one_thread():
         try:
             cases = _cases(content)
             protocol = get_protocol(choice.protocol, **choice.settings)

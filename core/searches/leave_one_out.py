@@ -35,10 +35,10 @@ from semblance.core.searches.relevance_feedback import (
     gather_feedback,
     learn,
     maximum_weight,
-    one_thread,
     stretch_directions,
     trust,
 )
+from semblance.core.threads import one_thread
 
 #: Maximum number m of coordinates of the Hessian, which has m (m + 1) / 2 rows.
 MAX_COORDINATES = 64

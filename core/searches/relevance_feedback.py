@@ -13,10 +13,7 @@ predicts each judgement from the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,9 +27,7 @@ from semblance.core.metrics.relevance_feedback.judgement_agreement import (
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
 from semblance.core.metrics.relevance_feedback.triplet_learning import Rows, WeightedTriplets, fit_form
 from semblance.core.searches.judgement import Judgement, JudgementKind
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+from semblance.core.threads import one_thread
 
 #: Each anchor is compared with so many cases like it and so many of the nearest cases unlike it.
 MAX_POSITIVE, MAX_NEGATIVE = 10, 10
@@ -87,20 +82,6 @@ def learn(
             return FeedbackForm.start(m, initial_weights)
         form = fit_form(triplets).blended(trust(len(distinct))).stretched(feedback.directions(m))
         return form.with_initial_weights(initial_weights, feature_weight(len(distinct))).blended(strength)
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """A context with one BLAS thread. Two threads take ten times as long on matrices this small."""
-    limits: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
-    return limits
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """The BLAS libraries of the process; finding them takes milliseconds."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 @dataclass

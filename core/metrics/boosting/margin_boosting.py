@@ -44,13 +44,17 @@ class TripletMargins:
     """Triplets (t, 3) of rows i, j, k of ``X`` (n, d), as edges ij and ik of a graph of the rows."""
 
     def __init__(self, X: Matrix, triplets: Rows) -> None:
+        from scipy.sparse import csr_array
+
         self.X = X
         n = len(X)
         i, j, k = triplets.T
         edges, place = np.unique(np.concatenate([i * n + j, i * n + k]), return_inverse=True)
         self._i, self._j = np.divmod(edges, n)
         self._near, self._far = place[: len(triplets)], place[len(triplets) :]
-        self._starts = np.searchsorted(self._i, np.arange(n + 1))
+        starts = np.searchsorted(self._i, np.arange(n + 1))
+        #: The edges; making an array of them costs more than a product with few rows.
+        self._graph: Any = csr_array((np.zeros(len(edges)), self._j, starts), shape=(n, n))
         self.n_triplets, self.n_edges = len(triplets), len(edges)
 
     def squares(self, direction: Matrix) -> Matrix:
@@ -72,13 +76,10 @@ class TripletMargins:
 
     def curvature(self, u: Matrix) -> Matrix:
         """(d, d) sum_r u_r A_r (Eq. 23), as X'LX with L the sparse Laplacian of the weighted edges."""
-        from scipy.sparse import csr_array
-
         n = len(self.X)
-        on = self.on_edges(u)
-        graph = csr_array((on, self._j, self._starts), shape=(n, n))
+        self._graph.data = on = self.on_edges(u)
         degrees = np.bincount(self._i, on, n) + np.bincount(self._j, on, n)
-        half = self.X.T @ (graph @ self.X)
+        half = self.X.T @ (self._graph @ self.X)
         return np.asarray(self.X.T @ (degrees[:, np.newaxis] * self.X) - half - half.T)
 
 

@@ -23,14 +23,24 @@ def top_eigenpair(A: Matrix, *, by_size: bool = False) -> tuple[float, Matrix]:
 
 
 def _by_decomposition(A: Matrix, by_size: bool) -> tuple[float, Matrix]:
-    from scipy.linalg import eigh
-
-    last = len(A) - 1
-    values, vectors = eigh(A, subset_by_index=[last, last], check_finite=False)
+    value, vector = _eigenpair(A, len(A))
     if by_size:
-        low, low_vectors = eigh(A, subset_by_index=[0, 0], check_finite=False)
-        if -low[0] > values[0]:
-            return float(low[0]), low_vectors[:, 0]
+        low, low_vector = _eigenpair(A, 1)
+        if -low > value:
+            return low, low_vector
+    return value, vector
+
+
+def _eigenpair(A: Matrix, number: int) -> tuple[float, Matrix]:
+    """The eigenvalue of that number, ascending from 1, and its vector.
+
+    LAPACK without the checks of :func:`scipy.linalg.eigh`, which take as long on the small matrices of boosting.
+    """
+    from scipy.linalg.lapack import dsyevr
+
+    values, vectors, _, _, failed = dsyevr(A, range="I", il=number, iu=number, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError(f"dsyevr found no eigenvalue (info {failed})")
     return float(values[0]), vectors[:, 0]
 
 
