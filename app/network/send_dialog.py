@@ -13,7 +13,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
     accept_button,
-    closing_row,
+    add_action_rows,
     dialog_button,
     dialog_layout,
     form,
@@ -87,13 +87,7 @@ class SendDialog(Dialog):
         layout.addWidget(self.note)
         layout.addWidget(self.error)
         layout.addWidget(self.progress)
-        actions = hbox(spacing=8)
-        actions.addStretch(1)
-        actions.addWidget(self.send_button)
-        layout.addLayout(actions)
-        layout.addLayout(closing_row(self, help_button(self, self.help_requested.emit)))
-        # The closing row takes the default otherwise.
-        self.send_button.setDefault(True)
+        add_action_rows(layout, self, self.send_button, help_button(self, self.help_requested.emit))
 
     def load(self) -> None:
         """Offer what can be sent now, and the saved servers."""

@@ -16,7 +16,7 @@ from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
     accept_button,
-    closing_row,
+    add_action_rows,
     dialog_button,
     dialog_layout,
     form,
@@ -103,13 +103,7 @@ class WatchDialog(Dialog):
         layout.addStretch(1)
         layout.addWidget(self.status)
         layout.addWidget(self.error)
-        actions = hbox(spacing=8)
-        actions.addStretch(1)
-        actions.addWidget(self.switch_button)
-        layout.addLayout(actions)
-        layout.addLayout(closing_row(self, help_button(self, self.help_requested.emit)))
-        # The closing row takes the default otherwise.
-        self.switch_button.setDefault(True)
+        add_action_rows(layout, self, self.switch_button, help_button(self, self.help_requested.emit))
 
     @property
     def is_running(self) -> bool:

@@ -88,6 +88,17 @@ def action_row(dialog: QDialog, action: QPushButton) -> QHBoxLayout:
     return row
 
 
+def add_action_rows(layout: QVBoxLayout, dialog: QDialog, action: QPushButton, *others: QWidget) -> None:
+    """Add a row with ``action`` at the right, and :func:`closing_row` below it. Enter runs the action."""
+    row = hbox(spacing=8)
+    row.addStretch(1)
+    row.addWidget(action)
+    layout.addLayout(row)
+    layout.addLayout(closing_row(dialog, *others))
+    # The closing row takes the default otherwise.
+    action.setDefault(True)
+
+
 def closing_row(dialog: QDialog, *others: QWidget) -> QHBoxLayout:
     """The bottom row of a dialog without an action: ``others`` at the left, Close at the right."""
     close = QPushButton(tr("Close"))

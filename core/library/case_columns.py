@@ -78,11 +78,6 @@ class CaseColumns:
         counts = np.bincount(self.finding.astype(np.int64) + 1, minlength=len(self.findings) + 1)
         return np.roll(counts, -1)
 
-    @cached_property
-    def patient_count(self) -> int:
-        """The number of different known patients."""
-        return int(np.unique(self.patient[self.patient != NO_PATIENT]).size)
-
     @property
     def patients_known(self) -> bool:
         """Whether every case names its patient."""

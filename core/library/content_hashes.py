@@ -55,11 +55,6 @@ def content_of_pixels(image: Image, region: Region | None = None) -> str:
     return content_of_part(content_hash(image.pixels.tobytes()), region)
 
 
-def content_of_volume(volume: Volume, region: Region | None = None) -> str:
-    """The hash of a volume that is an array, or a row of one."""
-    return content_of_part(hash_of_volume(volume), region)
-
-
 def hash_of_volume(volume: Volume) -> str:
     """The hash of all voxels of an array, for :func:`content_of_part`."""
     return content_hash(volume.voxels.tobytes())

@@ -46,14 +46,6 @@ def read_password(name: str) -> str:
     return str(stored)
 
 
-def has_password(name: str) -> bool:
-    """Whether there is a password or token for the server ``name``."""
-    try:
-        return bool(read_password(name))
-    except SemblanceError:
-        return False
-
-
 def store_password(name: str, password: str) -> None:
     """Put the password or token of the server ``name`` into the keyring.
 

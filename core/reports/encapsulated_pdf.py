@@ -6,6 +6,7 @@ import io
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from semblance.core.reports.dicom.common import PATIENT_AND_STUDY
 from semblance.core.reports.document import ReportDocument
 from semblance.core.reports.pdf import report_pdf
 
@@ -15,17 +16,6 @@ if TYPE_CHECKING:
 #: Encapsulated PDF Storage (PS3.4 B.5) and Explicit VR Little Endian.
 SOP_CLASS, TRANSFER_SYNTAX = "1.2.840.10008.5.1.4.1.1.104.1", "1.2.840.10008.1.2.1"
 _MAX_LENGTH = 64
-_PATIENT_AND_STUDY = (
-    "PatientID",
-    "PatientName",
-    "PatientBirthDate",
-    "PatientSex",
-    "StudyDate",
-    "StudyTime",
-    "StudyID",
-    "AccessionNumber",
-    "ReferringPhysicianName",
-)
 
 
 def report_dicom(
@@ -44,7 +34,7 @@ def report_dicom(
     file = FileDataset("", {}, file_meta=meta, preamble=b"\0" * 128)
     file.SpecificCharacterSet = "ISO_IR 192"
     file.SOPClassUID, file.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
-    for keyword in _PATIENT_AND_STUDY:
+    for keyword in PATIENT_AND_STUDY:
         setattr(file, keyword, "" if header is None else header.get(keyword, ""))
     file.PatientIdentityRemoved = "NO" if identified else "YES"
     if not identified:

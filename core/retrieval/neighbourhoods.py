@@ -61,11 +61,6 @@ class Neighbourhoods:
             np.array(distances, dtype=np.float64).reshape(-1, NEIGHBOURS),
         )
 
-    @property
-    def usual_distance(self) -> float | None:
-        """The usual squared distance from a case to its nearest; ``None`` for too few cases."""
-        return usual_nearest(self.distances)
-
     def measured_anew(self, index: Index | ScanIndex, embedding: npt.NDArray[np.floating]) -> Neighbourhoods:
         """The same neighbours with their distances under another ``index`` of the same cases and its ``embedding``."""
         distances = [

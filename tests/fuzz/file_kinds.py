@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import shutil
 import subprocess
 import sys
@@ -283,35 +282,6 @@ def _read_zip(data: bytes, place: Path) -> bool:
 # What the program itself wrote, and an encoder's files
 
 
-def _regions(place: Path) -> list[bytes]:
-    from semblance.core.imaging.image import Image
-    from semblance.core.imaging.outline import Ellipse, Polygon
-    from semblance.core.imaging.region import Region, region_of_mask
-    from semblance.core.imaging.region_files import regions_json
-
-    drawn = [
-        Region(3, 4, 20, 10, Ellipse.filling(20, 10)),
-        Region(1, 2, 9, 9, Polygon(((0, 0), (9, 0.5), (4, 8.25)))),
-        region_of_mask(np.random.default_rng(0).random((40, 60)) < 0.3),
-        Region(5, 6, 7, 8, z=3, depth=2),
-    ]
-    image = Image(np.zeros((40, 60), np.uint8), 255.0, spacing_mm=(0.5, 0.25))
-    return [json.dumps(regions_json(image, [one])).encode() for one in drawn]
-
-
-def _read_regions(data: bytes, place: Path) -> bool:
-    from semblance.core.imaging.region_files import read_regions
-
-    (place / "regions.json").write_bytes(data)
-    try:
-        for region in read_regions(place / "regions.json", size=(40, 60)):
-            region.mask(40, 60)
-    except SemblanceError as error:
-        assert error.message
-        return False
-    return True
-
-
 def _metrics(place: Path) -> list[bytes]:
     from semblance.core.metrics import make_learner
     from semblance.core.metrics.storage import save_metric
@@ -553,7 +523,6 @@ KINDS: dict[str, Kind] = {
     "zip": Kind(_zips, _read_zip),
     "zipped series": Kind(_zipped_series, _read_zipped_series, packed=True),
     "report": Kind(_reports, _read_report, TOKENS),
-    "regions": Kind(_regions, _read_regions, TOKENS),
     "metric": Kind(_metrics, _read_metric),
     "dicom": Kind(_dicom, _read_dicom),
     "backup": Kind(_backups, _read_backup, packed=True),

@@ -17,11 +17,6 @@ def naive_psd(M: np.ndarray) -> np.ndarray:
     return (vectors * np.maximum(values, 0.0)) @ vectors.T
 
 
-def naive_instant(M: np.ndarray, A: np.ndarray) -> np.ndarray:
-    loss = max(0.0, 1.0 - float((M * A).sum()))
-    return naive_psd(M + min(0.5, loss / float((A * A).sum())) * A)
-
-
 def naive_replay(points: np.ndarray, triplets: list, weights: list, slope: float) -> np.ndarray:
     """Gradient descent with halving on |D|^2 / 2 + sum w log(1 + exp(-slope <D, A>)), then PSD."""
     forms = [naive_form(points, triplet) for triplet in triplets]

@@ -87,13 +87,6 @@ class JudgementList(QListView):
         found: Any = self.currentIndex().data(ROW)
         return found if isinstance(found, LedgerRow) else None
 
-    def go_to(self, entry: int) -> None:
-        """Make a judgement current and scroll to it."""
-        place = self._rows.place_of(entry)
-        if place != NONE:
-            self.setCurrentIndex(self._rows.index(place))
-            self.scrollTo(self.currentIndex())
-
     def influence(self, row: LedgerRow) -> str:
         """How a judgement changes the ranking, as text; empty if it was not requested."""
         return self._rows.influences.get(row.id, "")

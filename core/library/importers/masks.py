@@ -8,7 +8,6 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.raster import size_of
-from semblance.core.imaging.region_files import check_mask_size
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.source import Source
 
@@ -28,7 +27,7 @@ def read_mask(
     """
     grey = reader.open(source.address(path)).grey()
     if size is not None:
-        check_mask_size(path, grey.shape, size)
+        _check_size(path, grey.shape, size)
     top = float(grey.max())
     between = np.count_nonzero((grey > 0.1 * top) & (grey < 0.9 * top))
     if between > _MAX_GREY_SHARE * grey.size:
@@ -48,3 +47,23 @@ def image_size(source: Source, path: str) -> tuple[int, int]:
     """
     _, width, height = size_of(source.read(path), path)
     return height, width
+
+
+def _check_size(name: str, shape: tuple[int, ...], size: tuple[int, int]) -> None:
+    """Whether a mask of ``shape`` fits its image of ``size``, both (height, width).
+
+    Raises:
+        BadInput: it does not.
+    """
+    if shape != size:
+        raise BadInput(
+            tr_lazy(
+                "The mask '{path}' is {shape} x {shape2} pixels, its image {size} x {size2}.",
+                path=name,
+                shape=shape[1],
+                shape2=shape[0],
+                size=size[1],
+                size2=size[0],
+            ),
+            "Save the mask in the size of its image.",
+        )

@@ -1,9 +1,8 @@
-"""Learn a quadratic form from judged triplets: step by step, or from all of them at once.
+"""Learn a quadratic form from all judged triplets together.
 
 A triplet states that the liked case l is closer to the query q than the disliked k: with z_l = l - q, z_k = k - q, A
-= (z_k z_k' - z_l z_l') / (|z_l|^2 + |z_k|^2), <M, A> should be large. The step is the passive-aggressive one of
-Crammer et al. 2006, bounded and followed by a projection, on triplets and without a threshold: distances among a
-query's nearest cases lie far below any threshold common to all pairs.
+= (z_k z_k' - z_l z_l') / (|z_l|^2 + |z_k|^2), <M, A> should be large. There is no threshold: distances among a query's
+nearest cases lie far below any threshold common to all pairs.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackFor
 
 Rows = npt.NDArray[np.int64]
 
-#: Steepness of the logistic loss, and the largest size of one step.
-SLOPE, LONGEST_STEP = 1.0, 0.5
+#: Steepness of the logistic loss.
+SLOPE = 1.0
 #: Up to so many triplets Newton's method works on their Gram matrix, beyond on M itself.
 GRAM_TRIPLETS = 400
 _NEWTON_STEPS, _EXACT = 60, 1e-10
@@ -46,28 +45,6 @@ class WeightedTriplets:
         t = np.asarray(triplets, dtype=np.int64).reshape(-1, 3)
         given = np.ones(len(t)) if weights is None else np.asarray(weights, dtype=np.float64)
         return cls(points, t, given)
-
-
-def updated_with_triplet(form: FeedbackForm, query: Matrix, liked: Matrix, disliked: Matrix) -> FeedbackForm:
-    """``form`` after one more triplet of points (m,): M <- PSD(M + tau A).
-
-    tau = min(1/2, max(0, 1 - <M, A>) / |A|^2); nothing changes where A is 0.
-    """
-    near, far = liked - query, disliked - query
-    size = float(near @ near + far @ far)
-    squares, across = _norm_of_form(near, far), size
-    if size <= 0.0 or squares <= 0.0:
-        return form
-    z_near, z_far = form.squared(near[np.newaxis])[0], form.squared(far[np.newaxis])[0]
-    loss = max(0.0, 1.0 - (z_far - z_near) / across)
-    tau = min(LONGEST_STEP, loss / (squares / across**2))
-    if tau == 0.0:
-        return form
-    stacked = np.concatenate([form.directions, near[np.newaxis], far[np.newaxis]])
-    basis = np.linalg.qr(stacked.T)[0].T if len(stacked) < len(query) else np.eye(len(query))
-    old, n, f = basis @ form.directions.T, basis @ near, basis @ far
-    change = (old * form.gains) @ old.T + tau / across * (np.outer(f, f) - np.outer(n, n))
-    return FeedbackForm.nearest(change, basis)
 
 
 def fit_form(judged: WeightedTriplets, slope: float = SLOPE) -> FeedbackForm:
@@ -241,8 +218,3 @@ def sigma(x: Matrix) -> Matrix:
     with np.errstate(over="ignore"):
         out: Matrix = 1.0 / (1.0 + np.exp(-x))
     return out
-
-
-def _norm_of_form(near: Matrix, far: Matrix) -> float:
-    """|z_k z_k' - z_l z_l'|^2."""
-    return float((far @ far) ** 2 - 2.0 * (far @ near) ** 2 + (near @ near) ** 2)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SCHEME = "99SEMBLANCE"
 MANUFACTURER = "Semblance"
 _EXTRA = 'pip install "semblance[pacs]"'
-#: Attributes that highdicom reads from a source and that some objects lack.
-_PATIENT_AND_STUDY = (
+#: Attributes of patient and study (without its UID) that every object written here has, empty where unknown.
+PATIENT_AND_STUDY = (
     "PatientID",
     "PatientName",
     "PatientBirthDate",
@@ -49,7 +49,7 @@ class SourceObject:
 
 def complete_header(header: Dataset) -> Dataset:
     """``header`` with empty values where it lacks attributes of patient and study."""
-    for keyword in _PATIENT_AND_STUDY:
+    for keyword in PATIENT_AND_STUDY:
         if keyword not in header:
             setattr(header, keyword, "")
     # As text, so that it is encoded in the character set of the new object.

@@ -5,25 +5,13 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.reports.dicom.common import MANUFACTURER, complete_header
+from semblance.core.reports.dicom.common import MANUFACTURER, PATIENT_AND_STUDY, complete_header
 
 if TYPE_CHECKING:
     from pydicom import Dataset
 
 #: Secondary Capture Image Storage.
 SOP_CLASS = "1.2.840.10008.5.1.4.1.1.7"
-_COPIED = (
-    "StudyInstanceUID",
-    "PatientID",
-    "PatientName",
-    "PatientBirthDate",
-    "PatientSex",
-    "StudyDate",
-    "StudyTime",
-    "StudyID",
-    "AccessionNumber",
-    "ReferringPhysicianName",
-)
 
 
 def secondary_capture(picture: bytes, header: Dataset, series: str, description: str = "") -> Dataset:
@@ -40,7 +28,9 @@ def secondary_capture(picture: bytes, header: Dataset, series: str, description:
     meta.TransferSyntaxUID = ExplicitVRLittleEndian
     file = FileDataset("", {}, file_meta=meta, preamble=b"\0" * 128)
     complete = complete_header(header)
-    values: dict[str, Any] = {keyword: complete.get(keyword, "") for keyword in _COPIED}
+    values: dict[str, Any] = {
+        keyword: complete.get(keyword, "") for keyword in ("StudyInstanceUID", *PATIENT_AND_STUDY)
+    }
     values |= {
         "SpecificCharacterSet": "ISO_IR 192",
         "SOPClassUID": SOP_CLASS,

@@ -13,17 +13,13 @@ from semblance.core.searches import questions
 from semblance.core.searches.judgement import JudgementKind
 from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.questions import (
-    Answer,
     LikenessModel,
     Question,
-    answer_judgements,
     draw_query,
     nearer,
 )
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.searches.rank_cases import RankedSearch
-from semblance.core.workflows.searches.refine_metric import judge
 from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
 
 
@@ -97,21 +93,6 @@ def next_question_anywhere(
             return found
         used.add(other)
     return None if place is None else _about(session, search, place, passed)
-
-
-def answer_question(
-    library: Path,
-    search: Search,
-    used: CaseQuestion,
-    given: Answer,
-    *,
-    k: int = 20,
-    author: str = "",
-    reporter: Reporter = SILENT,
-) -> RankedSearch:
-    """Store the two judgements of an answer; errors as in :func:`.refine_metric.judge`."""
-    made = answer_judgements(given, used.query, used.first, used.second)
-    return judge(library, search, made, k=k, author=author, reporter=reporter)
 
 
 def _place(session: RefinementSession, search: Search, about: str | None) -> int | None:

@@ -110,9 +110,3 @@ def close_loaded_metrics(library: Path | None = None) -> None:
     here = None if library is None else library.absolute()
     for key in [key for key in _open_metrics if here in (None, key[0])]:
         _open_metrics.pop(key)[1].close()
-
-
-def trim_loaded_metrics() -> None:
-    """Drop the caches of all loaded metrics; the metrics stay."""
-    for _, loaded in _open_metrics.values():
-        loaded.drop_caches()

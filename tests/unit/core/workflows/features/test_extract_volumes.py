@@ -12,7 +12,7 @@ from semblance.core.features.pixels import Pixels
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import ArrayStack, Volume
-from semblance.core.library.content_hashes import content_hash, content_of_volume
+from semblance.core.library.content_hashes import content_hash, content_of_part, hash_of_volume
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Cancelled
 from semblance.core.workflows.features import extract_features, open_volumes
@@ -69,7 +69,7 @@ def test_all_slices_of_an_array_are_found_and_images_beside_it(tmp_path, series)
     voxels = np.arange(4, dtype=np.uint8)[:, None, None] * np.ones((4, 6, 5), np.uint8)
     flat = np.full((6, 6), 255, np.uint8)
     np.savez(tmp_path / "volumes.npz", one=voxels, flat=flat)
-    content = content_of_volume(ArrayStack(Volume(voxels)).volume())
+    content = hash_of_volume(ArrayStack(Volume(voxels)).volume())
     volume = extract_features.CaseImage(1, content, ImageAddress(tmp_path / "volumes.npz", "one"), None)
     plain = ImageAddress(tmp_path / "volumes.npz", "flat")
     image = extract_features.CaseImage(2, content_hash(flat.tobytes()), plain, None)
@@ -129,7 +129,7 @@ def test_regions_of_one_array_read_it_once(tmp_path, monkeypatch):
     regions = [Region(x, 1, 3, 3, None, 2) for x in range(4)]
     found = chunk(
         *(
-            extract_features.CaseImage(n, content_of_volume(volume, region), address, region)
+            extract_features.CaseImage(n, content_of_part(hash_of_volume(volume), region), address, region)
             for n, region in enumerate(regions)
         )
     )

@@ -14,7 +14,6 @@ from pydicom import Dataset
 
 from semblance.app.cli.main import run
 from semblance.core.errors import BadArguments
-from semblance.core.imaging.region_files import regions_json
 from semblance.core.library.library import Library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.reports.options import ReportOptions
@@ -230,18 +229,6 @@ def test_thumbnails_hold_pixels_only(with_metric):
         place = library / name
         for file in [place] if place.is_file() else [one for one in place.rglob("*") if one.is_file()]:
             assert planted_in(file.read_bytes()) == []
-
-
-def test_exported_regions_hold_shapes_only(with_metric):
-    from semblance.core.imaging import open_image
-    from semblance.core.imaging.region import Region
-
-    library, case = with_metric
-    with Library.open(library) as opened:
-        row = opened.catalogue.row_of(case)
-        address = opened.catalogue.details([row])[row].address
-    document = regions_json(open_image(address), [Region(1, 2, 30, 20)])
-    assert planted_in(json.dumps(document)) == []
 
 
 def burnt_in(tmp_path: Path, **header: object) -> tuple[str, list[str]]:

@@ -10,10 +10,11 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.library.library import Library
 from semblance.core.searches.query import Query
-from semblance.core.searches.questions import FEW_QUESTIONS, MANY_QUESTIONS, Answer
+from semblance.core.searches.questions import FEW_QUESTIONS, MANY_QUESTIONS, Answer, answer_judgements
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import next_question
-from semblance.core.workflows.searches.rank_cases import rank_cases
+from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
+from semblance.core.workflows.searches.refine_metric import judge
 from tests.helpers.libraries import finding_of
 from tests.helpers.ranked_searches import ranked
 
@@ -27,6 +28,12 @@ def request_for(metric="plain", case="t/c0") -> Search:
     return Search(metric, Query(case=case), "mine")
 
 
+def store_answer(library, search, question, answer, **options) -> RankedSearch:
+    """As the window does."""
+    made = answer_judgements(answer, question.query, question.first, question.second)
+    return judge(library, search, made, **options)
+
+
 def test_clicks_bring_cases_of_the_finding_forward(table):
     findings, request = finding_of(table), request_for()
     first = rank_cases(table, request, k=36)
@@ -34,9 +41,7 @@ def test_clicks_bring_cases_of_the_finding_forward(table):
         question = next_question.next_question(table, request)
         kinds = tuple(findings[case] == findings["t/c0"] for case in (question.first, question.second))
         given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
-        last = next_question.answer_question(
-            table, request, question, given.get(kinds, Answer.NEITHER), k=36, author="ann"
-        )
+        last = store_answer(table, request, question, given.get(kinds, Answer.NEITHER), k=36, author="ann")
     alike = [sum(findings[case] == findings["t/c0"] for case in ranked(one)) for one in (first, last)]
     assert alike[1] > alike[0]
     assert len(last.entries) == 24
@@ -56,7 +61,7 @@ def test_questions_are_about_training_cases_of_other_patients(table):
         assert {rows[question.first], rows[question.second]} <= trained
         assert not {question.first, question.second} & {"t/c0", "t/c1", *cases}
         cases |= {question.first, question.second}
-        next_question.answer_question(table, request, question, Answer.NEITHER)
+        store_answer(table, request, question, Answer.NEITHER)
     assert len(cases) >= 50
     passed = next_question.next_question(table, dataclasses.replace(request, ledger="new"))
     again = next_question.next_question(table, dataclasses.replace(request, ledger="new"), [passed.first])
@@ -73,7 +78,7 @@ def test_it_moves_on_to_another_training_case_where_few_are_like_the_query(table
         assert {one.first, one.second} <= cases - {one.query}
         about = one.query
         queried_cases.append(about)
-        next_question.answer_question(table, request, one, Answer.NEITHER)
+        store_answer(table, request, one, Answer.NEITHER)
     assert queried_cases[0] == "t/c0"
     assert set(queried_cases[FEW_QUESTIONS:]) <= cases
     assert len(set(queried_cases)) >= 2
@@ -87,7 +92,7 @@ def test_it_stays_where_half_of_all_cases_are_like_the_query(table):
         assert one.query == "t/c0"
         kinds = tuple(findings[case] == findings["t/c0"] for case in (one.first, one.second))
         given = {(True, True): Answer.BOTH, (True, False): Answer.FIRST, (False, True): Answer.SECOND}
-        next_question.answer_question(table, request, one, given.get(kinds, Answer.NEITHER))
+        store_answer(table, request, one, given.get(kinds, Answer.NEITHER))
 
 
 def test_questions_are_about_whole_cases_but_move_on_from_what_is_none(table):

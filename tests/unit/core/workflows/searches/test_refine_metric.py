@@ -22,12 +22,18 @@ from semblance.core.searches.search import Search
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
 from semblance.core.workflows.searches import refine_metric
-from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, trim_loaded_metrics
+from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
 from semblance.core.workflows.searches.refinement_session import open_refinement
 from tests.helpers.libraries import raw
 from tests.helpers.ranked_searches import ranked
+
+
+def drop_caches() -> None:
+    """Drop the caches of all loaded metrics."""
+    for _, loaded in open_metrics_module._open_metrics.values():
+        loaded.drop_caches()
 
 
 @pytest.fixture
@@ -174,7 +180,7 @@ def test_a_judgement_of_a_removed_case_stays_in_the_ledger_without_effect(table)
     refine_metric.judge(table, request, [comparison_judgement(request, "t/c9", "t/c4")])
     with raw(table) as connection:
         connection.execute("UPDATE judgements SET other='t/gone'")
-    trim_loaded_metrics()
+    drop_caches()
     refined = rank_cases(table, request)
     assert refined.entries[0].judgement.other == "t/gone"
     assert not len(open_refinement(table, "plain").form(refined.entries, 1.0).gains)
@@ -251,12 +257,12 @@ def test_a_region_and_an_image_from_outside_are_queries_too(images, tmp_path):
     ):
         request = Search("plain", query, "l")
         refine_metric.judge(images, request, [comparison_judgement(request, cases[-1], cases[1])])
-    trim_loaded_metrics()
+    drop_caches()
     last = rank_cases(images, request)
     assert len({entry.judgement.query_key for entry in last.entries}) == 3
     assert {entry.judgement.kind for entry in last.entries} == {JudgementKind.CLOSER}
     outside.unlink()
-    trim_loaded_metrics()
+    drop_caches()
     gone = rank_cases(images, request)
     assert len(gone.entries) == 3
 
