@@ -373,15 +373,14 @@ class FeatureSets:
 
     def _positions(self, feature_set: FeatureSet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Ids of cases and their rows in the store, unordered."""
-        ids: list[npt.NDArray[np.int64]] = []
-        positions: list[npt.NDArray[np.int64]] = []
-        for number, rows in self.chunk_rows(feature_set).items():
-            valid = np.flatnonzero(rows >= 0)
-            ids.append(rows[valid])
-            positions.append(valid + number * CHUNK)
-        if not ids:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        return np.concatenate(ids), np.concatenate(positions).astype(np.int64)
+        chunks = self.chunk_rows(feature_set)
+        ids = np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()])
+        lengths = np.array([len(rows) for rows in chunks.values()], dtype=np.int64)
+        # Where each chunk begins in the store, less where it begins here.
+        shifts = np.array(list(chunks), dtype=np.int64) * CHUNK - (np.cumsum(lengths) - lengths)
+        positions = np.arange(len(ids), dtype=np.int64) + np.repeat(shifts, lengths)
+        valid = ids >= 0
+        return (ids, positions) if valid.all() else (ids[valid], positions[valid])
 
 
 def _records(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:

@@ -31,6 +31,20 @@ class NearestRows(NamedTuple):
     distances: Matrix
 
 
+class PreparedRows(NamedTuple):
+    """What an :class:`Index` derives from n rows of m numbers, in blocks of a fixed size.
+
+    ``single`` (n, m) float32: the rows less ``centre`` (m,), times ``scale`` (1,); ``half`` (n,) float32: half their
+    squares; ``radius`` (b,): the largest norm in each block.
+    """
+
+    centre: Matrix
+    scale: Matrix
+    single: npt.NDArray[np.float32]
+    half: npt.NDArray[np.float32]
+    radius: Matrix
+
+
 class Index:
     """Squared Euclidean search with exactly the result of comparing all rows in float64.
 
@@ -41,9 +55,17 @@ class Index:
     """
 
     def __init__(
-        self, embedding: npt.NDArray[np.floating], tie_break: npt.NDArray[np.floating] | None = None
+        self,
+        embedding: npt.NDArray[np.floating],
+        tie_break: npt.NDArray[np.floating] | None = None,
+        *,
+        prepared: PreparedRows | None = None,
+        prepared_ties: PreparedRows | None = None,
     ) -> None:
         """``embedding`` (n, m) float32 or float64, not copied; ``tie_break`` (n, d) likewise.
+
+        ``prepared``: :attr:`prepared` of an earlier index of the same ``embedding``, which saves several passes over
+        it; ``prepared_ties`` likewise of ``tie_break``. What does not fit is not used.
 
         Raises:
             BadInput: not a table, a value that is not finite, or tables of different length.
@@ -54,9 +76,13 @@ class Index:
         if tie_break is not None and len(tie_break) != len(rows):
             raise BadInput("The two tables of an index differ in length.")
         self._rows = rows
-        self._ties = None if tie_break is None else Index(tie_break)
+        self._ties = None if tie_break is None else Index(tie_break, prepared=prepared_ties)
         self._step = max(1, _BLOCK_BYTES // (4 * max(1, rows.shape[1])))
-        self._prepare()
+        if prepared is None or not self._fits(prepared):
+            self._prepare()
+        else:
+            self._centre, self._scale = prepared.centre, float(prepared.scale[0])
+            self._single, self._half, self._radius = prepared[2:]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -65,6 +91,16 @@ class Index:
     def n_features(self) -> int:
         """Columns of the embedding."""
         return int(self._rows.shape[1])
+
+    @property
+    def prepared(self) -> PreparedRows:
+        """What was derived from the embedding."""
+        return PreparedRows(self._centre, np.array([self._scale]), self._single, self._half, self._radius)
+
+    @property
+    def prepared_ties(self) -> PreparedRows | None:
+        """What was derived from the rows that break ties, if there are any."""
+        return None if self._ties is None else self._ties.prepared
 
     def search(
         self,
@@ -126,6 +162,16 @@ class Index:
             BadInput: a query that does not fit the index or is not finite.
         """
         return self._measure(np.asarray(rows, dtype=np.int64), checked_query(query, self.n_features))
+
+    def _fits(self, prepared: PreparedRows) -> bool:
+        n, m = self._rows.shape
+        n_blocks = -(-n // self._step)
+        kinds = ((np.float64, (m,)), (np.float64, (1,)), (np.float32, (n, m)), (np.float32, (n,)))
+        kinds = (*kinds, (np.float64, (n_blocks,)))
+        return all(
+            one.dtype == dtype and one.shape == shape
+            for one, (dtype, shape) in zip(prepared, kinds, strict=True)
+        )
 
     def _prepare(self) -> None:
         """Float32 rows, centred and scaled if that helps, half their squares, and largest norms."""

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance
-from semblance.core.retrieval.index import Index, Matrix, NearestRows, Rows, checked_query
+from semblance.core.retrieval.index import Index, Matrix, NearestRows, PreparedRows, Rows, checked_query
 
 
 class ScanIndex:
@@ -85,13 +85,17 @@ class ScanIndex:
 
 
 def index_for(
-    distance: Distance, coordinates: npt.NDArray[np.floating], tie_break: npt.NDArray[np.floating] | None
+    distance: Distance,
+    coordinates: npt.NDArray[np.floating],
+    tie_break: npt.NDArray[np.floating] | None,
+    prepared: PreparedRows | None = None,
+    prepared_ties: PreparedRows | None = None,
 ) -> Index | ScanIndex:
-    """The index of rows given by ``Metric.coordinates`` and ``Metric.tie_break``.
+    """The index of rows given by ``Metric.coordinates`` and ``Metric.tie_break``; the rest as ``Index`` takes it.
 
     Raises:
         BadInput: tables that do not fit.
     """
     if distance.embeds:
-        return Index(coordinates, tie_break)
+        return Index(coordinates, tie_break, prepared=prepared, prepared_ties=prepared_ties)
     return ScanIndex(distance, coordinates, tie_break)

@@ -279,9 +279,11 @@ def thumbnail_error(library: Path) -> str:
 
 def damaged_prepared_metrics(library: Path) -> list[Path]:
     """Prepared metrics that cannot be read."""
+    from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX
     from semblance.core.workflows.searches.embedding_cache import is_readable
 
-    return [file for file in sorted((library / DERIVED).glob("*.npz")) if not is_readable(file)]
+    files = sorted((library / DERIVED).glob(f"*{EMBEDDING_SUFFIX}"))
+    return [file for file in files if not is_readable(file)]
 
 
 def unreadable_files(library: Path) -> tuple[list[Path], list[Path]]:
@@ -301,8 +303,14 @@ def unreadable_files(library: Path) -> tuple[list[Path], list[Path]]:
 
 def unused_files(library: Library) -> list[tuple[Path, bool]]:
     """Unreferenced files, and whether each is too new to be moved."""
-    from semblance.core.workflows.searches.derived_arrays import CASES_FILE, NEAR_SUFFIX
+    from semblance.core.workflows.searches.derived_arrays import (
+        CASES_FILE,
+        EMBEDDING_SUFFIX,
+        NEAR_SUFFIX,
+        TRAINED_SUFFIX,
+    )
 
+    of_metrics = (EMBEDDING_SUFFIX, NEAR_SUFFIX, TRAINED_SUFFIX)
     folder = library.path
     copy = {record.file.name for record in library.metrics()}
     stems = {Path(name).stem for name in copy}
@@ -318,7 +326,7 @@ def unused_files(library: Library) -> list[tuple[Path, bool]]:
         file
         for file in _inside(folder / DERIVED)
         if file.name != CASES_FILE
-        and (file.suffix not in (".npz", NEAR_SUFFIX) or file.name.partition(".")[0] not in stems)
+        and (file.suffix not in of_metrics or file.name.partition(".")[0] not in stems)
     ]
     return [(file, time.time() - os.lstat(file).st_mtime < MIN_AGE_S) for file in found]
 

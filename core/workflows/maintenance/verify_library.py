@@ -344,6 +344,7 @@ def _verify_derived(
     library: Library, result: VerificationResult, repairer: Repairer | None, wrong: str
 ) -> None:
     from semblance.core.workflows.maintenance.repair_library import damaged_prepared_metrics
+    from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX
 
     if wrong:
         finding = Problem(
@@ -355,7 +356,7 @@ def _verify_derived(
         )
         result.add(finding, repairer.make_thumbnails(library) if repairer is not None else "")
     damaged = damaged_prepared_metrics(library.files.folder)
-    result.checked["prepared metrics"] = len(list(library.derived.glob("*.npz")))
+    result.checked["prepared metrics"] = len(list(library.derived.glob(f"*{EMBEDDING_SUFFIX}")))
     for file in damaged:
         finding = Problem(
             tr_lazy("derived"),

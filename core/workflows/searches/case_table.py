@@ -129,7 +129,7 @@ class CaseTable:
 def _read(library: Library) -> _Columns:
     """The columns, read from the catalogue and stored."""
     catalogue = library.catalogue
-    stamp = _settled_stamp(catalogue)
+    stamp = settled_stamp(catalogue)
     query = sa.select(cases.c.id, cases.c.case_id, cases.c.finding, cases.c.patient, cases.c.content)
     rows, ids, findings, patients, contents = catalogue.read_columns(query.order_by(cases.c.id))
     finding_codes, finding_names = _codes(findings)
@@ -154,7 +154,7 @@ def _read(library: Library) -> _Columns:
 
 def _stored(library: Library) -> _Columns | None:
     """The columns that :func:`_read` stored, unless any program wrote to the catalogue since then."""
-    stamp = _settled_stamp(library.catalogue)
+    stamp = settled_stamp(library.catalogue)
     arrays = load_arrays(library.derived / CASES_FILE, stamp) if stamp else None
     if arrays is None:
         return None
@@ -173,7 +173,7 @@ def _stored(library: Library) -> _Columns | None:
     return _Columns(numbers[0], numbers[1], numbers[2], numbers[3], texts[0], texts[1], texts[2])
 
 
-def _settled_stamp(catalogue: Catalogue) -> str:
+def settled_stamp(catalogue: Catalogue) -> str:
     """What changes whenever any program wrote to the catalogue; "" where the next write may not change it."""
     stamp = catalogue.stamp()
     if not catalogue.is_settled(stamp):

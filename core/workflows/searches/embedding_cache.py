@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,11 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import FeatureSet, MetricRecord
 from semblance.core.metrics.metric import Metric
+from semblance.core.retrieval.index import Index, PreparedRows
+from semblance.core.retrieval.scan_index import index_for
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
-from semblance.core.workflows.searches.derived_arrays import load_arrays, save_arrays
+from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX, load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -26,16 +29,35 @@ if TYPE_CHECKING:
 #: Number of sampled cases that describe the distribution of each group of features; samples of more bytes are not
 #: stored.
 DRAWN, DRAWN_BYTES = 48, 8 << 20
+#: Of fewer cases only the embedding is stored: what else a search needs is computed as fast.
+FEWEST_KEPT = 20_000
+#: How endings of files of earlier versions were.
+_EARLIER_SUFFIX = ".npz"
 
 
 class CachedEmbedding(NamedTuple):
     """Case rows (n,), their embedding (n, m) and the rows that break its ties (n, d; d = 0: none needed); ``drawn``:
-    the extracted features (s, d) of a sample, empty if they are too large to store."""
+    the extracted features (s, d) of a sample, empty if they are too large to store; ``prepared`` and
+    ``prepared_ties``: what an index derives from the embedding and the ties, if it is stored."""
 
     rows: npt.NDArray[np.int64]
     embedding: npt.NDArray[np.float64]
     ties: npt.NDArray[np.float64]
     drawn: npt.NDArray[np.generic]
+    prepared: PreparedRows | None = None
+    prepared_ties: PreparedRows | None = None
+
+    @property
+    def breaks_ties(self) -> npt.NDArray[np.float64] | None:
+        """The rows that break ties; ``None`` if none are needed."""
+        return self.ties if self.ties.shape[1] else None
+
+
+#: The names of the arrays in a file.
+_PLAIN = CachedEmbedding._fields[:4]
+_PREPARED = {
+    field: tuple(f"{field}_{name}" for name in PreparedRows._fields) for field in CachedEmbedding._fields[4:]
+}
 
 
 def sample_places(n: int) -> npt.NDArray[np.int64]:
@@ -47,16 +69,23 @@ def load_embedding(file: Path) -> CachedEmbedding | None:
     """The data that :func:`save_embedding` wrote; ``None`` if there is nothing usable, because derived data is made
     again."""
     arrays = load_arrays(file)
-    if arrays is None or not arrays.keys() >= set(CachedEmbedding._fields):
+    if arrays is None or not arrays.keys() >= set(_PLAIN):
         return None
-    rows, embedding, ties, drawn = (arrays[name] for name in CachedEmbedding._fields)
+    rows, embedding, ties, drawn = (arrays[name] for name in _PLAIN)
     fits = (
         rows.dtype == np.int64 and embedding.dtype == ties.dtype == np.float64 and drawn.dtype.kind in "fiub"
     )
     fits = fits and rows.ndim == 1 and embedding.ndim == ties.ndim == drawn.ndim == 2
     fits = fits and len(rows) == len(embedding) == len(ties)
     fits = fits and len(drawn) in (0, min(DRAWN, len(rows)))
-    return CachedEmbedding(rows, embedding, ties, drawn) if fits else None
+    if not fits:
+        return None
+    # The index checks whether they fit.
+    prepared = (
+        PreparedRows(*(arrays[name] for name in names)) if arrays.keys() >= set(names) else None
+        for names in _PREPARED.values()
+    )
+    return CachedEmbedding(rows, embedding, ties, drawn, *prepared)
 
 
 def is_readable(file: Path) -> bool:
@@ -66,8 +95,13 @@ def is_readable(file: Path) -> bool:
 
 def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     """Write ``prepared`` and remove the earlier data of the same metric."""
-    older = [found for found in file.parent.glob(f"{file.name.partition('.')[0]}.*.npz") if found != file]
-    save_arrays(file, prepared._asdict())
+    stem = file.name.partition(".")[0]
+    of_metric = chain(*(file.parent.glob(f"{stem}.*{one}") for one in (EMBEDDING_SUFFIX, _EARLIER_SUFFIX)))
+    older = [found for found in of_metric if found != file]
+    arrays: dict[str, npt.NDArray[Any]] = dict(zip(_PLAIN, prepared, strict=False))
+    for field, names in _PREPARED.items():
+        arrays |= zip(names, getattr(prepared, field) or (), strict=False)
+    save_arrays(file, arrays)
     for found in older:
         with contextlib.suppress(OSError):
             found.unlink(missing_ok=True)
@@ -90,15 +124,26 @@ def embed_cases(
     stamp = hashlib.blake2b(digest_size=12)
     for number in sorted(chunks):
         stamp.update(chunks[number].tobytes())
-    file = library.derived / f"{record.file.stem}.{stamp.hexdigest()}.npz"
+    file = library.derived / f"{record.file.stem}.{stamp.hexdigest()}{EMBEDDING_SUFFIX}"
     embedding = load_embedding(file)
     if embedding is None:
         known = np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()])
         embedding = _embedded(library, record.name, metric, feature_set, known, reporter)
         # That of a provisional metric is soon out of date.
         if library.writable and PROVISIONAL not in record.card:
-            save_embedding(file, embedding)
+            save_embedding(file, _with_index(embedding, metric))
+            # What was written is mapped and takes no memory of its own.
+            embedding = load_embedding(file) or embedding
     return embedding, stamp.hexdigest()
+
+
+def _with_index(embedding: CachedEmbedding, metric: Metric) -> CachedEmbedding:
+    """``embedding`` with what an index derives from it, for many cases."""
+    if len(embedding.rows) < FEWEST_KEPT or not metric.distance.embeds:
+        return embedding
+    index = index_for(metric.distance, embedding.embedding, embedding.breaks_ties)
+    assert isinstance(index, Index)
+    return embedding._replace(prepared=index.prepared, prepared_ties=index.prepared_ties)
 
 
 def _embedded(

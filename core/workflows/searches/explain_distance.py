@@ -22,7 +22,7 @@ from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.embedding_cache import sample_places
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
-from semblance.core.workflows.searches.query_features import case_features, query_features
+from semblance.core.workflows.searches.query_features import features_of_cases, query_features
 from semblance.core.workflows.searches.refinement_session import open_search_refinement
 from semblance.core.workflows.searches.search_metric import open_search_metric
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
@@ -89,7 +89,7 @@ def explain_distance(
         BadInput: no such case, no features for it or the query, or an image that cannot be read.
     """
     context = ExplanationContext.of(library, search, reporter)
-    q, x = context.query_row(), context.case_row(case)
+    q, x = context.query_row(), context.case_rows([case])[0]
     amounts = context.grouping.shares(q, x[np.newaxis])[0]
     ranks = ranks_among(amounts, context.usual())
     distance = float(amounts.sum())
@@ -135,7 +135,7 @@ def short_explanations(
         return []
     context = ExplanationContext.of(library, search, reporter)
     q = context.query_row()
-    amounts = context.grouping.shares(q, np.stack([context.case_row(case) for case in cases]))
+    amounts = context.grouping.shares(q, context.case_rows(cases))
     names = context.grouping.groups
     out = []
     for row in amounts:
@@ -238,12 +238,9 @@ class ExplanationContext:
         """(n, d') cases drawn from the whole library, in the columns of the groups."""
         return self.grouping.head_rows(_sample(self.loaded))
 
-    def case_row(self, case: str) -> Matrix:
-        """(d',) a case in the columns of the groups."""
-        row: Matrix = self.grouping.head_rows(
-            case_features(self.loaded, case, self.loaded.feature_set)[np.newaxis]
-        )[0]
-        return row
+    def case_rows(self, cases: Sequence[str]) -> Matrix:
+        """(n, d') some cases in the columns of the groups."""
+        return self.grouping.head_rows(features_of_cases(self.loaded, cases, self.loaded.feature_set))
 
     def usual(self) -> Matrix:
         """(n, G) the contributions of the groups to the query's distances to cases drawn from the whole library."""

@@ -31,9 +31,14 @@ from semblance.core.workflows.metrics.leakage import (
     is_supervised,
 )
 from semblance.core.workflows.metrics.stored_metric import stored_metric
-from semblance.core.workflows.searches.case_table import CaseTable
-from semblance.core.workflows.searches.derived_arrays import NEAR_SUFFIX, load_arrays, save_arrays
-from semblance.core.workflows.searches.embedding_cache import CachedEmbedding, embed_cases
+from semblance.core.workflows.searches.case_table import CaseTable, settled_stamp
+from semblance.core.workflows.searches.derived_arrays import (
+    NEAR_SUFFIX,
+    TRAINED_SUFFIX,
+    load_arrays,
+    save_arrays,
+)
+from semblance.core.workflows.searches.embedding_cache import FEWEST_KEPT, CachedEmbedding, embed_cases
 from semblance.core.workflows.searches.transformed_cases import TransformedCases
 
 if TYPE_CHECKING:
@@ -48,8 +53,6 @@ MAX_REDUCED = 4
 MAX_LEDGERS = 64
 #: Cases whose details one metric caches.
 MAX_DETAILS = 20_000
-#: Neighbourhoods of fewer cases are not stored, because computing them is as fast.
-FEWEST_KEPT = 20_000
 #: Number of cases, spread over the library, that are checked for regions.
 REGION_SAMPLE = 100
 
@@ -115,27 +118,39 @@ class LoadedMetric:
         )
 
     def _set_up(self, embedded: CachedEmbedding) -> None:
-        rows, embedding, ties, drawn = embedded
-        places = self.cases.places(rows)
-        there = (places >= 0) & ~np.isin(rows, list(self.sealed))
-        # A copy would take hundreds of megabytes.
-        whole = bool(there.all())
+        rows, drawn = embedded.rows, embedded.drawn
+        places: slice | npt.NDArray[np.int64] = slice(None)
+        # Usually these are all cases, and copies would take hundreds of megabytes.
+        whole = not self.sealed and np.array_equal(rows, self.cases.rows)
         if not whole:
-            rows, embedding, ties, places = rows[there], embedding[there], ties[there], places[there]
-        self.rows, self.embedding = rows, embedding
+            places = self.cases.places(rows)
+            there = (places >= 0) & ~np.isin(rows, list(self.sealed))
+            whole = bool(there.all())
+            if not whole:
+                rows, places = rows[there], places[there]
+                embedded = CachedEmbedding(rows, embedded.embedding[there], embedded.ties[there], drawn)
+        self.rows, self.embedding, self.ties = rows, embedded.embedding, embedded.breaks_ties
         #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_places`;
         #: ``None`` where they have to be read.
         self.drawn = drawn.astype(np.float64) if len(drawn) and whole else None
-        self.ties = ties if ties.shape[1] else None
-        self.index = index_for(self.metric.distance, self.embedding, self.ties)
+        self.index = index_for(
+            self.metric.distance,
+            self.embedding,
+            self.ties,
+            prepared=embedded.prepared,
+            prepared_ties=embedded.prepared_ties,
+        )
         #: (n,) a number for each finding, -1 where a case has none.
         self.finding_codes = self.cases.finding_codes[places].astype(np.int64)
-        #: (n,) the finding of each case, ``None`` where it has none.
-        self.findings = _named(self.finding_codes, self.cases.finding_names)
         #: (n,) a number for each patient, -1 where unknown: numbers compare much faster than names.
         self.patient_codes = self.cases.patient_codes[places]
         #: (n,) a number for each lesion; its nearest case represents all.
         self.keys = self.cases.lesions[places]
+
+    @cached_property
+    def findings(self) -> npt.NDArray[Any]:
+        """(n,) the finding of each case, ``None`` where it has none."""
+        return _named(self.finding_codes, self.cases.finding_names)
 
     @cached_property
     def patients(self) -> npt.NDArray[Any]:
@@ -253,9 +268,20 @@ class LoadedMetric:
         cases of their patients and images; empty for a metric trained on features alone."""
         if not is_supervised(self.metric):
             return np.empty(0, dtype=np.int64)
+        elsewhere = contents_elsewhere(self.record.card)
+        # Who is related to whom is read from all rows of the catalogue, which takes seconds for a million.
+        stamp = settled_stamp(self.library.catalogue) if self._stamp else ""
+        digest = hashlib.blake2b(repr((stamp, elsewhere)).encode(), digest_size=12)
+        digest.update(self.record.training.tobytes())
+        file = self.library.derived / f"{self.record.file.stem}{TRAINED_SUFFIX}"
+        stored = load_arrays(file, digest.hexdigest()) if stamp else None
+        if stored is not None and "cases" in stored:
+            return stored["cases"]
         identities = self.identity_index
-        unseen = identities.unseen(self.record.training, contents_elsewhere(self.record.card))
-        return np.setdiff1d(identities.ids, unseen)
+        found = np.setdiff1d(identities.ids, identities.unseen(self.record.training, elsewhere))
+        if stamp and self.library.writable:
+            save_arrays(file, {"cases": found}, digest.hexdigest())
+        return found
 
     @cached_property
     def identity_index(self) -> IdentityIndex:

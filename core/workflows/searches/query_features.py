@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -235,9 +236,19 @@ def case_features(loaded: LoadedMetric, case: str, feature_set: FeatureSet) -> M
     Raises:
         BadInput: no such case, or no features for it.
     """
-    row = loaded.cases.row_of(case)
-    ids, values = loaded.library.features.read(feature_set, np.array([row]))
-    if not len(ids):
+    found: Matrix = features_of_cases(loaded, [case], feature_set)[0]
+    return found
+
+
+def features_of_cases(loaded: LoadedMetric, cases: Sequence[str], feature_set: FeatureSet) -> Matrix:
+    """(n, d) features of some ``cases`` in ``feature_set`` as extracted, float64, read at once.
+
+    Raises:
+        BadInput: no such case, or no features for it.
+    """
+    rows = [loaded.cases.row_of(case) for case in cases]
+    ids, values = loaded.library.features.read(feature_set, np.array(rows, dtype=np.int64))
+    for case in (case for case, row in zip(cases, rows, strict=True) if row not in ids):
         raise BadInput(
             tr_lazy(
                 "The case {case} has no numbers in the feature set '{feature_set}'.",
@@ -249,5 +260,5 @@ def case_features(loaded: LoadedMetric, case: str, feature_set: FeatureSet) -> M
                 extractor=feature_set.extractor,
             ),
         )
-    found: Matrix = values[0].astype(np.float64)
+    found: Matrix = values[np.searchsorted(ids, rows)].astype(np.float64)
     return found

@@ -105,6 +105,21 @@ def test_rows_from_far_to_near_are_all_considered(small_blocks):
     agree(Index(X).search([0.5], 20), brute(X, [0.5], 20))
 
 
+def test_what_an_earlier_index_derived_is_used_if_it_fits(small_blocks, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, ties = rng.normal(3.0, 1.0, (50, 3)), rng.normal(size=(50, 2))
+    index = Index(rows, ties)
+    prepared, prepared_ties = index.prepared, index.prepared_ties
+    expected = index.search(rows[7], 10, tie_query=ties[7])
+    other = Index(rows + 1.0, ties, prepared=prepared._replace(half=prepared.half[:-1]))
+    assert np.array_equal(other.search(rows[7] + 1.0, 10, tie_query=ties[7]).rows, expected.rows)
+    monkeypatch.setattr(Index, "_prepare", None)
+    again = Index(rows, ties, prepared=prepared, prepared_ties=prepared_ties)
+    found = again.search(rows[7], 10, tie_query=ties[7])
+    assert np.array_equal(found.rows, expected.rows)
+    assert np.array_equal(found.distances, expected.distances)
+
+
 def test_only_allowed_rows_answer():
     X = np.arange(50.0)[:, None]
     allowed = np.arange(50) % 10 == 3

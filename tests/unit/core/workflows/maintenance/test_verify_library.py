@@ -201,7 +201,7 @@ def test_two_metrics_whose_files_changed_places_are_not_used_and_change_back(lib
 
 
 def test_thumbnails_and_prepared_metrics_are_made_again(library):
-    (prepared,) = (library / DERIVED).glob("*.npz")
+    (prepared,) = (library / DERIVED).glob("*.embedding")
     prepared.write_bytes(prepared.read_bytes()[:100])
     (library / "thumbnails.sqlite").write_bytes(b"this is no database" * 300)
     repaired = verify_library(library, repair=True)

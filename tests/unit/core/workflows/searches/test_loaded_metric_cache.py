@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput
+from semblance.core.library import catalogue
 from semblance.core.library.library import Library
 from semblance.core.library.records import DERIVED
+from semblance.core.retrieval.index import Index
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import Cancelled
@@ -20,8 +22,10 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from semblance.core.workflows.searches import embedding_cache
+from semblance.core.workflows.searches import derived_arrays, embedding_cache, loaded_metric
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
+from semblance.core.workflows.searches.derived_arrays import save_arrays
+from semblance.core.workflows.searches.embedding_cache import load_embedding
 from semblance.core.workflows.searches.explain_distance import explain_distance
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
 from semblance.core.workflows.searches.rank_cases import nearest_cases
@@ -109,6 +113,28 @@ def test_a_later_start_reads_the_stored_results(table, monkeypatch):
     assert derived(table) == [file]
 
 
+def test_a_later_start_in_a_large_library_reads_the_index_and_who_is_related_to_training_cases(
+    table, monkeypatch
+):
+    for module in (embedding_cache, loaded_metric):
+        monkeypatch.setattr(module, "FEWEST_KEPT", 1)
+    monkeypatch.setattr(catalogue, "_SETTLED_S", -1e9)
+    whole = nearest_cases(table, "learnt", Query("t/c0"))
+    trained = open_metric(table, "learnt").trained_cases
+    assert 0 < len(trained) < 60
+    close_loaded_metrics()
+    with monkeypatch.context() as patched:
+        patched.setattr(Index, "_prepare", lambda _: pytest.fail("prepared again"))
+        patched.setattr(loaded_metric, "IdentityIndex", None)
+        again = nearest_cases(table, "learnt", Query("t/c0"))
+        assert np.array_equal(open_metric(table, "learnt").trained_cases, trained)
+    assert (again.ranked, again.vote, again.match) == (whole.ranked, whole.vote, whole.match)
+    close_loaded_metrics()
+    with Library.open(table) as opened, opened.catalogue.transaction() as connection:
+        connection.exec_driver_sql("UPDATE cases SET patient = 'one'")
+    assert len(open_metric(table, "learnt").trained_cases) == 60
+
+
 @pytest.mark.parametrize("damage", ["cut", "empty", "words", "one byte", "other arrays", "a folder", "gone"])
 def test_damage_to_what_was_worked_out_is_repaired(table, damage):
     before = nearest_cases(table, "learnt", Query("t/c0"))
@@ -126,8 +152,7 @@ def test_damage_to_what_was_worked_out_is_repaired(table, damage):
         data[len(data) // 2] ^= 0xFF
         cached.write_bytes(data)
     elif damage == "other arrays":
-        with cached.open("wb") as file:
-            np.savez(file, rows=np.arange(3), embedding=np.zeros(3), ties=np.zeros((3, 0)))
+        save_arrays(cached, {"rows": np.arange(3), "embedding": np.zeros(3), "ties": np.zeros((3, 0))})
     elif damage == "a folder":
         cached.mkdir()
     else:
@@ -135,8 +160,9 @@ def test_damage_to_what_was_worked_out_is_repaired(table, damage):
     assert nearest_cases(table, "learnt", Query("t/c0")).ranked == before.ranked
     if damage != "a folder":
         assert derived(table) == [cached]
-        with np.load(cached) as repaired:
-            assert len(repaired["rows"]) == 60
+        repaired = load_embedding(cached)
+        assert repaired is not None
+        assert len(repaired.rows) == 60
 
 
 def test_what_is_no_longer_true_is_thrown_away(table, tmp_path):
@@ -156,7 +182,7 @@ def test_with_a_full_disk_only_the_cache_is_not_saved(table, monkeypatch):
     def fail(*args: object, **more: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", fail)
+    monkeypatch.setattr(derived_arrays, "replacing", fail)
     assert nearest_cases(table, "learnt", Query("t/c0")).ranked
     assert derived(table) == []
 

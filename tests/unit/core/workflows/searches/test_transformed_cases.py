@@ -69,11 +69,11 @@ def test_the_ranking_is_that_of_equal_values_in_what_is_left_out(metric):
 def test_only_the_whole_metric_is_stored_on_disk_and_its_loaded_metric_is_not_changed(metric):
     library, name = metric
     before = nearest_cases(library, name, Query("t/c0"), k=1000)
-    files = sorted(path.name for path in library.rglob("*.npz"))
+    files = sorted(path.name for path in library.rglob("*.embedding"))
     group = explained_groups(open_metric(library, name).metric)[:1]
     blind = open_metric(library, name, without=group)
     assert blind is open_metric(library, name, without=group)
-    assert sorted(path.name for path in library.rglob("*.npz")) == files
+    assert sorted(path.name for path in library.rglob("*.embedding")) == files
     again = nearest_cases(library, name, Query("t/c0"), k=1000)
     assert again.ranked == before.ranked
 
