@@ -20,8 +20,8 @@ MAX_FILE_BYTES = 1 << 30
 #: Bytes of one DICOM object, which is read once from end to end and never completely in memory.
 MAX_OBJECT_BYTES = 32 << 30
 
-#: Bytes of one table.
-MAX_TABLE_BYTES = 256 << 20
+#: Bytes of one table that is read into memory, and of one that is read row by row, as imports do.
+MAX_TABLE_BYTES, MAX_STREAMED_TABLE_BYTES = 256 << 20, 32 << 30
 
 #: Bytes of one array that must be in memory as a whole (compressed arrays cannot be read row by row).
 MAX_ARRAY_BYTES = 2 << 30

@@ -152,7 +152,7 @@ class LibraryCommands(QObject):
             library_operations.relink(self._context, Path(chosen))
 
     def _ask_file(self, title: str) -> Path | None:
-        filters = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.npz)"), tr("All files (*)")))
+        filters = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.parquet *.npz)"), tr("All files (*)")))
         chosen, _ = QFileDialog.getOpenFileName(self._parent, title, self._last_folder(), filters)
         return self._remember_folder(chosen)
 

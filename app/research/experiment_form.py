@@ -261,7 +261,7 @@ class ExperimentForm(QWidget):
 
     def _choose_table(self) -> None:
         paths, _ = QFileDialog.getOpenFileNames(
-            self, tr("Tables to measure on"), self._folder, f"{tr('Tables')} (*.csv)"
+            self, tr("Tables to measure on"), self._folder, f"{tr('Tables')} (*.csv *.parquet)"
         )
         for path in paths:
             self.add_case(path)

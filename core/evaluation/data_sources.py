@@ -14,7 +14,8 @@ from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData
 from semblance.core.evaluation.splits import patient_codes, split_units
 from semblance.core.features.registry import extractor_class
-from semblance.core.library.importers.read_table import Table, TableFormat, read_table
+from semblance.core.library.importers.read_table import read_table
+from semblance.core.library.importers.table_file import Table, TableFormat
 from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:

@@ -47,7 +47,9 @@ class CasesSpec:
         """The name of the table or library, without its folder."""
         path = self.table or self.library or ""
         if not path.startswith(PREFIX):
-            path = PurePath(path).name.removesuffix(".csv").removesuffix(".semblance")
+            path = PurePath(path).name
+            for ending in (".csv", ".parquet", ".semblance"):
+                path = path.removesuffix(ending)
         name = f"{path}:{self.features}" if self.features else path
         return f"{name} → {self.test.name}" if self.test else name
 

@@ -165,13 +165,16 @@ class Index:
 
     def _fits(self, prepared: PreparedRows) -> bool:
         n, m = self._rows.shape
-        n_blocks = -(-n // self._step)
-        kinds = ((np.float64, (m,)), (np.float64, (1,)), (np.float32, (n, m)), (np.float32, (n,)))
-        kinds = (*kinds, (np.float64, (n_blocks,)))
-        return all(
-            one.dtype == dtype and one.shape == shape
-            for one, (dtype, shape) in zip(prepared, kinds, strict=True)
-        )
+        shapes = {
+            "centre": (m,),
+            "scale": (1,),
+            "single": (n, m),
+            "half": (n,),
+            "radius": (-(-n // self._step),),
+        }
+        fits = prepared.single.dtype == prepared.half.dtype == np.float32
+        fits = fits and prepared.centre.dtype == prepared.scale.dtype == prepared.radius.dtype == np.float64
+        return fits and all(getattr(prepared, name).shape == shape for name, shape in shapes.items())
 
     def _prepare(self) -> None:
         """Float32 rows, centred and scaled if that helps, half their squares, and largest norms."""

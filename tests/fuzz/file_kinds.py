@@ -220,6 +220,29 @@ def _read_text(data: bytes, place: Path) -> bool:
     return _in_folder(images | {name: data[1:]}, place)
 
 
+def _parquet(_place: Path) -> list[bytes]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = {
+        "case_id": ["a", "b", "c"],
+        "f1": [1.5, None, -1.0],
+        "f2": [2, 3, 4],
+        "note": ["long", "", None],
+    }
+    table, files = pa.table({**columns, "label": ["x", "y", "x"]}), []
+    for settings in ({}, {"compression": "zstd", "row_group_size": 1}, {"use_dictionary": False}):
+        written = io.BytesIO()
+        parquet.write_table(table, written, **settings)
+        files.append(written.getvalue())
+    return files
+
+
+def _read_parquet(data: bytes, place: Path) -> bool:
+    (place / "table.parquet").write_bytes(data)
+    return _read_source(place / "table.parquet")
+
+
 _SCANS = _npz(ct=np.zeros((2, 9, 16, 14), np.int16))
 
 
@@ -519,6 +542,7 @@ KINDS: dict[str, Kind] = {
     "image": Kind(_images, _read_image),
     "npz": Kind(_arrays, _read_arrays),
     "text": Kind(_texts, _read_text, TOKENS),
+    "parquet": Kind(_parquet, _read_parquet),
     "xml": Kind(lambda _: [_PLIST, _PLIST, _ENTITIES], _read_xml, TOKENS),
     "zip": Kind(_zips, _read_zip),
     "zipped series": Kind(_zipped_series, _read_zipped_series, packed=True),

@@ -22,7 +22,7 @@ ENCODINGS = ("utf-8", "utf-16", "windows-1252")
 #: What separates cells.
 DELIMITERS = (",", ";", "\t")
 
-_LONGEST_CELL = 1 << 20
+LONGEST_CELL = 1 << 20
 _MAX_COLUMNS = 100_000
 #: Damaged rows that are reported one by one. The others are counted.
 _REPORTED_ROWS = 1000
@@ -106,9 +106,15 @@ class CsvFile:
     """
 
     def __init__(
-        self, file: BinaryIO, name: str, delimiter: str | None = None, encoding: str | None = None
+        self,
+        file: BinaryIO,
+        name: str,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        *,
+        max_bytes: int = MAX_TABLE_BYTES,
     ) -> None:
-        """``encoding``: one of :data:`ENCODINGS`, without it UTF-8.
+        """``encoding``: one of :data:`ENCODINGS`, without it UTF-8. ``max_bytes``: those of the largest file.
 
         Raises:
             BadInput: too large, empty, not text in this encoding, a first row that cannot be read, or no ``delimiter``
@@ -116,8 +122,8 @@ class CsvFile:
         """
         self._file, self.name = file, name
         self._encoding = encoding or ENCODINGS[0]
-        _check_is_text(file, name, self._encoding)
-        csv.field_size_limit(_LONGEST_CELL)
+        _check_is_text(file, name, self._encoding, max_bytes)
+        csv.field_size_limit(LONGEST_CELL)
         stated = _STATED_DELIMITER.fullmatch(self._text().readline(_LONGEST_STATEMENT))
         self._begins_with_delimiter = stated is not None
         self.delimiter = delimiter or (
@@ -131,16 +137,7 @@ class CsvFile:
                 tr_lazy("The header of '{name}' cannot be read: {error}.", name=name, error=first.reason),
                 SAVE_AS_CSV,
             )
-        if len(first.cells) > _MAX_COLUMNS:
-            raise BadInput(
-                tr_lazy(
-                    "'{name}' has {n:,} columns; the limit is {max_columns:,}.",
-                    name=name,
-                    n=len(first.cells),
-                    max_columns=_MAX_COLUMNS,
-                ),
-                "Leave out columns or divide it into several files.",
-            )
+        check_number_of_columns(len(first.cells), name)
         self.first = first
 
     def records(self) -> Iterator[CsvRow | FailedRow]:
@@ -303,6 +300,39 @@ def column_named(header: Sequence[str], *names: str) -> int | None:
     return next((folded.index(name) for name in names if name in folded), None)
 
 
+def check_size(n_bytes: int, name: str, max_bytes: int) -> None:
+    """
+    Raises:
+        BadInput: a table is too large.
+    """
+    if n_bytes > max_bytes:
+        raise BadInput(
+            tr_lazy(
+                "The table '{name}' has more than {max_table_bytes}, the limit.",
+                name=name,
+                max_table_bytes=size_text(max_bytes),
+            ),
+            "Leave out columns or divide it into several files.",
+        )
+
+
+def check_number_of_columns(n: int, name: str) -> None:
+    """
+    Raises:
+        BadInput: a table has too many columns.
+    """
+    if n > _MAX_COLUMNS:
+        raise BadInput(
+            tr_lazy(
+                "'{name}' has {n:,} columns; the limit is {max_columns:,}.",
+                name=name,
+                n=n,
+                max_columns=_MAX_COLUMNS,
+            ),
+            "Leave out columns or divide it into several files.",
+        )
+
+
 def checked_header(cells: list[str], name: str) -> list[str]:
     """
     Raises:
@@ -337,7 +367,7 @@ def header_of(head: bytes) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([first], delimiter=mark), [])]
 
 
-def _check_is_text(file: BinaryIO, name: str, encoding: str) -> None:
+def _check_is_text(file: BinaryIO, name: str, encoding: str, max_bytes: int) -> None:
     """
     Raises:
         BadInput: too large, empty, or not text in this encoding.
@@ -352,15 +382,7 @@ def _check_is_text(file: BinaryIO, name: str, encoding: str) -> None:
                 tr_lazy("'{name}' is written in UTF-16.", name=name), option_hint("encoding", "utf-16")
             )
         size += len(piece)
-        if size > MAX_TABLE_BYTES:
-            raise BadInput(
-                tr_lazy(
-                    "The table '{name}' has more than {max_table_bytes}, the limit.",
-                    name=name,
-                    max_table_bytes=size_text(MAX_TABLE_BYTES),
-                ),
-                "Leave out columns or divide it into several files.",
-            )
+        check_size(size, name, max_bytes)
         if b"\0" in piece and encoding != "utf-16":
             raise BadInput(
                 tr_lazy("'{name}' is not a text table: it contains binary data.", name=name), SAVE_AS_CSV
@@ -417,5 +439,5 @@ def _unreadable_row(start: int, end: int, error: csv.Error) -> str:
     if "expected after" in message:
         return tr_lazy("text follows a closing quotation mark within a cell")
     if "field larger than" in message:
-        return tr_lazy("a cell is longer than {longest_cell:,} characters", longest_cell=_LONGEST_CELL)
+        return tr_lazy("a cell is longer than {longest_cell:,} characters", longest_cell=LONGEST_CELL)
     return tr_lazy("it is not written as CSV")

@@ -13,6 +13,7 @@ from semblance.core.library.importers.source import Entry, Source
 
 _OTHER_KINDS = {
     ".csv": tr_lazy("a table; import it separately"),
+    ".parquet": tr_lazy("a table; import it separately"),
     ".npz": tr_lazy("an array file; import it separately"),
     ".zip": tr_lazy("a zip file inside; unpack it or import it separately"),
     ".dcm": tr_lazy("a DICOM file; import it as the kind dicom"),

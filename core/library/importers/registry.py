@@ -92,7 +92,7 @@ def recognise(source: Source) -> list[tuple[Importer, Recognition]]:
     )
     raise BadInput(
         tr_lazy("{holds}{why}.", holds=holds, why=why),
-        "Choose a folder or zip of images (DICOM, PNG, JPEG, TIFF, PGM), a table (CSV) or MedMNIST arrays.",
+        "Choose a folder or zip of images (DICOM, PNG, JPEG, TIFF, PGM), a table (CSV, Parquet) or MedMNIST arrays.",
     )
 
 

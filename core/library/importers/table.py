@@ -10,20 +10,25 @@ from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundRows, Importer, Recognition, RejectedFile
-from semblance.core.library.importers.read_table import PARAMETERS, TableFile, TableFormat
+from semblance.core.library.importers.parquet_table import PARQUET_SUFFIXES
+from semblance.core.library.importers.read_table import open_table
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.library.importers.table_file import PARAMETERS, TableFile, TableFormat
+from semblance.core.limits import MAX_STREAMED_TABLE_BYTES
 from semblance.core.parameters import Value
 from semblance.core.tasks import Reporter
 
-_SUFFIXES = frozenset((".csv", ".tsv"))
+_SUFFIXES = frozenset((".csv", ".tsv")) | PARQUET_SUFFIXES
 
 
 class TableImporter(Importer):
-    """A CSV file, or a folder or zip of CSV files with the same columns of numbers."""
+    """A CSV or Parquet file, or a folder or zip of such files with the same columns of numbers."""
 
     kind = "table"
     title = "Table of numbers"
-    summary = "CSV files: one row a case, columns of numbers, the finding in 'label' or the last column."
+    summary = (
+        "CSV or Parquet files: one row a case, columns of numbers, the finding in 'label' or the last column."
+    )
     finds_rows = True
     parameters = PARAMETERS
 
@@ -35,14 +40,14 @@ class TableImporter(Importer):
         return TableImporter(TableFormat.of(values))
 
     def recognise(self, source: Source) -> Recognition | None:
-        """Where at least half of the files are CSV tables and none is an image."""
+        """Where at least half of the files are tables and none is an image."""
         entries = source.entries()
         tables = [entry for entry in entries if is_table(source, entry)]
         if 2 * len(tables) < len(entries) or not tables:
             return None
         if any(has_image_name(source.label(entry.path)) for entry in entries):
             return None
-        what = tr_lazy_n("{n} CSV table", "{n} CSV tables", len(tables))
+        what = tr_lazy_n("{n} table", "{n} tables", len(tables))
         return Recognition(
             0.9 if source.kind == "file" else 0.7, tr_lazy("{what}, one row a case.", what=what)
         )
@@ -59,7 +64,7 @@ class TableImporter(Importer):
                 continue
             try:
                 with source.stream(entry.path) as file:
-                    table = TableFile(file, name, self._form)
+                    table = open_table(file, name, self._form, max_bytes=MAX_STREAMED_TABLE_BYTES)
                     if first is not None and table.columns != first.columns:
                         reason = tr_lazy(
                             "Its columns differ from those of '{first}'. Import it separately.",
@@ -91,7 +96,7 @@ def _cases_of_table(table: TableFile, path: str) -> Iterator[FoundRows | Rejecte
         for failed in rows.failed:
             yield RejectedFile(
                 f"{table.name}:{failed.line}",
-                tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason),
+                table.describe(failed),
                 failed=True,
             )
         n = len(rows.case_ids)

@@ -17,6 +17,7 @@ from semblance.core.metrics.training_data.content_order import row_hashes
 from semblance.core.metrics.training_data.labelled_rows import check_one_finding_each
 from semblance.core.metrics.training_data.memory import check_memory
 from semblance.core.metrics.training_data.rows import training_rows
+from semblance.core.parquet import import_parquet
 
 T = TypeVar("T")
 Positions = npt.NDArray[np.intp]
@@ -143,7 +144,7 @@ class _ParquetRows(ChunkedRows):
     def __init__(
         self, path: Path, columns: Sequence[str] | None, labels: Sequence[str], chunk_rows: int | None
     ) -> None:
-        parquet = _import_parquet()
+        parquet = import_parquet()
         files = [path] if path.is_file() else sorted(path.glob("**/*.parquet"))
         if not files:
             raise BadInput(
@@ -197,17 +198,6 @@ def _numbers(column: Any, name: str) -> npt.NDArray[np.float64]:
             tr_lazy("Name the columns of features (columns)."),
         ) from problem
     return values
-
-
-def _import_parquet() -> Any:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise BadInput(
-            tr_lazy("Parquet files need PyArrow, which is not installed."),
-            'Install it with: pip install "semblance[parquet]".',
-        ) from None
-    return parquet
 
 
 def open_rows(

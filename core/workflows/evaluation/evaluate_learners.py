@@ -16,7 +16,7 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.language import as_lazy, join_texts, tr_lazy
-from semblance.core.library.importers.read_table import PARAMETERS, TableFormat
+from semblance.core.library.importers.table_file import PARAMETERS, TableFormat
 from semblance.core.metrics.registry import learner_class
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.parameters import parse_settings

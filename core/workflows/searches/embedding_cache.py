@@ -98,7 +98,7 @@ def save_embedding(file: Path, prepared: CachedEmbedding) -> None:
     stem = file.name.partition(".")[0]
     of_metric = chain(*(file.parent.glob(f"{stem}.*{one}") for one in (EMBEDDING_SUFFIX, _EARLIER_SUFFIX)))
     older = [found for found in of_metric if found != file]
-    arrays: dict[str, npt.NDArray[Any]] = dict(zip(_PLAIN, prepared, strict=False))
+    arrays: dict[str, npt.NDArray[Any]] = {name: getattr(prepared, name) for name in _PLAIN}
     for field, names in _PREPARED.items():
         arrays |= zip(names, getattr(prepared, field) or (), strict=False)
     save_arrays(file, arrays)

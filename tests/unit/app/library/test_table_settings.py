@@ -10,7 +10,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.workflows.library.preview_table import preview_of_table
 
-KINDS = [("table", "Table", Recognition(0.9, "1 CSV table.")), ("folder", "Folder", Recognition(0.1, "x"))]
+KINDS = [("table", "Table", Recognition(0.9, "1 table.")), ("folder", "Folder", Recognition(0.1, "x"))]
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.library.importers.read_table import TableFile, TableFormat, preview_table, read_table
+from semblance.core.library.importers.read_table import open_table, preview_table, read_table
+from semblance.core.library.importers.table_file import TableFormat
 
 
 def table(text: str | bytes):
@@ -147,7 +148,7 @@ def test_ways_of_writing_the_same(text):
         ("a,b\n1,2.5\n3,4.5\n", "has no finding: no column is named 'label'"),
         ("a,b\n" + "".join(f"{i},{i}\n" for i in range(30)), "has no finding"),
         ("case_id,patient_id\nk,p\n", "has no finding"),
-        ("a,label\ninf,x\ninf,y\n", "No row of 't.csv' can be used; line 2"),
+        ("a,label\ninf,x\ninf,y\n", "No row of 't.csv' can be used. Line 2"),
         ('a,"label\n1,x\n', "header of 't.csv' cannot be read"),
     ],
 )
@@ -171,10 +172,11 @@ def test_a_missing_file_is_named(tmp_path):
         read_table(str(tmp_path))
 
 
-def test_the_limit_of_size(monkeypatch):
-    monkeypatch.setattr("semblance.core.library.importers.csv_text.MAX_TABLE_BYTES", 10)
-    with pytest.raises(BadInput, match="more than 10 bytes, the limit"):
-        table("a,label\n1,x\n2,y\n")
+def test_the_limit_of_size():
+    data = io.BytesIO(b"a,label\n1,x\n2,y\n")
+    assert open_table(data, "t.csv", max_bytes=16).n_rows == 2
+    with pytest.raises(BadInput, match="more than 15 bytes, the limit"):
+        open_table(data, "t.csv", max_bytes=15)
 
 
 def test_mutated_tables_never_raise_anything_else():
@@ -337,7 +339,7 @@ def test_a_long_table_is_read_without_being_held():
     text = written([[i / 7, i / 3, i / 11, "ab"[i % 2]] for i in range(50_000)], ",", ".").encode()
     tracemalloc.start()
     try:
-        rows = sum(len(block.X) for block in TableFile(io.BytesIO(text), "t.csv").rows())
+        rows = sum(len(block.X) for block in open_table(io.BytesIO(text), "t.csv").rows())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

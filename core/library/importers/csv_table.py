@@ -1,0 +1,236 @@
+"""Tables in CSV files: UTF-8, one header row.
+
+The delimiter, the decimal sign and a missing header are recognised. Where they can be meant in two ways, the file is
+refused with what was found and the setting that decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import BinaryIO
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.library.importers.csv_text import (
+    CsvFile,
+    CsvRow,
+    FailedRow,
+    checked_header,
+    delimiter_name,
+    is_number,
+    option_hint,
+    shown_line,
+    unnamed_column,
+)
+from semblance.core.library.importers.table_file import (
+    BLOCK,
+    FINDING_NAMES,
+    Block,
+    ColumnSurvey,
+    TableFile,
+    TableFormat,
+)
+from semblance.core.limits import MAX_TABLE_BYTES
+
+#: A table whose first rows, so many, cannot be used is not read to its end.
+_GIVEN_UP = 10_000
+#: Names that a first row with numbers in it has only as a header.
+_KNOWN_NAMES = frozenset((*FINDING_NAMES, "case_id", "patient_id"))
+
+
+class CsvTable(TableFile):
+    """A table in a CSV file."""
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        name: str,
+        form: TableFormat | None = None,
+        *,
+        max_bytes: int = MAX_TABLE_BYTES,
+    ) -> None:
+        """``max_bytes``: those of the largest file.
+
+        Raises:
+            BadInput: as :func:`read_table`, but for a table without any row that can be used.
+        """
+        self.name, self._form = name, form or TableFormat()
+        self._csv = CsvFile(file, name, self._form.delimiter, self._form.encoding, max_bytes=max_bytes)
+        first = self._csv.first.cells
+        if len(first) < 2:
+            raise self._refusal_of_one_column()
+        self._surveys = [ColumnSurvey() for _ in first]
+        self._last_cells: set[str] = set()
+        self.n_rows, self._finding_recurs = 0, False
+        self._survey()
+        self._has_header = self._decide_header()
+        if not self._has_header:
+            self.n_rows += 1
+            self._add_to_surveys([tuple(cell) for cell in zip(first, strict=True)], [self._csv.first.line])
+        self.header = (
+            checked_header(first, name) if self._has_header else [f"column{i + 1}" for i in range(len(first))]
+        )
+        for index, column in enumerate(self.header):
+            if not column and self._surveys[index].filled:
+                raise unnamed_column(index, name)
+        self._decimal = self._decide_decimal()
+        self._choose_columns()
+
+    def _survey(self) -> None:
+        rows = (row for _, row in self._csv.rows())
+        failed: FailedRow | None = None
+        n_failed = 0
+        while block := list(islice(rows, BLOCK)):
+            usable = []
+            for row in block:
+                if isinstance(row, FailedRow):
+                    failed, n_failed = failed or row, n_failed + 1
+                else:
+                    usable.append(row)
+            if usable:
+                self.n_rows += len(usable)
+                columns = list(zip(*(row.cells for row in usable), strict=True))
+                self._add_to_surveys(columns, [row.line for row in usable])
+            elif not self.n_rows and n_failed > _GIVEN_UP:
+                break
+        if not self.n_rows and self._form.header is not False:
+            first = (
+                tr_lazy(" (line {line}: {reason})", line=failed.line, reason=failed.reason) if failed else ""
+            )
+            raise BadInput(
+                tr_lazy("'{name}' contains no row that can be used{first}.", name=self.name, first=first),
+                "Check that it is the right file.",
+            )
+
+    def _add_to_surveys(self, columns: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
+        for survey, cells in zip(self._surveys, columns, strict=True):
+            survey.add(cells, lines)
+        last = columns[self._last_named]
+        self._finding_recurs = self._finding_recurs or self._csv.first.cells[self._last_named] in last
+        self._add_last_cells(last)
+
+    @property
+    def _last_named(self) -> int:
+        """The last column: with a header the last one that has a name and names no case or patient."""
+        others = ("", "case_id", "patient_id")
+        cells = self._csv.first.cells
+        if self._form.header is False:
+            return len(cells) - 1
+        return next(i for i in reversed(range(len(cells))) if cells[i].casefold() not in others or i == 0)
+
+    def _decide_header(self) -> bool:
+        """Whether the first row names the columns.
+
+        Raises:
+            BadInput: it contains numbers, and may be either.
+        """
+        if self._form.header is not None:
+            return self._form.header
+        cells = self._csv.first.cells
+        numbers = [cell for cell in cells if is_number(cell) or cell.lower() == "nan"]
+        if not numbers or any(cell.casefold() in _KNOWN_NAMES for cell in cells):
+            return True
+        finding = cells[self._last_named]
+        measured = any(is_number(cell) and not cell.lstrip("+-").isdecimal() for cell in numbers)
+        if self._finding_recurs and (measured or not is_number(finding)):
+            return False
+        raise BadInput(
+            tr_lazy(
+                "'{name}' may have no header row: its first line {line} contains numbers.",
+                name=self.name,
+                line=shown_line(self._csv.delimiter.join(cells)),
+            ),
+            tr_lazy(
+                "Add a first line that names the columns, or import it with --set header=no, or with header=yes if "
+                "these are names."
+            ),
+        )
+
+    def _decide_decimal(self) -> str:
+        """
+        Raises:
+            BadInput: both signs occur, or the one that occurs may separate thousands.
+        """
+        if self._form.decimal is not None:
+            return self._form.decimal
+        numeric = [survey for survey in self._surveys if survey.filled and survey.is_numeric(None)]
+        commas = [survey for survey in numeric if survey.first_comma]
+        points = [survey for survey in numeric if survey.first_point]
+        if commas and points:
+            comma, point = commas[0].first_comma, points[0].first_point
+            assert comma is not None
+            assert point is not None
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' has decimal commas ('{comma}' in line {line}) and decimal points ('{point}' in line "
+                    "{line2}).",
+                    name=self.name,
+                    comma=comma[1],
+                    line=comma[0],
+                    point=point[1],
+                    line2=point[0],
+                ),
+                option_hint("decimal", "."),
+            )
+        # Where every number of a column has the sign, grouped thousands would only be another unit.
+        grouped = [s for s in commas if s.commas < s.filled] or [
+            # Who separates cells by commas writes decimal points.
+            s
+            for s in points
+            if s.points < s.filled and self._csv.delimiter != ","
+        ]
+        if grouped and all(s.commas_may_group if commas else s.points_may_group for s in commas or points):
+            found = grouped[0].first_comma if commas else grouped[0].first_point
+            assert found is not None
+            raise BadInput(
+                tr_lazy(
+                    "'{cell}' in line {line} of '{name}' may have a decimal sign or separate thousands.",
+                    cell=found[1],
+                    line=found[0],
+                    name=self.name,
+                ),
+                option_hint("decimal", "," if commas else "."),
+            )
+        return "," if commas else "."
+
+    def _refusal_of_one_column(self) -> BadInput:
+        return BadInput(
+            tr_lazy(
+                "'{name}' would have one column only, separated by '{delimiter}'. Its first line is {line}.",
+                name=self.name,
+                delimiter=delimiter_name(self._csv.delimiter),
+                line=shown_line(self._csv.first.cells[0]),
+            ),
+            tr_lazy(
+                "Separate its columns by commas, semicolons or tabs, and say which with --set delimiter=; if they are "
+                "not recognised."
+            ),
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What was recognised that a person would not expect."""
+        if self._has_header:
+            return []
+        return [
+            tr_lazy(
+                "Read as a table without a header row: its columns are named {first} to {last}.",
+                first=self.header[0],
+                last=self.header[-1],
+            )
+        ]
+
+    def first_rows(self, n_rows: int) -> tuple[tuple[str, ...], ...]:
+        """The cells of the first rows that have as many as there are columns."""
+        whole = (row.cells for _, row in self._csv.rows(header=self._has_header) if isinstance(row, CsvRow))
+        return tuple(map(tuple, islice(whole, n_rows)))
+
+    def _blocks(self) -> Iterator[Block]:
+        numbered = self._csv.rows(header=self._has_header)
+        while several := list(islice(numbered, BLOCK)):
+            failed = [row for _, row in several if isinstance(row, FailedRow)]
+            whole = [(number, row) for number, row in several if isinstance(row, CsvRow)]
+            columns = list(zip(*(row.cells for _, row in whole), strict=True)) or [()] * len(self.header)
+            numbers, lines = [number for number, _ in whole], [row.line for _, row in whole]
+            yield Block(columns, numbers, lines, failed)

@@ -1,0 +1,482 @@
+"""Tables of numbers: what their columns are used as, whatever file they are in.
+
+Empty cells and ``nan`` are missing values. A column most of whose cells are words is no feature but an
+attribute of the cases. In a column of numbers, a word, an infinity or a number beyond single precision makes its *row*
+fail, with line and reason. A column without any value is left out. A last column that is measured rather than named is
+not taken for the finding: the file is refused with a hint, since a score against it would look right and mean nothing.
+
+A table is read twice and some rows at a time, so that its size in memory does not depend on its length: first to find
+out what each column holds, then for the values.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from semblance.core.errors import BadInput
+from semblance.core.language import tr_lazy
+from semblance.core.library.importers.csv_text import (
+    DELIMITERS,
+    ENCODINGS,
+    FailedRow,
+    FailedRows,
+    column_named,
+    delimiter_name,
+)
+from semblance.core.limits import MEMORY_VARIABLE, memory_limit
+from semblance.core.parameters import Parameter, Value
+
+LEAVE_EMPTY = tr_lazy("Leave a cell empty where its value is missing.")
+
+_AUTO = "auto"
+#: How a table is written, as settings of the command line.
+PARAMETERS = (
+    Parameter(
+        "delimiter",
+        _AUTO,
+        "What separates the cells of a table.",
+        choices=(_AUTO, *map(delimiter_name, DELIMITERS)),
+    ),
+    Parameter("decimal", _AUTO, "The decimal sign of a table.", choices=(_AUTO, ".", ",")),
+    Parameter(
+        "header", _AUTO, "Whether the first row of a table names its columns.", choices=(_AUTO, "yes", "no")
+    ),
+    Parameter("encoding", _AUTO, "How the letters of a table are encoded.", choices=(_AUTO, *ENCODINGS)),
+    Parameter("finding", "", "The column with the finding, else 'label' or the last one."),
+    Parameter("patient", "", "The column with the patient, else 'patient_id'."),
+)
+
+_LARGEST = float(np.finfo(np.float32).max)
+_MISSING = frozenset(("", "nan"))
+#: A last column of whole numbers is taken for findings up to this many different ones, or a fifth of
+#: the rows.
+_FINDINGS = 20
+FINDING_NAMES = ("label", "finding")
+#: Columns that a message names.
+_LISTED = 20
+#: So many different cells of a last column are compared. More are measured.
+_MOST_DIFFERENT = 1_000_000
+#: Memory that the id of a row takes, which must differ from all others.
+_BYTES_OF_ID = 100
+#: Rows that are held at a time.
+BLOCK = 2000
+#: Cells, each with a line break behind it, that are all numbers: four times as fast as to convert them.
+_PLAIN_NUMBERS = re.compile(r"(?:[+-]?[0-9]++(?:\.[0-9]*+)?+(?:[eE][+-]?[0-9]++)?+\n)*+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+")
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """How a table is written; ``None``: as it is recognised."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    finding: str | None = None
+    patient: str | None = None
+
+    @staticmethod
+    def of(settings: Mapping[str, Value]) -> TableFormat:
+        """The format that values of :data:`PARAMETERS` describe."""
+        chosen = {name: str(value) for name, value in settings.items() if value not in (_AUTO, "")}
+        delimiter, header = chosen.get("delimiter"), chosen.get("header")
+        return TableFormat(
+            "\t" if delimiter == "tab" else delimiter,
+            chosen.get("decimal"),
+            None if header is None else header == "yes",
+            chosen.get("encoding"),
+            chosen.get("finding"),
+            chosen.get("patient"),
+        )
+
+
+@dataclass
+class TableRows:
+    """Some rows that can be used, in file order; the fields are those of :class:`Table`."""
+
+    X: npt.NDArray[np.float64]
+    findings: list[str | None]
+    case_ids: list[str]
+    patient_ids: list[str | None] | None
+    attributes: dict[str, list[str]]
+    failed: list[FailedRow]
+
+
+@dataclass
+class Table:
+    """Rows that can be used, in file order.
+
+    ``X``: (n, d) float64, NaN where missing; ``columns``: d names. ``findings``: n names, ``None`` where
+    the cell is empty. ``case_ids``: n, unique, from the column ``case_id`` or "row1", "row2", ... as the
+    rows lie in the file. ``patient_ids``: n names (``None`` where empty), or ``None`` without the column.
+    ``attributes``: columns of words, n cells each. ``failed``: rows left out; ``left_out``: columns left
+    out, each with the reason.
+    """
+
+    name: str
+    X: npt.NDArray[np.float64]
+    columns: tuple[str, ...]
+    finding_column: str
+    findings: list[str | None]
+    case_ids: list[str]
+    patient_ids: list[str | None] | None = None
+    attributes: dict[str, list[str]] = field(default_factory=dict)
+    failed: list[FailedRow] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass
+class ColumnSurvey:
+    """What a column holds: cells that are filled, numbers with a decimal point or without fraction, and numbers with a
+    decimal comma; (line, cell) of the first of either kind, and whether all of a kind may be grouped thousands.
+    ``points`` counts numbers with a point as long as these may be grouped thousands."""
+
+    filled: int = 0
+    numbers: int = 0
+    commas: int = 0
+    points: int = 0
+    first_comma: tuple[int, str] | None = None
+    first_point: tuple[int, str] | None = None
+    commas_may_group: bool = True
+    points_may_group: bool = True
+
+    def add(self, cells: Sequence[str], lines: Sequence[int]) -> None:
+        """Count ``cells``, which begin on ``lines``."""
+        if self.points_may_group:
+            self._add_points(cells, lines)
+        text = "\n".join(cells)
+        if _PLAIN_NUMBERS.fullmatch(text + "\n"):
+            self.filled, self.numbers = self.filled + len(cells), self.numbers + len(cells)
+            return
+        if "_" not in text:
+            try:
+                values = np.array(list(map(float, cells)))
+            except ValueError:
+                pass
+            else:
+                n_filled = len(values) - int(np.isnan(values).sum())
+                self.filled, self.numbers = self.filled + n_filled, self.numbers + n_filled
+                return
+        for cell in cells:
+            if cell.lower() not in _MISSING:
+                self.filled += 1
+                self.numbers += number_in(cell) is not None
+        for line, cell in zip(lines, cells, strict=True):
+            if "," in cell and number_in(cell, ",") is not None:
+                self.commas += 1
+                self.first_comma = self.first_comma or (line, cell)
+                self.commas_may_group = self.commas_may_group and bool(_THOUSANDS.fullmatch(cell))
+
+    def _add_points(self, cells: Sequence[str], lines: Sequence[int]) -> None:
+        for line, cell in zip(lines, cells, strict=True):
+            if "." in cell and number_in(cell) is not None:
+                self.points += 1
+                self.first_point = self.first_point or (line, cell)
+                if not _THOUSANDS.fullmatch(cell):
+                    self.points_may_group = False
+                    return
+
+    def is_numeric(self, decimal: str | None) -> bool:
+        """Whether at least half of the cells are numbers with this decimal sign, or with either for ``None``."""
+        numbers = self.numbers + (self.commas if decimal != "." else 0)
+        return 2 * (self.filled - numbers) <= self.filled
+
+
+#: The cells of a column: as they are written, or as values.
+Cells = Sequence[str] | npt.NDArray[np.float64]
+
+
+@dataclass
+class Block:
+    """Some rows in file order: the ``columns`` of those that are whole, each as cells of text or as float64 values,
+    with their ``numbers`` from 1 and the ``lines`` they are named by; rows that are ``failed``."""
+
+    columns: Sequence[Cells]
+    numbers: Sequence[int]
+    lines: Sequence[int]
+    failed: Sequence[FailedRow] = ()
+
+
+class TableFile(abc.ABC):
+    """An open table: what its columns hold is found out at once, its rows are read when they are asked for.
+
+    ``columns`` are the features; ``n_rows`` counts the rows as long as the header; ``left_out`` are columns that are
+    not used, each with the reason.
+    """
+
+    name: str
+    header: list[str]
+    n_rows: int
+    _form: TableFormat
+    _surveys: list[ColumnSurvey]
+    #: Different cells of the last column.
+    _last_cells: set[str]
+    _decimal: str = "."
+
+    def _choose_columns(self) -> None:
+        """Decide what each column is used as.
+
+        Raises:
+            BadInput: no column of numbers, no finding, or a column that a setting names is not there.
+        """
+        self._case_column = self._column("case_id")
+        self._patient_column = self._chosen(self._form.patient, "patient")
+        if self._patient_column is None:
+            self._patient_column = self._column("patient_id")
+        self._finding = self._find_finding_column()
+        self.finding_column = self.header[self._finding]
+        self._roles()
+
+    @abc.abstractmethod
+    def _blocks(self) -> Iterator[Block]:
+        """All rows, some thousand at a time; only columns of features may be values."""
+
+    @abc.abstractmethod
+    def first_rows(self, n_rows: int) -> tuple[tuple[str, ...], ...]:
+        """The cells of the first rows that have as many as there are columns."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What was recognised that a person would not expect."""
+        return []
+
+    def describe(self, failed: FailedRow) -> str:
+        """Which row cannot be used, and why."""
+        return tr_lazy("Line {line}: {reason}.", line=failed.line, reason=failed.reason)
+
+    def _column(self, *names: str) -> int | None:
+        return column_named(self.header, *names)
+
+    def _chosen(self, name: str | None, setting: str) -> int | None:
+        """The place of a column that a setting names.
+
+        Raises:
+            BadInput: there is none of this name.
+        """
+        place = None if name is None else column_named(self.header, name.casefold())
+        if name is not None and place is None:
+            raise BadInput(
+                tr_lazy("'{name}' has no column '{column}'.", name=self.name, column=name),
+                tr_lazy(
+                    "Its columns: {columns}. Choose one of them with --set {setting}=.",
+                    columns=", ".join(self.header[:_LISTED]),
+                    setting=setting,
+                ),
+            )
+        return place
+
+    def _find_finding_column(self) -> int:
+        named = self._chosen(self._form.finding, "finding")
+        if named is None:
+            named = self._column(*FINDING_NAMES)
+        if named is not None:
+            return named
+        candidates = [
+            place
+            for place, column in enumerate(self.header)
+            if column and place not in (self._case_column, self._patient_column)
+        ]
+        last = candidates[-1] if candidates else None
+        if last is not None and not self._is_measured(last):
+            return last
+        worded = [place for place in candidates[:-1] if not self._surveys[place].is_numeric(self._decimal)]
+        raise BadInput(
+            tr_lazy(
+                "'{name}' has no finding: no column is named 'label', and the last column '{last}' "
+                "contains measurements.",
+                name=self.name,
+                last=self.header[last],
+            )
+            if last is not None
+            else tr_lazy(
+                "'{name}' has no finding: it has no column named 'label' and no other column.",
+                name=self.name,
+            ),
+            tr_lazy(
+                "Rename the column '{worded}' to 'label', or move it to the end.",
+                worded=self.header[worded[0]],
+            )
+            if worded
+            else tr_lazy("Name the column with the finding 'label', or move it to the end."),
+        )
+
+    def _add_last_cells(self, cells: Iterable[str]) -> None:
+        if len(self._last_cells) < _MOST_DIFFERENT:
+            self._last_cells.update(cells)
+
+    def _too_many_ids(self, most: int) -> BadInput:
+        return BadInput(
+            tr_lazy("'{name}' has more than {n:,} rows with a case_id, the limit.", name=self.name, n=most),
+            tr_lazy(
+                "Divide it into several files, or allow more memory with the environment variable {variable}.",
+                variable=MEMORY_VARIABLE,
+            ),
+        )
+
+    def _is_measured(self, last: int) -> bool:
+        survey = self._surveys[last]
+        numbers = {
+            number_in(cell, self._decimal) for cell in self._last_cells if cell.lower() not in _MISSING
+        }
+        if None in numbers or not survey.filled:
+            return False
+        values = [value for value in numbers if value is not None]
+        if len(self._last_cells) >= _MOST_DIFFERENT:
+            return True
+        return any(value % 1 for value in values) or len(values) > max(_FINDINGS, self.n_rows / 5)
+
+    def _roles(self) -> None:
+        """Which columns are features, attributes or left out.
+
+        Raises:
+            BadInput: no column of numbers, or no finding.
+        """
+        features, self._attributes = [], []
+        self.left_out: list[tuple[str, str]] = []
+        for place, (column, survey) in enumerate(zip(self.header, self._surveys, strict=True)):
+            if not column or place in (self._case_column, self._patient_column, self._finding):
+                continue
+            if survey.filled == 0:
+                self.left_out.append((column, tr_lazy("the column contains no value")))
+            elif survey.is_numeric(self._decimal):
+                features.append(place)
+            else:
+                self._attributes.append(place)
+        self._features = features
+        self.columns = tuple(self.header[place] for place in features)
+        if not features:
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' has no column of numbers beside its finding '{finding_column}'.",
+                    name=self.name,
+                    finding_column=self.finding_column,
+                ),
+                "Features of a table are numbers. Text can only be a finding or an attribute.",
+            )
+        if not self._surveys[self._finding].filled:
+            raise BadInput(
+                tr_lazy(
+                    "'{name}' has no finding: its column '{finding_column}' is empty.",
+                    name=self.name,
+                    finding_column=self.finding_column,
+                ),
+                "Fill in the finding of each row.",
+            )
+
+    def uses(self) -> tuple[str, ...]:
+        """What each column is used as; see :class:`TablePreview`."""
+        found = dict.fromkeys(self._features, "number") | dict.fromkeys(self._attributes, "text")
+        named = {self._finding: "finding", self._patient_column: "patient", self._case_column: "case"}
+        return tuple((named | found).get(place, "") for place in range(len(self.header)))
+
+    def rows(self) -> Iterator[TableRows]:
+        """The rows that can be used, and those that cannot, some thousand at a time.
+
+        Raises:
+            BadInput: at the end, none can be used.
+        """
+        used_ids, failures, n_usable = set[str](), FailedRows(), 0
+        for block in self._blocks():
+            n_reported = len(failures.reported)
+            rows = self._usable_rows(block, used_ids, failures)
+            n_usable += len(rows.X)
+            rows.failed = failures.reported[n_reported:]
+            yield rows
+        if not n_usable:
+            raise BadInput(
+                tr_lazy(
+                    "No row of '{name}' can be used. {first}",
+                    name=self.name,
+                    first=self.describe(failures.reported[0]),
+                ),
+                LEAVE_EMPTY,
+            )
+        if more := failures.not_reported():
+            empty = Block([()] * len(self.header), [], [])
+            yield replace(self._usable_rows(empty, used_ids, failures), failed=[more])
+
+    def _usable_rows(self, block: Block, used_ids: set[str], failures: FailedRows) -> TableRows:
+        columns, bad = block.columns, list(block.failed)
+        reasons: dict[int, str] = {}
+        values = []
+        for place in self._features:
+            cells = columns[place]
+            numbers, rows = _numbers(cells, self._decimal)
+            values.append(numbers)
+            for index in rows:
+                cell = str(cells[index])
+                reasons.setdefault(index, _bad_number(cell, self.header[place], self._decimal))
+        case_ids, most_ids = [], memory_limit() // _BYTES_OF_ID
+        for index, number in enumerate(block.numbers):
+            case_id = f"row{number}"
+            if self._case_column is not None:
+                case_id = str(columns[self._case_column][index]) or case_id
+                if case_id in used_ids:
+                    reason = tr_lazy("the case_id '{case_id}' occurs a second time", case_id=case_id)
+                    reasons.setdefault(index, reason)
+                used_ids.add(case_id)
+                if len(used_ids) > most_ids:
+                    raise self._too_many_ids(most_ids)
+            case_ids.append(case_id)
+        bad += [FailedRow(block.lines[index], reason) for index, reason in reasons.items()]
+        for failed in sorted(bad, key=lambda failed: failed.line):
+            failures.add(failed)
+        usable = [index for index in range(len(block.numbers)) if index not in reasons]
+
+        def kept(place: int) -> list[str]:
+            cells = columns[place]
+            assert not isinstance(cells, np.ndarray)
+            return list(cells) if len(usable) == len(cells) else [cells[index] for index in usable]
+
+        patient = self._patient_column
+        return TableRows(
+            np.stack(values, axis=1)[usable],
+            [cell or None for cell in kept(self._finding)],
+            [case_ids[index] for index in usable],
+            None if patient is None else [cell or None for cell in kept(patient)],
+            {self.header[place]: kept(place) for place in self._attributes},
+            [],
+        )
+
+
+def _bad_number(cell: str, column: str, decimal: str) -> str:
+    value = number_in(cell, decimal)
+    shown = cell if len(cell) <= 40 else cell[:40] + "…"
+    if value is None:
+        return tr_lazy("'{shown}' in the column '{column}' is not a number", shown=shown, column=column)
+    if math.isinf(value):
+        return tr_lazy("'{shown}' in the column '{column}' is infinite", shown=shown, column=column)
+    return tr_lazy("{shown} in the column '{column}' is too large", shown=shown, column=column)
+
+
+def _numbers(cells: Cells, decimal: str) -> tuple[npt.NDArray[np.float64], list[int]]:
+    """Values, and the rows that hold no number that can be used."""
+    if isinstance(cells, np.ndarray):
+        return cells, np.flatnonzero(np.abs(cells) > _LARGEST).tolist()
+    try:
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
+        parsed = "_" not in "".join(cells) and (decimal == "." or not any("." in cell for cell in cells))
+    except ValueError:
+        parsed = False
+    if not parsed:
+        read = [math.nan if cell.lower() in _MISSING else number_in(cell, decimal) for cell in cells]
+        values = np.array([math.inf if value is None else value for value in read])
+    return values, np.flatnonzero(np.abs(values) > _LARGEST).tolist()
+
+
+def number_in(cell: str, decimal: str = ".") -> float | None:
+    """The number written in ``cell``; Python would also read ``1_000``, which no table means."""
+    if "_" in cell or (decimal == "," and "." in cell):
+        return None
+    try:
+        return float(cell.replace(",", ".") if decimal == "," else cell)
+    except ValueError:
+        return None
