@@ -14,10 +14,11 @@ import numpy.typing as npt
 from semblance.core.imaging.region import box_overlap
 from semblance.core.imaging.same_image import (
     OUTLINE_CORRELATION,
+    OUTLINE_NUMBERS,
     ComparedImage,
     is_same_image,
     mirrored,
-    outline,
+    outlines,
 )
 from semblance.core.library.lesion_groups import add_detected, groups_of_several, read_groups
 from semblance.core.retrieval.close_pairs import close_pairs
@@ -152,33 +153,36 @@ def _add_near_duplicates(
             first.setdefault(content, row)
     if len(first) < 2 or not made:
         return
-    rows = np.array(list(first.values()), dtype=np.int64)
-    outlines = np.stack([np.frombuffer(known[content], dtype=np.float16) for content in first]).astype(
-        np.float32
+    several = {
+        content: np.frombuffer(known[content], dtype=np.float16).reshape(-1, OUTLINE_NUMBERS)
+        for content in first
+    }
+    rows = np.repeat(list(first.values()), [len(forms) for forms in several.values()])
+    compared = np.concatenate(list(several.values())).astype(np.float32)
+    queries = np.flatnonzero(
+        np.repeat([content in made for content in first], [len(f) for f in several.values()])
     )
-    queries = np.flatnonzero([content in made for content in first])
     found = close_pairs(
-        outlines,
-        mirrored(outlines[queries]),
+        compared,
+        mirrored(compared[queries]),
         queries,
         least=OUTLINE_CORRELATION,
         most=_COMPARED,
         reporter=reporter,
     )
-    candidates = [(int(rows[one]), int(rows[other])) for one, other, _ in found]
+    candidates = dict.fromkeys((int(rows[one]), int(rows[other])) for one, other, _ in found)
     comparison = _Comparison(library, images, parts=False)
-    add_detected(library.catalogue, list(comparison.same(candidates, reporter)))
+    add_detected(library.catalogue, list(comparison.same(list(candidates), reporter)))
     # Stored together with the groups, so that the import after a cancelled or killed one compares these images.
     library.thumbnails.put_outlines(made.items())
 
 
 def _outline_bytes(encoded: bytes) -> bytes:
-    """The outline of a thumbnail, float16; nothing for a uniform or damaged one."""
+    """The outlines of a thumbnail, float16; nothing for a uniform or damaged one."""
     try:
-        found = outline(ComparedImage(encoded))
+        return outlines(ComparedImage(encoded)).astype(np.float16).tobytes()
     except (OSError, ValueError):
         return b""
-    return b"" if found is None else found.astype(np.float16).tobytes()
 
 
 def _reduced(numbers: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

@@ -20,11 +20,12 @@ from semblance.core.imaging.dicom.patient_identity import TAGS, PatientKeys, pat
 from semblance.core.imaging.formats import DICOM, HEAD_BYTES, sniff
 from semblance.core.imaging.same_image import (
     OUTLINE_CORRELATION,
+    OUTLINE_NUMBERS,
     ComparedImage,
     Pixels,
     is_same_image,
     mirrored,
-    outline,
+    outlines,
 )
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.library.content_hashes import content_hash_of_stream
@@ -60,9 +61,9 @@ def identify_image(loaded: LoadedMetric, path: Path, image: Image, embedded: Emb
     copies: set[int] = set()
     encoded = thumbnail(image)
     compared = ComparedImage(encoded)
-    found = outline(compared)
+    found = outlines(compared)
     # A uniform image has the pixels of many others, and no outline.
-    if found is not None:
+    if len(found):
         equal, copies = _cases_by_pixels(loaded, image, encoded)
         own |= equal
         copies |= _cases_by_detail(loaded, compared, found, embedded)
@@ -153,24 +154,27 @@ def _cases_by_detail(
 
 
 def _close_in_outline(loaded: LoadedMetric, found: Pixels) -> list[str]:
-    """The contents of the images that are closest in outline, in any mirrored form."""
+    """The contents of the images that are closest in outline (1 or 2, 144), in any mirrored form."""
     if _OUTLINES not in loaded.cache:
         known = {key: value for key, value in loaded.library.thumbnails.outlines().items() if value}
         # A library of an earlier version has no outlines until an import.
-        values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(max(1, len(known)), -1)
-        loaded.cache[_OUTLINES] = _Outlines(list(known), values)
-    outlines: _Outlines = loaded.cache[_OUTLINES]
-    if not outlines.contents:
+        values = np.frombuffer(b"".join(known.values()), dtype=np.float16).reshape(-1, OUTLINE_NUMBERS)
+        several = {
+            content: len(value) // (OUTLINE_NUMBERS * values.itemsize) for content, value in known.items()
+        }
+        contents = [content for content, count in several.items() for _ in range(count)]
+        loaded.cache[_OUTLINES] = _Outlines(contents, values)
+    stored: _Outlines = loaded.cache[_OUTLINES]
+    if not stored.contents:
         return []
-    forms = np.concatenate(mirrored(found[np.newaxis]))
-    products = (outlines.values @ forms.T).max(axis=1)
+    products = (stored.values @ np.concatenate(mirrored(found)).T).max(axis=1)
     closest = np.argsort(-products, kind="stable")[:_BY_OUTLINE]
-    return [outlines.contents[at] for at in closest.tolist() if products[at] >= OUTLINE_CORRELATION]
+    return [stored.contents[at] for at in closest.tolist() if products[at] >= OUTLINE_CORRELATION]
 
 
 @dataclass(frozen=True, eq=False)
 class _Outlines:
-    """The outlines (n, 144) of the library's images and their ``contents``."""
+    """The outlines (n, 144) of the library's images, 1 or 2 each, and their ``contents``."""
 
     contents: list[str]
     values: npt.NDArray[np.float16]

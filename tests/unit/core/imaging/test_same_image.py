@@ -10,7 +10,13 @@ import pytest
 from PIL import Image, ImageDraw
 from scipy.ndimage import gaussian_filter
 
-from semblance.core.imaging.same_image import ComparedImage, is_same_image, mirrored, outline
+from semblance.core.imaging.same_image import (
+    OUTLINE_CORRELATION,
+    ComparedImage,
+    is_same_image,
+    mirrored,
+    outlines,
+)
 
 
 def textured(seed, side=120):
@@ -51,8 +57,8 @@ def test_a_changed_image_is_the_same(change, seed):
     image = textured(seed)
     other = compared(CHANGES[change](image), quality=60)
     assert is_same_image(compared(image), other)
-    found, own = outline(other), outline(compared(image))
-    assert max(float(form @ found) for form in mirrored(own)) > 0.8
+    found, own = outlines(other)[0], outlines(compared(image))
+    assert max(float((form @ found).max()) for form in mirrored(own)) > 0.8
 
 
 @pytest.mark.parametrize("box", [(0, 0, 100, 110), (13, 21, 118, 117), (25, 5, 120, 95)])
@@ -62,6 +68,36 @@ def test_a_part_is_the_same_only_where_parts_count(box):
     assert is_same_image(image, part, parts=True)
     assert is_same_image(part, image, parts=True)
     assert not is_same_image(image, part)
+
+
+def padded(image, box, grey):
+    """The image on a larger uniform one, ``box``: pixels at its left, top, right and bottom."""
+    left, top, right, bottom = box
+    out = Image.new("L", (image.width + left + right, image.height + top + bottom), grey)
+    out.paste(image, (left, top))
+    return out
+
+
+@pytest.mark.parametrize("grey", [0, 255])
+@pytest.mark.parametrize("box", [(40, 0, 40, 0), (9, 70, 31, 12), (0, 0, 0, 60)])
+def test_a_padded_image_is_the_same_and_has_a_close_outline(box, grey):
+    images = [compared(textured(seed)) for seed in range(3)]
+    for seed in range(3):
+        copy = compared(padded(textured(seed), box, grey), quality=60)
+        assert [is_same_image(image, copy) for image in images] == [one == seed for one in range(3)]
+        closest = [
+            max(float((form @ outlines(copy).T).max()) for form in mirrored(outlines(i))) for i in images
+        ]
+        assert int(np.argmax(closest)) == seed
+        assert closest[seed] > OUTLINE_CORRELATION
+
+
+def test_equal_margins_are_no_padding():
+    """Slices in equal margins are compared with their margins, in which they differ enough."""
+    box = (30, 30, 30, 30)
+    one, other = (compared(padded(textured(seed), box, 0)) for seed in (1, 2))
+    assert one.content.size != one.size
+    assert not is_same_image(one, other, parts=True)
 
 
 def faint(seed, side=64):
@@ -92,7 +128,7 @@ def test_other_texture_in_equal_anatomy_is_another_image():
 
 def test_a_uniform_image_has_no_outline_and_is_like_none():
     even = compared(Image.new("L", (60, 60), 90))
-    assert outline(even) is None
+    assert len(outlines(even)) == 0
     assert not is_same_image(even, even)
 
 

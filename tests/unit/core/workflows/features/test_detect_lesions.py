@@ -99,6 +99,14 @@ def test_parts_of_an_image_are_found_by_the_encoder(folder, tmp_path):
     assert grouped(tmp_path / "lib") == [{"benign/4.png", "benign/part.png"}]
 
 
+def test_a_padded_copy_is_grouped_at_import(folder, tmp_path):
+    copy = Image.new(texture(4).mode, (190, 150))
+    copy.paste(texture(4), (37, 12))
+    copy.save(folder / "malignant" / "padded.jpg")
+    import_source(folder, tmp_path / "lib")
+    assert grouped(tmp_path / "lib") == [{"benign/4.png", "malignant/padded.jpg"}]
+
+
 def write_table(file, rows):
     with file.open("w", newline="") as opened:
         writer = csv.writer(opened)
