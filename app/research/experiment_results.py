@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, Signal
-from PySide6.QtGui import QFontInfo, QPixmap, QResizeEvent
+from PySide6.QtGui import QPixmap, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QSplitter, QTabWidget, QWidget
 
 from semblance.app.research import run_experiment
@@ -22,10 +22,10 @@ from semblance.app.research.experiment_tables import (
 from semblance.app.research.query_preview import QueryPreview
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
-from semblance.app.shell.theme import font, theme, theme_signals
+from semblance.app.shell.theme import theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import vbox
-from semblance.app.widgets.plots.figure_view import theme_name
+from semblance.app.widgets.plots.figure_view import screen_layout
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_name
 from semblance.core.research.titles import (
@@ -46,7 +46,7 @@ class ExperimentResults(QWidget):
         super().__init__()
         self._context = context
         self._document: Mapping[str, Any] = {}
-        self._drawn_style: tuple[Any, ...] = ()
+        self._drawn_ranks: tuple[Any, ...] = ()
         self._redraw = one_shot(self, self._draw_ranks, 120)
         self._make_widgets()
         vbox(self).addWidget(self.tabs)
@@ -120,7 +120,7 @@ class ExperimentResults(QWidget):
         return page
 
     def _restyle(self) -> None:
-        self._drawn_style = ()
+        self._drawn_ranks = ()
         self._redraw.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -157,7 +157,7 @@ class ExperimentResults(QWidget):
         )
         if is_first:
             self._select_open_library()
-        self._drawn_style = ()
+        self._drawn_ranks = ()
         self._show_protocol()
         notes = [tr_name(note) for note in document["notes"]]
         for cases in document["cases"]:
@@ -292,18 +292,11 @@ class ExperimentResults(QWidget):
                 p=test["p_value"],
             )
         )
-        width = max(360, self.tabs.width() - 24)
-        style = {
-            "theme": theme_name(),
-            "width": width,
-            "ratio": self.devicePixelRatioF(),
-            "text_scale": theme().px(100) / 100,
-            "family": QFontInfo(font(12)).family(),
-        }
-        style_key = (index, test["score"], test["protocol"], *style.values())
-        if style_key != self._drawn_style and self.tabs.currentIndex() == 1 and self.isVisible():
-            self._drawn_style = style_key
-            run_experiment.draw(self._context, test, self._show_ranks, **style)
+        layout = screen_layout(self, max(360, self.tabs.width() - 24))
+        drawn = (index, test["score"], test["protocol"], layout)
+        if drawn != self._drawn_ranks and self.tabs.currentIndex() == 1 and self.isVisible():
+            self._drawn_ranks = drawn
+            run_experiment.draw_ranks(self._context, test, layout, self._show_ranks)
         names = sorted(rank_plot_data(test)[0].items(), key=lambda pair: pair[1])
         self.ranks.setAccessibleName(
             tr("Average ranks: {ranks}", ranks=", ".join(f"{n} {rank:.2f}" for n, rank in names))

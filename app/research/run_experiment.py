@@ -9,6 +9,7 @@ from typing import Any
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.core.language import tr
+from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.workflows.research import experiments
 
@@ -90,15 +91,15 @@ def export(context: Context, folder: Path, target: Path, *, identified: bool) ->
     )
 
 
-def draw(context: Context, test: Document, then: Callable[[bytes], object], **style: Any) -> Job:
+def draw_ranks(context: Context, test: Document, layout: PlotLayout, then: Callable[[bytes], object]) -> Job:
     """Call ``then`` with a PNG of the average ranks of ``test``."""
     job = context.jobs.run(
         tr("Drawing ranks"),
         experiments.draw_ranks,
         test,
+        layout,
         lane=Lane.DRAW,
         channel="experiment ranks",
         quiet=True,
-        **style,
     )
     return context.follow(job, then)

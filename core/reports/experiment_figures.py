@@ -21,7 +21,7 @@ from semblance.core.reports.axes import (
     tick_text,
     value_ticks,
 )
-from semblance.core.reports.plot_canvas import TEXT, TICK, Box, Format, PlotCanvas, TextRun, ThemeName
+from semblance.core.reports.plot_canvas import TEXT, TICK, Box, PlotCanvas, PlotLayout, TextRun
 
 _STUB = 10
 
@@ -50,20 +50,12 @@ def critical_difference_figure(
     ranks: Mapping[str, float],
     distance: float,
     groups: Sequence[Sequence[str]],
-    *,
-    theme: ThemeName = "print",
-    size: tuple[int, int] = (640, 0),
-    ratio: float = 1.0,
-    format: Format = "svg",
-    text_scale: float = 1.0,
-    family: str = "",
-    title: str = "",
-    note: str = "",
+    layout: PlotLayout,
 ) -> bytes:
     """Average ``ranks`` on a line, the best at the left; learners that do not differ are joined by a bar.
 
-    ``distance`` is Nemenyi's critical difference, ``groups`` the learners within it (Demsar 2006, Figure 1). A
-    height of 0 means as high as needed. Equal ranks give equal bytes.
+    ``distance`` is Nemenyi's critical difference, ``groups`` the learners within it (Demsar 2006, Figure 1). Equal
+    ranks give equal bytes.
 
     Raises:
         ValueError: fewer than two ranks.
@@ -72,12 +64,11 @@ def critical_difference_figure(
         raise ValueError("a plot of ranks needs two learners")
     ordered = sorted(ranks, key=lambda name: (ranks[name], name))
     left, right = ordered[: (len(ordered) + 1) // 2], ordered[(len(ordered) + 1) // 2 :]
-    row, bar = 18.0 * text_scale, 8.0
-    names_top = 74.0 * text_scale + bar * len(groups)
-    needed = 22 * text_scale + names_top + row * len(left) + 6
-    canvas = PlotCanvas(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
+    row, bar = 18.0 * layout.text_scale, 8.0
+    names_top = 74.0 * layout.text_scale + bar * len(groups)
+    canvas = layout.canvas(22 * layout.text_scale + names_top + row * len(left) + 6)
     colours = canvas.colours
-    top = heading(canvas, title, note) + 8
+    top = heading(canvas, layout.title, layout.note) + 8
     name_width = 0.36 * canvas.width
     widest = min(max(canvas.text_width(_value_runs(name, ranks), TEXT) for name in ordered), name_width)
     first, last = PAD + widest + 18, canvas.width - PAD - widest - 18
@@ -120,7 +111,7 @@ def critical_difference_figure(
     for place, name in enumerate(reversed(right)):
         at = across(ranks[name])
         _draw_name(canvas, name, ranks, at, axis, y + place * row, last + _STUB, name_width, right=True)
-    return canvas.save(format)
+    return canvas.save(layout.format)
 
 
 def _value_runs(name: str, ranks: Mapping[str, float]) -> str:
@@ -168,19 +159,7 @@ def _draw_name(
     canvas.draw_text_runs(start, y, runs, size=TEXT)
 
 
-def scores_figure(
-    score: str,
-    intervals: Sequence[Interval],
-    *,
-    theme: ThemeName = "print",
-    size: tuple[int, int] = (720, 0),
-    ratio: float = 1.0,
-    format: Format = "svg",
-    text_scale: float = 1.0,
-    family: str = "",
-    title: str = "",
-    note: str = "",
-) -> bytes:
+def scores_figure(score: str, intervals: Sequence[Interval], layout: PlotLayout) -> bytes:
     """A line for every learner, under the cases it was measured on: mean, interval, and both as numbers.
 
     Raises:
@@ -191,12 +170,11 @@ def scores_figure(
     groups: dict[str, list[Interval]] = {}
     for one in intervals:
         groups.setdefault(one.cases, []).append(one)
-    row = 17.0 * text_scale
+    row = 17.0 * layout.text_scale
     heads = len(groups) if len(groups) > 1 else 0
-    needed = 24 * text_scale + row * (len(intervals) + 1.4 * heads) + 44 * text_scale
-    canvas = PlotCanvas(theme, (size[0], size[1] or round(needed)), ratio, text_scale, family)
+    canvas = layout.canvas(68 * layout.text_scale + row * (len(intervals) + 1.4 * heads))
     colours = canvas.colours
-    top = heading(canvas, title, note) + 6
+    top = heading(canvas, layout.title, layout.note) + 6
     widest = max(canvas.text_width(one.learner, TEXT) for one in intervals)
     first = PAD + min(widest, 0.34 * canvas.width) + 14
     last = canvas.width - PAD - canvas.text_width("0.000 (0.000–0.000)", TEXT) - 14
@@ -227,7 +205,7 @@ def scores_figure(
             canvas.dot(across(one.mean), y, colours.text, 3.0)
             canvas.write(canvas.width - PAD, y, _numbers(one), colours.text, size=TEXT, align="right")
             y += row
-    return canvas.save(format)
+    return canvas.save(layout.format)
 
 
 def _numbers(one: Interval) -> str:
@@ -240,17 +218,7 @@ def _numbers(one: Interval) -> str:
 _CURVE_WIDTHS = (1.2, 2.2)
 
 
-def curves_figure(
-    curves: Sequence[NamedCurve],
-    *,
-    x_label: str,
-    y_label: str,
-    theme: ThemeName = "print",
-    size: tuple[int, int] = (760, 320),
-    ratio: float = 1.0,
-    format: Format = "svg",
-    title: str = "",
-) -> bytes:
+def curves_figure(curves: Sequence[NamedCurve], layout: PlotLayout, *, x_label: str, y_label: str) -> bytes:
     """Lines of several learners over one axis, with their names at the right. The last curve has the accent.
 
     Raises:
@@ -259,8 +227,8 @@ def curves_figure(
     values = [value for curve in curves for value in curve.y]
     if not values:
         raise ValueError("a plot of curves needs one")
-    canvas = PlotCanvas(theme, size, ratio)
-    top = heading(canvas, title, "") + 4
+    canvas = layout.canvas()
+    top = heading(canvas, layout.title, layout.note) + 4
     ticks, low, high = value_ticks(min(values), max(values), canvas.height - top - 36)
     widest = max(canvas.text_width(curve.name, TEXT) for curve in curves)
     box = inner_box(
@@ -282,4 +250,4 @@ def curves_figure(
     key_column(
         canvas, entries, Box(box.right + 24, box.top, canvas.width - PAD, canvas.height - 8), size=TEXT
     )
-    return canvas.save(format)
+    return canvas.save(layout.format)

@@ -11,7 +11,7 @@ from semblance.core.language import tr
 from semblance.core.reports.axes import PAD, heading
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.document import FINDING_COLOURS
-from semblance.core.reports.plot_canvas import TICK, Box, Format, PlotCanvas, ThemeName
+from semblance.core.reports.plot_canvas import TICK, Box, PlotLayout
 
 #: Matplotlib's marks for the shapes of the findings in the window, in order.
 _MARKS = ("o", "s", "^", "D", "P", "X", "v")
@@ -32,22 +32,15 @@ class MapDrawing:
     colours: tuple[int, ...] = ()
 
 
-def map_figure(
-    drawing: MapDrawing,
-    *,
-    theme: ThemeName = "print",
-    size: tuple[int, int] = (760, 600),
-    ratio: float = 1.0,
-    format: Format = "png",
-) -> bytes:
+def map_figure(drawing: MapDrawing, layout: PlotLayout) -> bytes:
     """Every case a mark in the colour and shape of its finding, with a key; both axes have the same scale.
 
     Raises:
         KeyError: an unknown theme or format.
         ValueError: a size beyond reason.
     """
-    canvas = PlotCanvas(theme, size, ratio)
-    top = heading(canvas, drawing.title, drawing.note)
+    canvas = layout.canvas()
+    top = heading(canvas, layout.title, layout.note)
     box = Box(PAD, top + PAD, canvas.width - _KEY_WIDTH - PAD, canvas.height - PAD)
     n = len(drawing.places)
     radius = 3.2 if n <= 2_000 else 2.2 if n <= 10_000 else 1.3
@@ -75,7 +68,7 @@ def map_figure(
             canvas.elided(tr("{name}, {count:,}", name=name, count=count), _KEY_WIDTH - 30),
             canvas.colours.second,
         )
-    return canvas.save(format)
+    return canvas.save(layout.format)
 
 
 def map_csv(drawing: MapDrawing) -> str:

@@ -76,7 +76,8 @@ PALETTES: dict[str, Palette] = {
 class PlotLayout:
     """Theme, size and texts of a plot.
 
-    ``size`` (width, height) in logical pixels, ``ratio`` pixels of a PNG each; ``named``: with a key to the
+    ``size`` (width, height) in logical pixels (a height of 0: as high as the figure needs), ``ratio`` pixels of a PNG
+    each; ``named``: with a key to the
     names; ``family``: the font, Matplotlib's own where it is not found; ``title`` and ``note`` (on what it
     was measured) stand above.
     """
@@ -91,9 +92,10 @@ class PlotLayout:
     title: str = ""
     note: str = ""
 
-    def canvas(self) -> PlotCanvas:
+    def canvas(self, needed_height: float = 0.0) -> PlotCanvas:
         """An empty canvas; errors as of :class:`PlotCanvas`."""
-        return PlotCanvas(self.theme, self.size, self.ratio, self.text_scale, self.family)
+        size = (self.size[0], self.size[1] or round(needed_height))
+        return PlotCanvas(self.theme, size, self.ratio, self.text_scale, self.family)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.files import make_folder, write_file
 from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
+from semblance.core.reports.plot_canvas import Format, PlotLayout
 from semblance.core.research import tables
 from semblance.core.research.results import document
 from semblance.core.research.run_cells import ExperimentState
@@ -29,6 +30,8 @@ from semblance.core.tasks import SILENT, Reporter
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"
 #: A plot of scores with more lines than these is drawn for each table or library by itself.
 _MOST_LINES = 150
+#: The formats of figures, and the pixels of a PNG for each of the layout.
+_RATIO: dict[Format, float] = {"svg": 1.0, "pdf": 1.0, "png": 3.0}
 #: The files by which a repeated run is compared.
 COMPARED = ("scores.csv", "values.csv", "comparisons.csv", "ranks.csv", "pairs.csv")
 
@@ -75,34 +78,54 @@ def export_results(
         written.append(folder / name)
     (folder / SCRIPT).chmod(0o755)
     drawn = figures(results) if plots else []
-    for place, (name, kind, arguments) in enumerate(drawn):
-        for suffix in ("svg", "pdf", "png"):
+    for place, figure in enumerate(drawn):
+        for suffix in _RATIO:
             reporter.check_cancelled()
             reporter.progress(place, len(drawn), "Drawing plots")
-            ratio = 3.0 if suffix == "png" else 1.0
-            draw = critical_difference_figure if kind == "ranks" else scores_figure
-            write_file(folder / f"{name}.{suffix}", draw(**arguments, format=suffix, ratio=ratio))
-            written.append(folder / f"{name}.{suffix}")
+            path = folder / f"{figure.name}.{suffix}"
+            write_file(path, figure.image(suffix))
+            written.append(path)
     reporter.progress(len(drawn), len(drawn), "Drawing plots")
     return written
 
 
-def figures(results: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Names, kinds (``ranks``, ``scores``) and arguments of the plots of a document."""
-    found: list[tuple[str, str, dict[str, Any]]] = [
-        (
+@dataclass(frozen=True)
+class ExportedFigure:
+    """A figure of a document, drawn when it is written.
+
+    ``name``: of its file, without suffix; ``arguments``: what ``draw`` takes before its layout.
+    """
+
+    name: str
+    draw: Callable[..., bytes]
+    arguments: tuple[Any, ...]
+    width: int
+    title: str
+    note: str
+
+    def image(self, format: Format) -> bytes:
+        """The figure as a file of that format."""
+        layout = PlotLayout(
+            "print", (self.width, 0), _RATIO[format], format, title=self.title, note=self.note
+        )
+        return self.draw(*self.arguments, layout)
+
+
+def figures(results: Mapping[str, Any]) -> list[ExportedFigure]:
+    """The plots of a document: average ranks over its tables, and the scores of every protocol."""
+    found = [
+        ExportedFigure(
             _file_name(f"ranks {test['protocol']} {test['score']}"),
-            "ranks",
-            {
-                **dict(zip(("ranks", "distance", "groups"), rank_plot_data(test), strict=True)),
-                "title": tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
-                "note": tr_lazy(
-                    "{test} tables, Friedman p {test2:.2g}, {made}",
-                    test=test["tables"],
-                    test2=test["p_value"],
-                    made=_badge(results),
-                ),
-            },
+            critical_difference_figure,
+            rank_plot_data(test),
+            640,
+            tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
+            tr_lazy(
+                "{test} tables, Friedman p {test2:.2g}, {made}",
+                test=test["tables"],
+                test2=test["p_value"],
+                made=_badge(results),
+            ),
         )
         for test in results["over_tables"]
     ]
@@ -127,13 +150,16 @@ def figures(results: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]
                 case_names = list(dict.fromkeys(one.cases for one in lines))
                 # With several tables their names are above the lines.
                 title = ", ".join([protocol_title(protocol), *(case_names if len(case_names) == 1 else [])])
-                arguments_of_plot = {
-                    "score": score_title(score),
-                    "intervals": lines,
-                    "title": title,
-                    "note": _badge(results),
-                }
-                found.append((_file_name(f"scores {protocol} {score} {cases}"), "scores", arguments_of_plot))
+                found.append(
+                    ExportedFigure(
+                        _file_name(f"scores {protocol} {score} {cases}"),
+                        scores_figure,
+                        (score_title(score), lines),
+                        720,
+                        title,
+                        _badge(results),
+                    )
+                )
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from semblance.core.reports.experiment_figures import (
     curves_figure,
     scores_figure,
 )
-from semblance.core.reports.plot_canvas import Format
+from semblance.core.reports.plot_canvas import Format, PlotLayout
 from semblance.core.research.printed_values import PrintedValue, printed_values
 from semblance.core.research.titles import cases_title, learner_title, score_title
 
@@ -395,7 +395,7 @@ def paper_figures(
     paper: Paper, document: Mapping[str, Any], values: Sequence[ComparedValue], format: Format
 ) -> dict[str, tuple[str, bytes]]:
     """Label of the item and image, by file name: tables as intervals beside printed values, figures as curves."""
-    ratio = 3.0 if format == "png" else 1.0
+    layout = PlotLayout("print", (860, 0), 3.0 if format == "png" else 1.0, format)
     found: dict[str, tuple[str, bytes]] = {}
     for item in paper.items:
         shown = [one for one in values if one.score == item.score]
@@ -411,24 +411,15 @@ def paper_figures(
                     printed = f"{name}, printed"
                     intervals.append(Interval(cases_title(one.cases), printed, one.printed.value, None, None))
             name = f"{paper.protocol}-{_slug(item.label)}.{format}"
-            image = scores_figure(
-                score_title(item.score),
-                intervals,
-                title=item.label,
-                format=format,
-                ratio=ratio,
-                size=(860, 0),
-            )
+            image = scores_figure(score_title(item.score), intervals, replace(layout, title=item.label))
             found[name] = (item.label, image)
         for cases, curves in _curves(item, document).items():
             name = f"{paper.protocol}-{_slug(item.label)}-{_slug(cases)}.{format}"
             image = curves_figure(
                 curves,
+                replace(layout, size=(760, 320), title=f"{item.label}, {cases_title(cases)}"),
                 x_label="share of the pairs" if item.curve in _ALONG_PAIRS else "k",
                 y_label=_axis_label(item.curve),
-                title=f"{item.label}, {cases_title(cases)}",
-                format=format,
-                ratio=ratio,
             )
             found[name] = (item.label, image)
     return found

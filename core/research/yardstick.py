@@ -20,7 +20,7 @@ from semblance.core.evaluation.nemenyi import nemenyi_json
 from semblance.core.language import tr_lazy
 from semblance.core.reports.csv_table import csv_text
 from semblance.core.reports.experiment_figures import critical_difference_figure
-from semblance.core.reports.plot_canvas import Format
+from semblance.core.reports.plot_canvas import Format, PlotLayout
 from semblance.core.research.titles import learner_title, score_title
 
 #: What is measured, the first decides the order of the table.
@@ -236,13 +236,16 @@ def yardstick_figures(found: Mapping[str, Any], format: Format) -> dict[str, byt
             {learner_title(name): rank for name, rank in test["ranks"].items()},
             test["nemenyi"]["critical_difference"],
             [[learner_title(name) for name in group] for group in test["nemenyi"]["alike"]],
-            title=tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
-            note=tr_lazy(
-                "{n} image sets, Friedman p {p_value:.2g}", n=test["tables"], p_value=test["p_value"]
+            PlotLayout(
+                "print",
+                (760, 0),
+                3.0 if format == "png" else 1.0,
+                format,
+                title=tr_lazy("Average ranks, {test}", test=score_title(test["score"])),
+                note=tr_lazy(
+                    "{n} image sets, Friedman p {p_value:.2g}", n=test["tables"], p_value=test["p_value"]
+                ),
             ),
-            size=(760, 0),
-            format=format,
-            ratio=3.0 if format == "png" else 1.0,
         )
         for test in found["tests"]
     }

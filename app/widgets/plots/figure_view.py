@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
@@ -203,14 +204,7 @@ class FigureView(QWidget):
         if not self.isVisible() or self.width() < 2 or self.height() < 2:
             return
         self._is_stale, self._has_drawn = False, True
-        layout = PlotLayout(
-            theme_name(),
-            (self.width(), self.height()),
-            self.devicePixelRatioF(),
-            named=self._named,
-            text_scale=theme().text_scale,
-            family=QFontInfo(font()).family(),
-        )
+        layout = replace(screen_layout(self, self.width(), self.height()), named=self._named)
         plot_operations.draw(
             self._context, self._kind, self._curves, layout, self._show, channel=self._channel
         )
@@ -219,6 +213,17 @@ class FigureView(QWidget):
         # In the format of windows, so that it is not converted at every paint.
         self._image = QImage.fromData(png).convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
         self.update()
+
+
+def screen_layout(widget: QWidget, width: int, height: int = 0) -> PlotLayout:
+    """The layout of a plot on ``widget``, in the theme, text size and font of the window."""
+    return PlotLayout(
+        theme_name(),
+        (width, height),
+        widget.devicePixelRatioF(),
+        text_scale=theme().text_scale,
+        family=QFontInfo(font()).family(),
+    )
 
 
 def ask_plot_file(parent: QWidget, context: Context, name: str) -> tuple[Path | None, bool]:

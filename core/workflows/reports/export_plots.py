@@ -112,7 +112,8 @@ def export_map(
     if format is None:
         content = map_csv(drawing).encode("utf-8-sig")
     else:
-        content = map_figure(drawing, theme=theme, size=MAP_SIZE, ratio=SAVED_RATIO, format=format)
+        layout = PlotLayout(theme, MAP_SIZE, SAVED_RATIO, format, title=drawing.title, note=drawing.note)
+        content = map_figure(drawing, layout)
     reporter.check_cancelled()
     write_file(path, content)
     log_export(library, "plots", path.suffix.lower(), files=1)

@@ -12,7 +12,7 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.reports.experiment_figures import critical_difference_figure
-from semblance.core.reports.plot_canvas import ThemeName
+from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.research.export import export_results
 from semblance.core.research.results import document, live_table
 from semblance.core.research.run_cells import ExperimentState, read_state, run_cells
@@ -137,28 +137,11 @@ def export_experiment(
     return files
 
 
-def draw_ranks(
-    test: Mapping[str, Any],
-    *,
-    theme: ThemeName,
-    width: int,
-    ratio: float,
-    text_scale: float,
-    family: str,
-    reporter: Reporter = SILENT,
-) -> bytes:
-    """A PNG of the average ranks of one of a document's ``over_tables``, with the critical difference.
+def draw_ranks(test: Mapping[str, Any], layout: PlotLayout, *, reporter: Reporter = SILENT) -> bytes:
+    """The average ranks of one of a document's ``over_tables``, with the critical difference.
 
     Raises:
         Cancelled: the reporter was cancelled before the drawing began.
     """
     reporter.check_cancelled()
-    return critical_difference_figure(
-        *rank_plot_data(test),
-        theme=theme,
-        size=(width, 0),
-        ratio=ratio,
-        format="png",
-        text_scale=text_scale,
-        family=family,
-    )
+    return critical_difference_figure(*rank_plot_data(test), layout)

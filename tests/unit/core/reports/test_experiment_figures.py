@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
+from semblance.core.reports.plot_canvas import PlotLayout
 
 RANKS = {
     "bdm": 1.25,
@@ -14,6 +16,8 @@ RANKS = {
     "a learner with a very long name (rounds=5|20|50, margin=0.25)": 3.5,
     "l1": 3.25,
 }
+
+PRINT = PlotLayout("print", (640, 0))
 
 
 def pixels(content: bytes) -> np.ndarray:
@@ -23,29 +27,30 @@ def pixels(content: bytes) -> np.ndarray:
 @pytest.mark.parametrize("theme", ["dark", "light", "print"])
 @pytest.mark.parametrize("text_scale", [1.0, 2.0])
 def test_nothing_is_cut_at_the_edges(theme, text_scale):
+    layout = PlotLayout(theme, (640, 0), text_scale=text_scale)
     many = {f"learner {number}": float(number) for number in range(1, 13)}
     lines = [Interval(cases, name, 0.5, 0.4, 0.6) for cases in ("a", "b") for name in RANKS]
     for content in (
         critical_difference_figure(
-            RANKS, 1.5, [["bdm", "lda"], ["lda", "l1"]], theme=theme, format="png", text_scale=text_scale,
-            title="Average ranks", note="14 tables",
+            RANKS,
+            1.5,
+            [["bdm", "lda"], ["lda", "l1"]],
+            replace(layout, title="Average ranks", note="14 tables"),
         ),
-        critical_difference_figure(
-            {"a": 1.0, "b": 2.0}, 1.13, [], theme=theme, format="png", text_scale=text_scale
-        ),
-        critical_difference_figure(many, 4.0, [], theme=theme, format="png", text_scale=text_scale),
-        scores_figure("auc", lines, theme=theme, format="png", text_scale=text_scale, title="full"),
-    ):  # fmt: skip
+        critical_difference_figure({"a": 1.0, "b": 2.0}, 1.13, [], layout),
+        critical_difference_figure(many, 4.0, [], layout),
+        scores_figure("auc", lines, replace(layout, title="full")),
+    ):
         drawn = pixels(content)
-        layout = drawn[0, 0]
+        background = drawn[0, 0]
         edges = np.concatenate([drawn[0], drawn[-1], drawn[:, 0], drawn[:, -1]])
-        assert (edges == layout).all()
-        assert (drawn != layout).any()
+        assert (edges == background).all()
+        assert (drawn != background).any()
 
 
 def test_better_ranks_are_on_the_left_and_a_bar_joins_learners_without_a_significant_difference():
     def ink(alike):
-        return (pixels(critical_difference_figure(RANKS, 1.0, alike, format="png")) < 40).all(axis=2)
+        return (pixels(critical_difference_figure(RANKS, 1.0, alike, PRINT)) < 40).all(axis=2)
 
     assert ink([["bdm", "lda"]]).sum() > ink([]).sum() + 100
 
@@ -53,13 +58,14 @@ def test_better_ranks_are_on_the_left_and_a_bar_joins_learners_without_a_signifi
 def test_equal_input_equal_bytes_in_every_format():
     lines = [Interval("t", "lda", 0.5, None, None)]
     for form in ("png", "svg", "pdf"):
-        assert scores_figure("auc", lines, format=form) == scores_figure("auc", lines, format=form)
-        first = critical_difference_figure(RANKS, 1.0, [], format=form)
-        assert first == critical_difference_figure(RANKS, 1.0, [], format=form)
+        layout = replace(PRINT, format=form)
+        assert scores_figure("auc", lines, layout) == scores_figure("auc", lines, layout)
+        first = critical_difference_figure(RANKS, 1.0, [], layout)
+        assert first == critical_difference_figure(RANKS, 1.0, [], layout)
 
 
 def test_nothing_to_draw():
     with pytest.raises(ValueError, match="two learners"):
-        critical_difference_figure({"a": 1.0}, 1.0, [])
+        critical_difference_figure({"a": 1.0}, 1.0, [], PRINT)
     with pytest.raises(ValueError, match="needs one"):
-        scores_figure("auc", [])
+        scores_figure("auc", [], PRINT)

@@ -11,7 +11,6 @@ import types
 import pytest
 
 from semblance.core.errors import SemblanceError
-from semblance.core.reports.experiment_figures import scores_figure
 from semblance.core.research import tables
 from semblance.core.research.export import (
     deidentified_document,
@@ -139,11 +138,12 @@ def test_scores_of_many_learners_are_drawn_for_each_table_by_itself(state):
             for number in range(200)
         ],
     }
-    plots = [plot for plot in figures(many) if "map-r" in plot[0]]
-    assert [name for name, _, _ in plots] == ["scores-full-draws=20-map-r-a", "scores-full-draws=20-map-r-b"]
-    for _, _, arguments in plots:
-        assert len(arguments["intervals"]) == 200
-        assert scores_figure(**arguments, format="png", ratio=3.0).startswith(b"\x89PNG")
+    plots = [plot for plot in figures(many) if "map-r" in plot.name]
+    assert [plot.name for plot in plots] == ["scores-full-draws=20-map-r-a", "scores-full-draws=20-map-r-b"]
+    for plot in plots:
+        _score, intervals = plot.arguments
+        assert len(intervals) == 200
+        assert plot.image("png").startswith(b"\x89PNG")
 
 
 def test_deidentified_export_has_no_names_or_folders(state, home, tmp_path):
