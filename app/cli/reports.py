@@ -79,6 +79,10 @@ def report(
     free_text: Annotated[
         bool, typer.Option("--free-text", help="Include comments and other free text about the case.")
     ] = False,
+    clean: Annotated[
+        list[str] | None,
+        typer.Option(metavar="pixels", help="Black out text burnt into the images of the report."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a report of a search, or of many. It is de-identified unless --identified is given."""
@@ -91,9 +95,10 @@ def report(
     queries = [value for value in (case, image, cases) if value is not None]
     if len(queries) != 1:
         raise BadArguments("A report needs its query.", "Give one of --case, --image and --cases.")
-    options = ReportOptions(
-        page, clinic, read_logo(logo) if logo else None, comment, identified, free_text, dicom
-    )
+    if set(clean or ()) - {"pixels"}:
+        raise BadArguments("In a report only pixels can be cleaned.", "Use --clean pixels.")
+    head = read_logo(logo) if logo else None
+    options = ReportOptions(page, clinic, head, comment, identified, free_text, dicom, bool(clean))
     part = parse_region(region)
     metric = metric or current_metric(library)
     with ConsoleReporter() as reporter:

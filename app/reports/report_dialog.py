@@ -24,6 +24,7 @@ from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
+from semblance.core.imaging.text_detector import is_text_detector_installed
 from semblance.core.language import tr
 from semblance.core.reports.options import PAGES, ReportOptions, read_logo
 
@@ -41,7 +42,11 @@ FORMATS = (
 )
 #: Formats that are DICOM files other than a PDF.
 DICOM_FORMS = frozenset(("sr", "kos", "seg", "all"))
-DE_IDENTIFIED = tr("Cases are numbered. Patient ids and names of files are left out. Text in images stays.")
+#: Formats without images.
+WITHOUT_IMAGES = frozenset(("json", "csv"))
+DE_IDENTIFIED = tr("Cases are numbered. Patient ids and names of files are left out.")
+TEXT_STAYS = tr("Text in images stays.")
+TEXT_HIDDEN = tr("Text in images is searched for and blacked out. Look at the images before you send them.")
 IDENTIFIED = tr("The report contains patient IDs and file paths. Share it with care.")
 FREE_TEXT = tr("Comments and body parts may name the patient: read them before you send the report.")
 
@@ -77,6 +82,7 @@ class ReportDialog(Dialog):
         self._rows.addRow(tr("Comment"), self._comment)
         self._rows.addRow(tr("Patients"), self._identified)
         self._rows.addRow("", self._free_text)
+        self._rows.addRow("", self._clean_pixels)
         self._rows.addRow("", self._privacy)
         self._error = ErrorLine()
         self.create_button = accept_button(tr("Create report…"))
@@ -125,6 +131,13 @@ class ReportDialog(Dialog):
         self._comment.setFixedHeight(theme().px(88))
         self._identified = QCheckBox(tr("Include patient identifiers"))
         self._free_text = QCheckBox(tr("Include free text"))
+        self._clean_pixels = QCheckBox(tr("Black out text in images"))
+        if is_text_detector_installed():
+            self._clean_pixels.setChecked(self._settings.flag("report_clean_pixels", default=False))
+            self._clean_pixels.setToolTip(tr("Takes about a second for each image."))
+        else:
+            self._clean_pixels.setEnabled(False)
+            self._clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance[ocr]"'))
         self._privacy = WrappedLabel(role="small")
         self._format_box.setCurrentIndex(
             max(0, self._format_box.findData(self._settings.text("report_form", "pdf")))
@@ -133,6 +146,7 @@ class ReportDialog(Dialog):
         self._format_box.currentIndexChanged.connect(self._update)
         self._identified.toggled.connect(self._update)
         self._free_text.toggled.connect(self._update)
+        self._clean_pixels.toggled.connect(self._update)
 
     def _logo_row(self) -> QHBoxLayout:
         choose_button = QPushButton(tr("Choose…"))
@@ -143,8 +157,14 @@ class ReportDialog(Dialog):
         return row
 
     def _update(self) -> None:
-        warning = [IDENTIFIED if self._identified.isChecked() else DE_IDENTIFIED]
+        with_images = self._format_box.currentData() not in WITHOUT_IMAGES
+        hides_text = with_images and self._clean_pixels.isChecked()
+        identified = self._identified.isChecked()
+        warning = [IDENTIFIED if identified else DE_IDENTIFIED]
+        if with_images and (hides_text or not identified):
+            warning.append(TEXT_HIDDEN if hides_text else TEXT_STAYS)
         warning += [FREE_TEXT] if self._free_text.isChecked() else []
+        self._rows.setRowVisible(self._clean_pixels, with_images)
         self._privacy.setText(" ".join(warning))
         has_pages = self._format_box.currentData() in ("pdf", "dcm", "all")
         self._rows.setRowVisible(self._page, has_pages)
@@ -167,6 +187,7 @@ class ReportDialog(Dialog):
                 self._identified.isChecked(),
                 self._free_text.isChecked(),
                 self._dicom_object(),
+                self._clean_pixels.isChecked() and self._format_box.currentData() not in WITHOUT_IMAGES,
             )
         except SemblanceError as error:
             self._error.set_error(error)
@@ -181,6 +202,7 @@ class ReportDialog(Dialog):
                 ("report_logo", logo),
             ):
                 self._settings.set_text(key, value)
+            self._settings.set_flag("report_clean_pixels", self._clean_pixels.isChecked())
             self.accept()
 
     def _choose_target(self) -> str:

@@ -114,6 +114,11 @@ def text_detector() -> TextDetector:
     return TextDetector()
 
 
+def is_text_detector_installed() -> bool:
+    """Whether the packages for :func:`text_detector` are there. Nothing is loaded."""
+    return all(importlib.util.find_spec(package) is not None for package in (PACKAGE, "onnxruntime"))
+
+
 def without_contained(boxes: Iterable[TextBox]) -> list[TextBox]:
     """``boxes`` without those that lie in another one, from top to bottom."""
     kept: list[TextBox] = []

@@ -169,6 +169,8 @@ class ReportDocument:
     identified: bool = False
     #: Whether the facts of the query hold free text; only for :attr:`removed`.
     free_text: bool = False
+    #: The areas with burnt-in text that were blacked out in the images; ``None`` if none were looked for.
+    blacked_out: int | None = None
     #: Pseudonyms of cases unless ``identified``, shared with other reports; not stored.
     case_names: CaseNames | None = None
     #: Further patient ids that may occur in names or notes; only used to remove them.
@@ -205,7 +207,8 @@ class ReportDocument:
         for name, value in vars(self).copy().items():
             if name not in ("identified", "free_text", "removed", "created", "embedded_search"):
                 object.__setattr__(self, name, redactor.redact(value))
-        object.__setattr__(self, "removed", redactor.summary(free_text=self.free_text))
+        removed = redactor.summary(free_text=self.free_text, blacked_out=self.blacked_out)
+        object.__setattr__(self, "removed", removed)
 
     def compared(self) -> tuple[RankedRow, ...]:
         """The cases of the first page, by rank; of a table those that are listed there."""

@@ -23,7 +23,8 @@ MAX_COMMENT = 20_000
 class ReportOptions:
     """``page`` of a PDF; ``clinic`` and ``logo`` (PNG or JPEG bytes) of the letterhead; ``comment``: free text of
     the author; ``identified`` keeps patient ids and paths; ``free_text`` keeps free text about the query's case
-    (comments, the body part), which may name the patient; ``dicom``: which of :data:`DICOM_OBJECTS` a .dcm file is.
+    (comments, the body part), which may name the patient; ``dicom``: which of :data:`DICOM_OBJECTS` a .dcm file is;
+    ``clean_pixels``: text burnt into the images is blacked out.
 
     Raises:
         BadArguments: an unknown page or object.
@@ -37,6 +38,7 @@ class ReportOptions:
     identified: bool = False
     free_text: bool = False
     dicom: str = "pdf"
+    clean_pixels: bool = False
 
     def __post_init__(self) -> None:
         if self.page not in PAGES:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from semblance.core.language import LazyText, tr_lazy
+from semblance.core.language import LazyText, tr_lazy, tr_lazy_n
 
 #: Shorter ids and numbers occur in too many sentences to be treated as a patient's id.
 _MIN_LENGTH, _MIN_NUMBER_LENGTH = 3, 5
@@ -86,11 +86,22 @@ class Redactor:
             return {self.redact(key): self.redact(entry) for key, entry in value.items()}
         return value
 
-    def summary(self, *, free_text: bool = False) -> tuple[str, ...]:
-        """What was removed, as sentences; ``free_text``: the free text of the cases was kept."""
+    def summary(self, *, free_text: bool = False, blacked_out: int | None = None) -> tuple[str, ...]:
+        """What was removed, as sentences; ``free_text``: the free text of the cases was kept; ``blacked_out``: the
+        number of areas of the images that were blacked out, ``None`` if no text was looked for."""
+        hidden = (
+            tr_lazy("Burnt-in text is not removed from images.")
+            if blacked_out is None
+            else tr_lazy_n(
+                "The images were searched for burnt-in text: {n} area is blacked out.",
+                "The images were searched for burnt-in text: {n} areas are blacked out.",
+                blacked_out,
+            )
+        )
         if self._identified:
             sentences = [tr_lazy("Identified: patient ids and file paths are included.")]
-            return (*sentences, tr_lazy("Free text of cases is included.")) if free_text else tuple(sentences)
+            sentences += [tr_lazy("Free text of cases is included.")] if free_text else []
+            return (*sentences, hidden) if blacked_out is not None else tuple(sentences)
         sentences = [
             tr_lazy("De-identified: cases are numbered; patient ids and file names are left out."),
             tr_lazy("Free text of cases is included: it may name the patient.")
@@ -99,8 +110,7 @@ class Redactor:
         ]
         if self._numbers:
             sentences.append(tr_lazy("Patient ids inside texts are replaced by numbers in brackets."))
-        sentences.append(tr_lazy("Burnt-in text is not removed from images."))
-        return tuple(sentences)
+        return (*sentences, hidden)
 
     def _fields(self, value: Any) -> dict[str, Any]:
         fields: dict[str, Any] = {}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
-from semblance.core.imaging import open_image
+from semblance.core.imaging import ImageAddress, open_image
+from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.region_thumbnail import region_thumbnail
@@ -78,19 +79,23 @@ def report_document(
     reporter: Reporter = SILENT,
     *,
     case_names: CaseNames | None = None,
+    hider: TextHider | None = None,
 ) -> ReportDocument:
     """The document of ``ranked_search``, de-identified unless ``options`` say otherwise; ``case_names``: the
-    pseudonyms of cases, shared with other reports.
+    pseudonyms of cases, and ``hider``: what blacks out burnt-in text, both shared with other reports.
 
     Raises:
         BadInput: an image that cannot be read.
+        SemblanceError: burnt-in text is to be blacked out, and what finds it is not installed.
+        Cancelled: asked for by the reporter.
     """
+    images = _Images((hider or TextHider(reporter)) if options.clean_pixels else None)
     result, search = ranked_search.result, ranked_search.search
     details = loaded.library.catalogue.details([case.row for case in result.ranked])
     thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
     scores = loaded.record.scores or {}
     snapshot = read_snapshot(library)
-    query = _query_facts(loaded, result.query, options)
+    query = _query_facts(loaded, result.query, options, images)
     names = case_names or CaseNames()
     # In this order: the query is the first case of its report.
     for case_id in (query.case_id, *(case.case_id for case in result.ranked)):
@@ -101,6 +106,16 @@ def report_document(
     judged = {one.case: _VERDICTS[one.kind] for one in in_force if one.kind != JudgementKind.CLOSER}
     scored = _scored(snapshot, loaded.record.name, result.vote.finding or query.finding)
     card = loaded.metric.card if scored is None else scored_card(loaded.metric.card, scores)
+    ranking = _ranking(
+        ranked_search,
+        details,
+        thumbnails,
+        why,
+        judged,
+        images,
+        identified=options.identified,
+        reporter=reporter,
+    )
     return ReportDocument(
         title=tr_lazy("Retrieval report"),
         created=now(),
@@ -110,7 +125,7 @@ def report_document(
         else tr_lazy("Library of {n:,} cases", n=len(snapshot.columns.ids)),
         metric=loaded.record.name,
         query=query,
-        ranking=_ranking(ranked_search, details, thumbnails, why, judged, identified=options.identified),
+        ranking=ranking,
         findings=snapshot.columns.findings,
         finding_colours=snapshot.finding_colours,
         vote=_vote_facts(result),
@@ -127,6 +142,7 @@ def report_document(
         versions=card.versions,
         identified=options.identified,
         free_text=options.free_text,
+        blacked_out=images.hidden,
         case_names=names,
         patients=tuple(snapshot.columns.patients),
         clinic=options.clinic,
@@ -142,14 +158,23 @@ def _ranking(
     thumbnails: Mapping[str, bytes],
     why: Sequence[ShortExplanation],
     judged: Mapping[str, str],
+    images: _Images,
     *,
     identified: bool,
+    reporter: Reporter,
 ) -> tuple[RankedRow, ...]:
     """The ranked cases with their explanations ``why``; ``judged``: the verdict of each judged case."""
     result, search = ranked_search.result, ranked_search.search
     chosen = {place for place, case in enumerate(result.ranked) if case.case_id in search.in_report}
     shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked], chosen)
-    large = {case.case_id: _large_image(details[case.row], identified=identified) for case in shown}
+    large_ids = {case.case_id for case in shown}
+    pictures = []
+    for place, case in enumerate(result.ranked):
+        if images.hides_text:
+            reporter.progress(place, len(result.ranked), tr_lazy("Looking for text in images"))
+        stored = thumbnails.get(details[case.row].content)
+        is_large = case.case_id in large_ids
+        pictures.append(images.of_case(details[case.row], stored, is_large=is_large, identified=identified))
     return tuple(
         RankedRow(
             case.rank,
@@ -158,15 +183,15 @@ def _ranking(
             case.finding,
             case.patient,
             case.path,
-            _thumbnail(details[case.row], thumbnails),
+            small,
             _shown_parts(reason.parts, case.distance, moved=search.is_shifted),
             judged.get(case.case_id, ""),
             case.near_duplicates,
             _reason(reason.sentence, case, result),
-            large.get(case.case_id),
+            large,
             is_chosen=case.case_id in search.in_report,
         )
-        for case, reason in zip(result.ranked, why, strict=True)
+        for case, reason, (small, large) in zip(result.ranked, why, pictures, strict=True)
     )
 
 
@@ -292,10 +317,10 @@ def _example(example: Query, names: CaseNames | None) -> str:
     return names(example.case) if example.case is not None else tr_lazy("an image from outside")
 
 
-def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions) -> QueryFacts:
+def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions, images: _Images) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
-        image = open_image(query.image, query.region)
+        image = images.open(ImageAddress(query.image), query.region)
         return QueryFacts(
             None,
             str(query.image),
@@ -308,7 +333,7 @@ def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions) -> 
     small = whole = None
     if case.address is not None:
         region = query.region or case.region
-        image = open_image(case.address, region)
+        image = images.open(case.address, region)
         small, whole = thumbnail(image.cropped(region), IMAGE_SIDE), _overview(image, region)
     attributes = shown_attributes(case.attributes, identified=options.identified, free_text=options.free_text)
     facts = tuple(Fact(attribute_title(name), value) for name, value in attributes.items())
@@ -319,17 +344,6 @@ def _overview(image: Image, region: Region | None) -> bytes | None:
     return None if region is None else region_thumbnail(image, region, IMAGE_SIDE)
 
 
-def _thumbnail(case: CaseDetails, stored: Mapping[str, bytes]) -> bytes | None:
-    """The stored thumbnail, or a new one; none for a row of a table or a missing image."""
-    if case.content in stored or case.address is None:
-        return stored.get(case.content)
-    try:
-        return thumbnail(open_image(case.address, case.region))
-    except SemblanceError:
-        # The report names the case; the list of unreadable files has its missing image.
-        return None
-
-
 def _shown_parts(
     parts: tuple[tuple[str, float], ...], distance: float, *, moved: bool
 ) -> tuple[tuple[str, float], ...]:
@@ -338,16 +352,53 @@ def _shown_parts(
     return (*parts, (MOVED, rest)) if moved and rest else parts
 
 
-def _large_image(case: CaseDetails, *, identified: bool) -> bytes | None:
-    """The image of a compared case; ``None`` if it cannot be read, or if it may contain burnt-in text, which is
-    readable in the large image."""
-    if case.address is None or (not identified and case.attributes.get("burnt_in_text")):
-        return None
-    try:
-        return thumbnail(open_image(case.address, case.region), IMAGE_SIDE)
-    except SemblanceError:
-        # Its small image is shown; the list of unreadable files has the missing file.
-        return None
+class _Images:
+    """The images of a report, with a ``hider`` without the text burnt into them.
+
+    ``hidden``: the number of areas blacked out so far, ``None`` without a ``hider``.
+    """
+
+    def __init__(self, hider: TextHider | None) -> None:
+        self._hider = hider
+        self.hidden = None if hider is None else 0
+
+    @property
+    def hides_text(self) -> bool:
+        return self._hider is not None
+
+    def open(self, address: ImageAddress, region: Region | None) -> Image:
+        """
+        Raises:
+            BadInput: the image cannot be read.
+        """
+        image = open_image(address, region)
+        if self._hider is None or self.hidden is None:
+            return image
+        image, areas = self._hider.hide(image, (address, None if region is None else region.middle_slice))
+        self.hidden += areas
+        return image
+
+    def of_case(
+        self, case: CaseDetails, stored: bytes | None, *, is_large: bool, identified: bool
+    ) -> tuple[bytes | None, bytes | None]:
+        """The thumbnail of a similar case and, if ``is_large``, its image in the size of the first page.
+
+        Without a file there is the ``stored`` thumbnail only, and none where text is to be hidden, since it is found
+        in the whole image. Text is readable in the large image, so there is none of a case that may contain it.
+        """
+        may_show_text = not identified and not self.hides_text and bool(case.attributes.get("burnt_in_text"))
+        is_large = is_large and not may_show_text
+        if case.address is None:
+            return (None if self.hides_text else stored), None
+        if stored is not None and not is_large and not self.hides_text:
+            return stored, None
+        try:
+            image = self.open(case.address, case.region)
+        except SemblanceError:
+            # The report names the case; the list of unreadable files has its missing image.
+            return (None if self.hides_text else stored), None
+        small = thumbnail(image) if stored is None or self.hides_text else stored
+        return small, thumbnail(image, IMAGE_SIDE) if is_large else None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, ImageReader
 from semblance.core.imaging.deidentification.deidentify_dataset import Changes, deidentify
 from semblance.core.imaging.deidentification.profile import Profile
+from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.library.records import CaseDetails
@@ -41,6 +42,7 @@ def report_objects(
     reporter: Reporter = SILENT,
     *,
     case_names: CaseNames | None = None,
+    hider: TextHider | None = None,
 ) -> list[bytes]:
     """The files of a search as ``options.dicom`` says, the object itself first, then those it needs: secondary
     captures of images that are in no DICOM file, the montage, or key objects of further studies. ``all``: the
@@ -52,7 +54,9 @@ def report_objects(
     """
     # Only the header identifies the patient, because the content also names cases of other patients.
     plain = replace(options, identified=False)
-    document = report_document(loaded, library, ranked_search, plain, reporter, case_names=case_names)
+    document = report_document(
+        loaded, library, ranked_search, plain, reporter, case_names=case_names, hider=hider
+    )
     return _Objects(loaded, ranked_search, options, document).files()
 
 
@@ -244,7 +248,7 @@ class _Objects:
         ranks = {
             case.rank
             for case in self._result.ranked
-            if self._details[case.row].attributes.get("burnt_in_text")
+            if not self._options.clean_pixels and self._details[case.row].attributes.get("burnt_in_text")
         }
         image = montage(self._document.ranking, without_image=ranks)
         return None if image is None else self._capture(image, "Similar cases", self._of_query.header)

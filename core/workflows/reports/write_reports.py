@@ -9,6 +9,7 @@ from typing import Any
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.files import write_file
+from semblance.core.imaging.hide_text import TextHider
 from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.reports.csv_table import csv_text
@@ -59,11 +60,12 @@ def write_report_files(
     Raises:
         BadArguments: no such metric, a suffix no report has, or a DICOM object in another file than .dcm.
         BadInput: no such case, or an image that cannot be read.
-        SemblanceError: ``out`` cannot be written.
+        SemblanceError: ``out`` cannot be written, or what finds burnt-in text is not installed.
     """
     check_suffix(out)
     chosen = options or ReportOptions()
     _check_object(out.suffix, chosen)
+    hider = TextHider(reporter) if chosen.clean_pixels else None
     loaded = open_search_metric(library, search, reporter)
     wanted = {*search.in_report, *(case for case, _ in search.notes)}
     ranked_search = rank_cases(library, search, k=MOST_RANKED if wanted else LISTED, reporter=reporter)
@@ -72,9 +74,12 @@ def write_report_files(
     ranked_search = replace(ranked_search, result=replace(ranked_search.result, ranked=listed))
     reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
     if out.suffix.lower() == DICOM:
-        files = _write_objects(out, report_objects(loaded, library, ranked_search, chosen, reporter))
+        files = _write_objects(
+            out, report_objects(loaded, library, ranked_search, chosen, reporter, hider=hider)
+        )
     else:
-        write_report(report_document(loaded, library, ranked_search, chosen, reporter), out, chosen.page)
+        document = report_document(loaded, library, ranked_search, chosen, reporter, hider=hider)
+        write_report(document, out, chosen.page)
         files = [out]
     log_export(library, "report", out.suffix, identified=chosen.identified, files=len(files))
     return files
@@ -114,7 +119,7 @@ def write_reports(
 
     Raises:
         BadArguments: a kind no report has, no cases, or no such metric.
-        SemblanceError: ``folder`` cannot be written to.
+        SemblanceError: ``folder`` cannot be written to, or what finds burnt-in text is not installed.
         Cancelled: the reporter was cancelled; finished reports stay.
     """
     suffix = f".{kind.lstrip('.').lower()}"
@@ -127,6 +132,7 @@ def write_reports(
         raise BadArguments("No case was named to report on.", "Name some, or choose them in the library.")
     chosen = options or ReportOptions()
     _check_object(suffix, chosen)
+    hider = TextHider(reporter) if chosen.clean_pixels else None
     open_search_metric(library, replace(search, without_patient=False), reporter)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -154,9 +160,9 @@ def write_reports(
         try:
             ranked_search = rank_cases(library, one, k=LISTED, reporter=SILENT)
             loaded = open_search_metric(library, one)
-            document = report_document(loaded, library, ranked_search, chosen, case_names=names)
+            document = report_document(loaded, library, ranked_search, chosen, case_names=names, hider=hider)
             objects = (
-                report_objects(loaded, library, ranked_search, chosen, case_names=names)
+                report_objects(loaded, library, ranked_search, chosen, case_names=names, hider=hider)
                 if suffix == DICOM
                 else []
             )

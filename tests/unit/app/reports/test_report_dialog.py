@@ -5,10 +5,13 @@ from PIL import Image
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QFileDialog, QLabel
 
+from semblance.app.reports import report_dialog
 from semblance.app.reports.report_dialog import (
     DE_IDENTIFIED,
     FREE_TEXT,
     IDENTIFIED,
+    TEXT_HIDDEN,
+    TEXT_STAYS,
     ReportDialog,
     query_selections,
 )
@@ -58,6 +61,36 @@ def test_the_dialog_describes_what_is_left_out(dialog):
     assert FREE_TEXT not in texts(dialog)
     dialog._free_text.setChecked(True)
     assert FREE_TEXT in texts(dialog)
+
+
+def test_text_in_images_is_blacked_out_if_that_is_chosen(qtbot, settings, chosen_titles, monkeypatch):
+    monkeypatch.setattr(report_dialog, "is_text_detector_installed", lambda: True)
+    for start in (False, True):
+        dialog = ReportDialog(query_selections("c000", [], []), settings)
+        qtbot.addWidget(dialog)
+        dialog.show()
+        assert dialog._clean_pixels.isChecked() == start
+        assert (TEXT_STAYS in texts(dialog)) == (not start)
+        dialog._clean_pixels.setChecked(True)
+        assert TEXT_HIDDEN in texts(dialog)
+        qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
+        assert dialog.options.clean_pixels
+    dialog = ReportDialog(query_selections("c000", [], []), settings)
+    qtbot.addWidget(dialog)
+    dialog._format_box.setCurrentIndex(dialog._format_box.findData("csv"))
+    assert not dialog._clean_pixels.isVisibleTo(dialog)
+    qtbot.mouseClick(dialog.create_button, Qt.MouseButton.LeftButton)
+    assert not dialog.options.clean_pixels
+
+
+def test_text_in_images_stays_where_nothing_can_find_it(qtbot, settings, monkeypatch):
+    settings.set_flag("report_clean_pixels", True)
+    monkeypatch.setattr(report_dialog, "is_text_detector_installed", lambda: False)
+    dialog = ReportDialog(query_selections("c000", [], []), settings)
+    qtbot.addWidget(dialog)
+    assert not dialog._clean_pixels.isEnabled()
+    assert not dialog._clean_pixels.isChecked()
+    assert "semblance[ocr]" in dialog._clean_pixels.toolTip()
 
 
 def test_one_report_gets_the_suffix_of_its_format(dialog, chosen_titles, tmp_path, qtbot):

@@ -36,10 +36,18 @@ def library(tmp_path_factory):
     return mammogram_library(tmp_path_factory.mktemp("objects"))
 
 
-def written(library, tmp_path, kind: str, *, identified: bool = False, region: Region | None = None):
+def written(
+    library,
+    tmp_path,
+    kind: str,
+    *,
+    identified: bool = False,
+    region: Region | None = None,
+    clean_pixels: bool = False,
+):
     with Library.open(library) as opened:
         case = next(row.case_id for row in opened.catalogue.all_cases())
-    options = ReportOptions(identified=identified, dicom=kind)
+    options = ReportOptions(identified=identified, dicom=kind, clean_pixels=clean_pixels)
     search = Search("plain", Query(case=case, region=region))
     return search, write_report_files(library, search, tmp_path / f"{kind}.dcm", options)
 
@@ -124,7 +132,9 @@ def test_an_object_for_a_record_refers_to_its_own_patient_only(library, tmp_path
         assert referenced(made.ContentSequence) == referenced(evidence)
 
 
-def test_the_montage_shows_each_case_but_those_with_burnt_in_text(library, tmp_path, monkeypatch):
+def test_the_montage_shows_each_case_but_those_with_burnt_in_text_that_was_not_cleaned(
+    library, tmp_path, monkeypatch
+):
     def cells(sheet: np.ndarray) -> list[bool]:
         """Whether each cell has an image, by the texture in its middle."""
         corners = [(40 + 312 * (n // 5), 12 + 268 * (n % 5)) for n in range(PATIENTS - 1)]
@@ -144,6 +154,9 @@ def test_the_montage_shows_each_case_but_those_with_burnt_in_text(library, tmp_p
     monkeypatch.setattr(Catalogue, "details", flagged)
     _, files = written(library, tmp_path, "kos", identified=True)
     assert cells(dcmread(files[1]).pixel_array) == [False] + [True] * (PATIENTS - 2)
+    pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
+    _, files = written(library, tmp_path, "kos", identified=True, clean_pixels=True)
+    assert cells(dcmread(files[1]).pixel_array) == [True] * (PATIENTS - 1)
 
 
 def test_a_de_identified_object_refers_to_the_de_identified_files(library, tmp_path):
