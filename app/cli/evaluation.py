@@ -10,6 +10,7 @@ import typer
 from semblance.app.cli.completion import learner_names, protocol_names
 from semblance.app.cli.options import (
     LIBRARY_HELP,
+    Cluster,
     Features,
     Findings,
     Json,
@@ -116,6 +117,7 @@ def evaluate(
     ] = None,
     repeats: Repeats = None,
     seed: Seed = 0,
+    cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """Evaluate learners by a protocol on held-out cases of a library or table.
@@ -137,6 +139,7 @@ def evaluate(
         tuple(settings or ()),
         repeats,
         seed,
+        cluster,
     )
     with ConsoleReporter() as reporter:
         if table and len(table) > 1:

@@ -138,7 +138,12 @@ class Cluster:
 
     def share_file(self, file: Path) -> Any:
         """The content of ``file``, sent to the cluster once."""
-        return self._client.scatter(file.read_bytes())
+        return self.share(file.read_bytes())
+
+    def share(self, value: object) -> Any:
+        """The argument for tasks in place of ``value``, sent to each worker once: what one alone has would be lost with
+        it."""
+        return self._client.scatter(value, broadcast=True, hash=False)
 
     def __enter__(self) -> Self:
         return self

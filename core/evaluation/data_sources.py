@@ -149,7 +149,7 @@ def case_data(
         units=unit_names(library, cases, groups),
         lesions=lesions,
         attributes={
-            name: np.array([attribute_values[int(row)].get(name, "") for row in rows], dtype=np.str_)
+            name: np.array([attribute_values.get(int(row), {}).get(name, "") for row in rows], dtype=np.str_)
             for name in attributes
         },
         made_by=made_by or {},

@@ -15,6 +15,7 @@ from semblance.core.parameters import Parameter, Value, checked
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
+    from semblance.core.engine.cluster import Cluster
     from semblance.core.metrics.steps import Step
 
 
@@ -65,8 +66,9 @@ class Protocol(abc.ABC):
         repeats: int | None = None,
         seed: int = 0,
         reporter: Reporter = SILENT,
+        cluster: Cluster | None = None,
     ) -> EvaluationResult:
-        """Scores of every learner on the same splits.
+        """Scores of every learner on the same splits, which the workers of ``cluster`` measure if it is given.
 
         Unfitted ``steps`` are fitted on each training part. A learner that cannot be fitted or measured is
         listed in ``failed``, and the others continue. After each repeat the result so far goes to

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import wait
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.evaluation.protocols.plan import FAILURES, Plan, PreparedSplit, Trial
-from semblance.core.evaluation.protocols.protocol import LearnerSpec
+from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
 from semblance.core.evaluation.result import (
     EvaluationResult,
     Failure,
@@ -25,6 +26,8 @@ from semblance.core.language import tr_lazy
 from semblance.core.tasks import SILENT, PartReporter, Reporter
 
 if TYPE_CHECKING:
+    from semblance.core.engine.cluster import Cluster
+    from semblance.core.evaluation.data import EvaluationData
     from semblance.core.metrics.learner import Learner
     from semblance.core.metrics.metric import Metric
     from semblance.core.metrics.steps import Step
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 PLAIN = "euclidean"
 #: Number of progress steps within one fit.
 _PROGRESS_STEPS = 100
+#: Interval of checks for cancelling.
+_POLL_S = 0.2
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
@@ -71,7 +76,7 @@ def run_trials(
             )
             share.progress(0, 1, what)
             run.measure_split(
-                baselines.get(run.spec.name, prepared), repeat_seed(seed, repeat), plan.measure, share
+                baselines.get(run.spec.name, prepared), repeat, repeat_seed(seed, repeat), plan.measure, share
             )
             share.progress(1, 1, what)
         result = _result(protocol, plan, runs, splits[: repeat + 1], compared, steps, seed)
@@ -79,6 +84,73 @@ def run_trials(
         if reporter.stop_requested:
             break
     return result
+
+
+def run_trials_on_cluster(
+    cluster: Cluster,
+    protocol: Protocol,
+    data: EvaluationData,
+    learners: Sequence[LearnerSpec],
+    *,
+    steps: Sequence[Step],
+    repeats: int | None,
+    seed: int,
+    reporter: Reporter = SILENT,
+) -> EvaluationResult:
+    """As :func:`run_trials` with the plan of ``protocol``, each learner and split as a task of ``cluster``."""
+    plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
+    runs = _runs(learners, plan.baselines)
+    shared = cluster.share(data)
+    tasks = [
+        [
+            cluster.submit(
+                _measure_trial, shared, protocol, tuple(learners), tuple(steps), repeats, seed, *place
+            )
+            for place in ((repeat, number) for number in range(len(runs)))
+        ]
+        for repeat in range(len(plan.splits))
+    ]
+    try:
+        for repeat, of_repeat in enumerate(tasks):
+            waiting = {task.future for task in of_repeat}
+            while waiting:
+                reporter.check_cancelled()
+                done = sum(task.future.done() for several in tasks for task in several)
+                reporter.progress(done, len(tasks) * len(runs), "Evaluating on the cluster")
+                _, waiting = wait(waiting, timeout=_POLL_S)
+            for run, task in zip(runs, of_repeat, strict=True):
+                run.add(*task.result())
+            done_splits = plan.splits[: repeat + 1]
+            result = _result(protocol.name, plan, runs, done_splits, protocol.compared, steps, seed)
+            reporter.partial(result)
+            if reporter.stop_requested:
+                break
+        return result
+    finally:
+        for task in (task for of_repeat in tasks for task in of_repeat):
+            task.cancel()
+
+
+def _measure_trial(
+    data: EvaluationData,
+    protocol: Protocol,
+    learners: Sequence[LearnerSpec],
+    steps: Sequence[Step],
+    repeats: int | None,
+    seed: int,
+    repeat: int,
+    number: int,
+    *,
+    reporter: Reporter,
+) -> tuple[list[Measured], list[float], Failure | None]:
+    """One learner on one split, on a worker of a cluster."""
+    plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
+    run = _runs(learners, plan.baselines)[number]
+    is_baseline = run.spec.name in plan.baselines
+    prepared = plan.prepared(repeat, () if is_baseline else steps, run.spec.name if is_baseline else None)
+    progress = _RunProgress(reporter, 0, 1, "", plan.points)
+    run.measure_split(prepared, repeat, repeat_seed(seed, repeat), plan.measure, progress)
+    return run.measured, run.seconds, run.failure
 
 
 def fit_and_measure(
@@ -128,7 +200,12 @@ class _LearnerRun:
         return make_learner(self._learner, random_state=seed, **self.spec.params)
 
     def measure_split(
-        self, prepared: PreparedSplit, seed: int, measure: Callable[[Trial], Measured], reporter: _RunProgress
+        self,
+        prepared: PreparedSplit,
+        repeat: int,
+        seed: int,
+        measure: Callable[[Trial], Measured],
+        reporter: _RunProgress,
     ) -> None:
         if self.failure is not None:
             return
@@ -142,8 +219,15 @@ class _LearnerRun:
         except FAILURES as problem:
             self.failure = Failure(
                 self.spec.name,
-                tr_lazy("Repeat {n}: {problem}", n=len(self.measured) + 1, problem=failure_text(problem)),
+                tr_lazy("Repeat {n}: {problem}", n=repeat + 1, problem=failure_text(problem)),
             )
+
+    def add(self, measured: Sequence[Measured], seconds: Sequence[float], failure: Failure | None) -> None:
+        """Add what another process measured on the next split."""
+        if self.failure is None:
+            self.failure = failure
+            self.measured += measured
+            self.seconds += seconds
 
 
 class _RunProgress(PartReporter):

@@ -11,7 +11,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.evaluation.data import EvaluationData, prepare
 from semblance.core.evaluation.protocols.plan import Plan, Trial
 from semblance.core.evaluation.protocols.protocol import LearnerSpec, Protocol
-from semblance.core.evaluation.protocols.runner import repeat_seed, run_trials
+from semblance.core.evaluation.protocols.runner import repeat_seed, run_trials, run_trials_on_cluster
 from semblance.core.evaluation.result import EvaluationResult, Measured
 from semblance.core.evaluation.splits import HoldOut, folds, halves
 from semblance.core.language import tr_lazy
@@ -19,6 +19,7 @@ from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
+    from semblance.core.engine.cluster import Cluster
     from semblance.core.metrics.steps import Step
 
 
@@ -55,8 +56,20 @@ class SplitProtocol(Protocol):
         repeats: int | None = None,
         seed: int = 0,
         reporter: Reporter = SILENT,
+        cluster: Cluster | None = None,
     ) -> EvaluationResult:
         """As :meth:`Protocol.run`: every learner on the splits of :meth:`plan`."""
+        if cluster is not None:
+            return run_trials_on_cluster(
+                cluster,
+                self,
+                data,
+                [self.as_in_the_paper(spec) for spec in learners],
+                steps=steps,
+                repeats=repeats,
+                seed=seed,
+                reporter=reporter,
+            )
         return run_trials(
             self.name,
             self.plan(data, repeats, seed, [spec.name for spec in learners]),

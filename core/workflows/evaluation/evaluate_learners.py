@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from semblance.core.engine.cluster import Cluster
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.evaluation.data import prepare
 from semblance.core.evaluation.data_sources import Source, read_source
@@ -47,6 +49,8 @@ class EvaluateRequest:
     settings: tuple[str, ...] = ()
     repeats: int | None = None
     seed: int = 0
+    #: The address of a Dask scheduler on whose workers each learner and split is measured.
+    cluster: str = ""
 
 
 def evaluate(request: EvaluateRequest, *, reporter: Reporter = SILENT) -> dict[str, Any]:
@@ -152,9 +156,16 @@ def _evaluated(
     renamed = parse_findings_map(request.findings) if request.findings else None
     data = prepare(data, findings=renamed, max_cases=request.max_cases, seed=request.seed)
     steps = chosen_steps(request.steps, extractor, data.made_by)
-    result = protocol.run(
-        data, specs, steps=steps, repeats=request.repeats, seed=request.seed, reporter=reporter
-    )
+    with Cluster(request.cluster) if request.cluster else nullcontext() as cluster:
+        result = protocol.run(
+            data,
+            specs,
+            steps=steps,
+            repeats=request.repeats,
+            seed=request.seed,
+            reporter=reporter,
+            cluster=cluster,
+        )
     return result, left_out
 
 
