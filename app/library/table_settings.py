@@ -133,9 +133,15 @@ class TableSettings(QWidget):
         box.blockSignals(True)
         box.clear()
         for value, text in (
-            ("", _AUTO),
+            ("", _auto_text(name, preview) if not chosen else _AUTO),
             *((column, visible(column)) for column in preview.columns if column),
         ):
             box.addItem(text, value)
         box.setCurrentIndex(max(0, box.findData(chosen)))
         box.blockSignals(False)
+
+
+def _auto_text(use: str, preview: TablePreview) -> str:
+    """The entry of a field that recognises a column, with the column that it recognised."""
+    found = [column for column, its_use in zip(preview.columns, preview.uses, strict=True) if its_use == use]
+    return tr("automatic: {column}", column=visible(found[0])) if found else _AUTO

@@ -42,6 +42,8 @@ LEARNERS, PROTOCOL = ("euclidean", "bdm_v"), "full"
 #: Number of rows that are visible without scrolling.
 _VISIBLE_ROWS = {"cases": 4, "learners": 7, "protocols": 4}
 _TABLE, _LIBRARY = "table", "library"
+#: Ticked as long as there is no library.
+_EXAMPLE = f"{_TABLE}:{PREFIX}wine"
 _ROLE = Qt.ItemDataRole.UserRole
 
 
@@ -60,7 +62,10 @@ class CheckList(QListWidget):
         theme_signals.changed.connect(self._fit)
         self._fit()
 
-    def add(self, key: str, text: str, tip: str = "", *, ticked: bool = False) -> None:
+    def add(
+        self, key: str, text: str, tip: str = "", *, ticked: bool = False, row: int | None = None
+    ) -> None:
+        """Add a row at the end, or as number ``row``."""
         item = QListWidgetItem(text)
         item.setData(_ROLE, key)
         item.setToolTip(tip or text)
@@ -68,7 +73,7 @@ class CheckList(QListWidget):
             Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         )
         item.setCheckState(Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
-        self.addItem(item)
+        self.insertItem(self.count() if row is None else row, item)
 
     def keys(self) -> list[str]:
         return [str(self.item(row).data(_ROLE)) for row in range(self.count())]
@@ -179,21 +184,24 @@ class ExperimentForm(QWidget):
         self._update_transfer()
 
     def add_feature_sets(self, library: LibrarySnapshot | None, features: str) -> None:
-        """Add the feature sets of a library to the cases. ``features`` is ticked."""
+        """Add the feature sets of a library before the other cases. ``features`` is ticked, instead of the example."""
+        if library is None:
+            return
         known_keys = set(self.cases.keys())
-        for feature_set in library.feature_sets if library is not None else ():
-            assert library is not None
-            key = f"{_LIBRARY}:{library.path}:{feature_set.name}"
-            if key not in known_keys:
-                self.cases.add(
-                    key, f"{library.name}: {feature_set.name}", ticked=feature_set.name == features
-                )
+        keys = {f"{_LIBRARY}:{library.path}:{one.name}": one.name for one in library.feature_sets}
+        new = [(key, name) for key, name in keys.items() if key not in known_keys]
+        if self.cases.ticked() == (_EXAMPLE,) and features in [name for _, name in new]:
+            self.cases.tick(())
+        for row, (key, name) in enumerate(new):
+            self.cases.add(key, f"{library.name}: {name}", ticked=name == features, row=row)
+        self.cases.scrollToTop()
 
     def _fill(self, library: LibrarySnapshot | None, features: str) -> None:
         self.add_feature_sets(library, features)
         for name in NAMES:
             text = tr("built-in table {name}", name=name.replace("_", " "))
-            self.cases.add(f"{_TABLE}:{PREFIX}{name}", text, ticked=library is None and name == "wine")
+            key = f"{_TABLE}:{PREFIX}{name}"
+            self.cases.add(key, text, ticked=library is None and key == _EXAMPLE)
         for group in grouped_learners():
             for learner in group:
                 self.learners.add(

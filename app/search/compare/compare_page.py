@@ -128,6 +128,8 @@ class ComparePage(FullPage):
         self.notes.setTabChangesFocus(True)
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
+        # It is one line high; the wheel and the arrow keys go to the other lines.
+        self.strip.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.strip.setAccessibleName(tr("Similar cases, nearest first"))
         self._lay_out()
         self._connect()

@@ -30,6 +30,7 @@ from semblance.core.library.importers.csv_text import (
     column_named,
     delimiter_name,
 )
+from semblance.core.library.importers.labels_csv import PATIENT_COLUMNS
 from semblance.core.limits import MEMORY_VARIABLE, memory_limit
 from semblance.core.parameters import Parameter, Value
 
@@ -50,7 +51,7 @@ PARAMETERS = (
     ),
     Parameter("encoding", _AUTO, "How the letters of a table are encoded.", choices=(_AUTO, *ENCODINGS)),
     Parameter("finding", "", "The column with the finding, else 'label' or the last one."),
-    Parameter("patient", "", "The column with the patient, else 'patient_id'."),
+    Parameter("patient", "", "The column with the patient, else 'patient_id', 'patient' or 'subject'."),
 )
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -230,7 +231,7 @@ class TableFile(abc.ABC):
         self._case_column = self._column("case_id")
         self._patient_column = self._chosen(self._form.patient, "patient")
         if self._patient_column is None:
-            self._patient_column = self._column("patient_id")
+            self._patient_column = self._column(*PATIENT_COLUMNS)
         self._finding = self._find_finding_column()
         self.finding_column = self.header[self._finding]
         self._roles()

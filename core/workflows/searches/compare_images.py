@@ -95,7 +95,8 @@ class _OpenedImage:
 
 
 def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
-    """The image region that the features of ``query`` were measured on, or why it cannot be shown."""
+    """The image region that the features of ``query`` were measured on, or why it cannot be shown; empty for a row of
+    a table."""
     region = query.region
     if query.image is not None:
         address = ImageAddress(query.image)
@@ -103,7 +104,7 @@ def _open_case_image(loaded: LoadedMetric, query: Query) -> _OpenedImage | str:
         assert query.case is not None
         details = next(iter(loaded.library.catalogue.details([loaded.cases.row_of(query.case)]).values()))
         if details.address is None:
-            return tr_lazy("a row of a table: no image")
+            return ""
         address, region = details.address, region or details.region
     try:
         return _OpenedImage(open_image(address, region), region)

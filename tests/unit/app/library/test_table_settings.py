@@ -49,6 +49,8 @@ def test_a_table_that_can_be_read_in_two_ways_is_settled_in_the_dialog(dialog):
     choose(dialog, "Decimal sign", "comma")
     assert dialog.add_button.isEnabled()
     assert headers(dialog) == ["who\nattribute", "size\nfeature", "label\nfinding"]
+    assert box(dialog, "Finding").currentText() == "automatic: label"
+    assert box(dialog, "Patients").currentText() == "automatic"
     choose(dialog, "Patients", "who")
     assert headers(dialog)[0] == "who\npatient"
     assert dialog.settings() == ("decimal=,", "patient=who")

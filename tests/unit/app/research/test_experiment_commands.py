@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 
 from semblance.app.research.encoders_dialog import EncodersDialog
 from semblance.app.research.experiments_dialog import ExperimentsDialog
+from semblance.app.shell.library_operations import close_library
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
@@ -72,3 +73,15 @@ def test_f1_in_the_comparison_of_encoders_opens_its_help(qtbot, window):
     wait_for(window, dialog.isActiveWindow)
     qtbot.keyClick(dialog, Qt.Key.Key_F1)
     assert "Compare encoders" in window.findChild(HelpDialog).page.toPlainText()
+
+
+def test_a_library_opened_later_comes_first_and_replaces_the_ticked_example(window):
+    library = window.state.path
+    close_library(window.context)
+    window.context.actions["experiments"].trigger()
+    cases = window.findChild(ExperimentsDialog).form.cases
+    assert cases.ticked() == ("table:builtin:wine",)
+    window.open_library(library)
+    wait_for(window, lambda: window.state.path == library)
+    window.context.actions["experiments"].trigger()
+    assert cases.ticked() == (cases.keys()[0],) == (f"library:{library}:{window.state.features}",)

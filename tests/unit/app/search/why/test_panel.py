@@ -317,8 +317,9 @@ def test_agreeing_regions_stay_hidden(panel, context, made, qtbot):
 
 
 def test_rows_of_a_table_have_no_images(panel_with_query):
-    assert panel_with_query.images.query.shown.pixels is None
-    assert "no image" in panel_with_query.images.query.shown.problem
+    for image in (panel_with_query.images.query, panel_with_query.images.case):
+        assert image.shown.pixels is None
+        assert image.isHidden()
 
 
 def test_metric_card_and_badge(panel_with_query, context):

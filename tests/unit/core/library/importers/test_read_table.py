@@ -37,6 +37,13 @@ def test_ids_patients_and_a_label_in_the_middle():
     assert found.columns == ("a",)
 
 
+@pytest.mark.parametrize("name", ["patient_id", "Patient", "SUBJECT"])
+def test_a_column_of_patient_numbers_is_no_feature(name):
+    found = table(f"{name},a,label\n1,5,x\n1,6,y\n2,7,x\n")
+    assert found.patient_ids == ["1", "1", "2"]
+    assert found.columns == ("a",)
+
+
 def test_the_last_column_is_the_finding():
     assert table("a,kind\n1.5,x\n2.5,y\n").finding_column == "kind"
     assert table("a,grade\n1.5,0\n2.5,1\n").findings == ["0", "1"]
