@@ -103,6 +103,13 @@ def association(
             one.close()
 
 
+def abort(opened: Any) -> None:
+    """Abort ``opened``, and let what waits for an answer end at once."""
+    opened.abort()
+    # As pynetdicom does where the other side aborts.
+    opened.dimse.msg_queue.put((None, None))
+
+
 @contextlib.contextmanager
 def _cancelling(opened: Any, is_cancelled: Callable[[], bool]) -> Iterator[None]:
     """Abort ``opened`` once ``is_cancelled``, also while something waits for its answer."""
@@ -111,9 +118,7 @@ def _cancelling(opened: Any, is_cancelled: Callable[[], bool]) -> Iterator[None]
     def watch() -> None:
         while not ended.wait(0.1):
             if is_cancelled():
-                opened.abort()
-                # As pynetdicom does where the other side aborts.
-                opened.dimse.msg_queue.put((None, None))
+                abort(opened)
                 return
 
     watcher = threading.Thread(target=watch, name="semblance-association")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.network.association import answers, association, query_seconds
+from semblance.core.network.association import abort, answers, association, query_seconds
 from semblance.core.network.studies import (
     MAX_STUDIES,
     Instance,
@@ -160,7 +160,7 @@ def get_instances(
                     "Ask who looks after the PACS; its log says more.",
                 )
             )
-            event.assoc.abort()
+            abort(event.assoc)
             return _OUT_OF_RESOURCES
         return _keep(event, keep, problems)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from semblance.core.errors import BadInput, SemblanceError
-from semblance.core.network import retrieval
+from semblance.core.network import association, retrieval
 from semblance.core.network.received_files import ReceivedFiles, object_ids
 from semblance.core.network.retrieval import retrieve_study
 from semblance.core.network.servers import find_server
@@ -131,7 +132,9 @@ def test_a_pacs_that_sends_without_end_is_stopped(tmp_path, monkeypatch):
         retrieve_study(find_server(archive.address), STUDY, [], ReceivedFiles(tmp_path / "got"), waits=())
 
 
-def test_a_pacs_that_sends_one_object_again_and_again_is_stopped(tmp_path):
+def test_a_pacs_that_sends_one_object_again_and_again_is_stopped_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(association, "ANSWER_S", 600.0)
+    start = time.monotonic()
     with running_archive(ct_series(tmp_path / "pacs", 1)) as archive:
         archive.datasets *= 500
         server = find_server(archive.address)
@@ -139,6 +142,7 @@ def test_a_pacs_that_sends_one_object_again_and_again_is_stopped(tmp_path):
         # What was asked for is there all the same.
         assert result.missing == []
         assert len(archive.sent) < 500
+    assert time.monotonic() - start < association.ANSWER_S
 
 
 def test_a_part_that_a_killed_program_left_is_removed_after_a_day(tmp_path):
