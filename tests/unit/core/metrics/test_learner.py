@@ -17,9 +17,6 @@ from tests.helpers.learner_checks import labelled_problem
 from tests.helpers.learners import PROBLEMS, VARIANTS, Listener, problem
 
 over_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)
-on_every_problem = pytest.mark.parametrize(
-    ("variant", "name"), [(variant, name) for variant in VARIANTS for name in PROBLEMS], ids=str
-)
 
 
 def accepted(variant, *names):
@@ -39,6 +36,13 @@ def fitted(place, name):
         return VARIANTS[place].make().fit(X, y).metric()
     except BadInput as refusal:
         return refusal
+
+
+@functools.cache
+def listened(place, name):
+    """What was reported of fitting variant ``place`` on problem ``name``, and the metric."""
+    listener = Listener()
+    return listener, VARIANTS[place].make().fit(*problem(name), reporter=listener).metric()
 
 
 def metric_of(variant, name):
@@ -61,13 +65,14 @@ def test_the_list_names_learners_there_are():
     assert len(set(map(str, VARIANTS))) == len(VARIANTS)
 
 
-@on_every_problem
-def test_it_fits_or_refuses_as_stated(variant, name):
-    outcome = fitted(VARIANTS.index(variant), name)
-    assert isinstance(outcome, BadInput) == (name in variant.refuses), outcome
-    if isinstance(outcome, BadInput):
-        assert outcome.message.endswith(".")
-        assert outcome.hint.endswith(".")
+@over_variants
+def test_it_fits_or_refuses_each_problem_as_stated(variant):
+    outcomes = {name: fitted(VARIANTS.index(variant), name) for name in PROBLEMS}
+    refusals = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, BadInput)}
+    assert refusals.keys() == variant.refuses, refusals
+    for refusal in refusals.values():
+        assert refusal.message.endswith(".")
+        assert refusal.hint.endswith(".")
 
 
 @over_variants
@@ -138,19 +143,19 @@ def test_saved_and_loaded_it_is_the_same(variant, tmp_path):
 @over_variants
 def test_cancelled_at_any_report_it_is_as_before(variant):
     X, y = problem("two findings")
-    listener = Listener()
-    variant.make().fit(X, y, reporter=listener)
+    listener, _ = listened(VARIANTS.index(variant), "two findings")
     moments = (
         np.unique(np.linspace(1, listener.cancel_checks, MOMENTS).round().astype(int))
         if listener.cancel_checks
-        else []
+        else np.empty(0, int)
     )
-    learner = variant.make()
-    for is_started in (False, True):
-        if is_started:
-            learner.fit(*problem("many findings"))
+    # Half of them meet a learner that has learnt nothing, the others one that has.
+    for learner, half in (
+        (variant.make(), moments[::2]),
+        (variant.make().fit(*problem("many findings")), moments[1::2]),
+    ):
         before = dict(vars(learner))
-        for moment in moments:
+        for moment in half:
             with pytest.raises(Cancelled):
                 learner.fit(X, y, reporter=Listener(cancel_at=moment))
             assert vars(learner).keys() == before.keys()
@@ -160,8 +165,8 @@ def test_cancelled_at_any_report_it_is_as_before(variant):
 @over_variants
 def test_stopped_early_it_keeps_the_best_so_far(variant):
     X, y = problem("two findings")
-    whole, stopped = Listener(), Listener(stop_after=2)
-    variant.make().fit(X, y, reporter=whole)
+    whole, _ = listened(VARIANTS.index(variant), "two findings")
+    stopped = Listener(stop_after=2)
     if len(whole.partials) < 4:
         return
     assert all(isinstance(point, TrainingPoint) for point in whole.partials)
@@ -176,15 +181,13 @@ def test_stopped_early_it_keeps_the_best_so_far(variant):
 
 @over_variants
 def test_points_of_the_curve_may_be_read_late(variant):
-    X, y = problem("two findings")
-    listener = Listener()
-    learner = variant.make().fit(X, y, reporter=listener)
+    listener, metric = listened(VARIANTS.index(variant), "two findings")
     rows = some_rows("two findings")
     for point in listener.partials:
         assert np.isfinite(point.objective)
         assert np.isfinite(point.distance.between(rows, rows)).all()
     if listener.partials:
-        final = learner.metric().distances(rows, rows)
+        final = metric.distances(rows, rows)
         assert any((final == point.distance.between(rows, rows)).all() for point in listener.partials)
 
 
@@ -204,9 +207,7 @@ def test_stopped_at_once_it_gives_a_metric_or_none(variant):
 
 @over_variants
 def test_progress_never_falls_and_ends_within_its_total(variant):
-    X, y = problem("many findings")
-    listener = Listener()
-    variant.make().fit(X, y, reporter=listener)
+    listener, _ = listened(VARIANTS.index(variant), "many findings")
     for what in {what for _, _, what in listener.steps}:
         assert what
         done = [(done, total) for done, total, name in listener.steps if name == what]
