@@ -8,8 +8,9 @@ import pytest
 from tests.helpers.striped_library import striped_library
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def trained(tmp_path_factory) -> Path:
+    """What :func:`library` is a copy of; a test that takes it itself only reads it."""
     return striped_library(tmp_path_factory.mktemp("trained"), features="gabor")
 
 

@@ -40,33 +40,29 @@ def test_the_first_window_shows_read_and_the_next_the_face_last_used(qtbot, libr
         assert shown_docks(window) == {"library", "query", "side"}
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "share", "card"),
-    [
-        (1440, 900, 0.70, 150),
-        (2560, 1440, 0.80, 200),
-        (1920, 1080, 0.70, 150),
-        (3840, 2160, 0.80, 200),
-        (1200, 1920, 0.70, 200),
-        (1280, 800, 0.70, 130),
-        (1024, 768, 0.70, 110),
-    ],
-)
-def test_read_gives_the_window_to_the_query_and_the_similar_cases(library, width, height, share, card):
+def test_read_gives_the_window_to_the_query_and_the_similar_cases(library):
     with open_window(library, face="read") as window:
-        window.resize(width, height)
-        settle(window)
         search_first_case(window)
         query, ranking = window.parts.layout.docks["query"], window.panels.ranking
-        grid = ranking.grid
-        area = sum(one.width() * one.height() for one in (query, ranking))
-        assert area / (width * height) >= share
-        image = window.panels.query.view
-        side = grid._layout.image_side
-        assert min(image.width(), image.height()) >= 1.5 * side
-        assert card <= side <= 240
-        assert grid._layout.columns >= 4
-        assert grid.card_rect(9).bottom() <= grid.viewport().height()
+        grid, image = ranking.grid, window.panels.query.view
+        for width, height, share, card in (
+            (1440, 900, 0.70, 150),
+            (2560, 1440, 0.80, 200),
+            (1920, 1080, 0.70, 150),
+            (3840, 2160, 0.80, 200),
+            (1200, 1920, 0.70, 200),
+            (1280, 800, 0.70, 130),
+            (1024, 768, 0.70, 110),
+        ):
+            window.resize(width, height)
+            settle(window)
+            area = sum(one.width() * one.height() for one in (query, ranking))
+            assert area / (width * height) >= share, width
+            side = grid._layout.image_side
+            assert min(image.width(), image.height()) >= 1.5 * side, width
+            assert card <= side <= 240, width
+            assert grid._layout.columns >= 4, width
+            assert grid.card_rect(9).bottom() <= grid.viewport().height(), width
 
 
 def test_the_query_grows_with_the_window_unless_its_border_was_moved(qtbot, library):
@@ -106,38 +102,37 @@ def test_each_face_keeps_its_own_layout_and_reset_changes_only_the_one_shown(lib
         assert window.dockWidgetArea(layout.docks["side"]) == Qt.DockWidgetArea.LeftDockWidgetArea
 
 
-@pytest.mark.parametrize(
-    ("command", "shown"),
-    [
-        ("go_evaluation", lambda window: window.panels.evaluation),
-        ("map", lambda window: window.panels.evaluation),
-        ("refine", lambda window: window.panels.side.refine),
-        ("new_concept", lambda window: window.panels.side.concepts),
-        ("train", lambda window: window.panels.side.train),
-    ],
-)
-def test_a_command_of_a_panel_that_read_does_not_show_switches_to_research(
-    library, command, shown, monkeypatch
-):
+def test_a_command_of_a_panel_that_read_does_not_show_switches_to_research(library, monkeypatch):
     with open_window(library, face="read") as window:
+        panels = window.panels
         search_first_case(window)
         # Only where it leads is tested.
-        monkeypatch.setattr(window.panels.side.train, "train", lambda: None)
-        monkeypatch.setattr(window.panels.side.concepts, "ask_name", lambda: None)
-        window.parts.commands.run(command)
-        settle(window)
-        assert window.faces.current is RESEARCH
-        assert shown(window).isVisible()
+        monkeypatch.setattr(panels.side.train, "train", lambda: None)
+        monkeypatch.setattr(panels.side.concepts, "ask_name", lambda: None)
+        for command, shown in (
+            ("go_evaluation", panels.evaluation),
+            ("map", panels.evaluation),
+            ("refine", panels.side.refine),
+            ("new_concept", panels.side.concepts),
+            ("train", panels.side.train),
+        ):
+            window.faces.choose("read")
+            settle(window)
+            assert not shown.isVisible(), command
+            window.parts.commands.run(command)
+            settle(window)
+            assert window.faces.current is RESEARCH, command
+            assert shown.isVisible(), command
 
 
-@pytest.mark.parametrize("command", ["go_library", "go_query", "go_ranking", "go_side", "why", "find_case"])
-def test_a_command_of_a_panel_that_both_show_stays(library, command):
+def test_a_command_of_a_panel_that_both_show_stays(library):
     for face in FACES.values():
         with open_window(library, face=face.name) as window:
             search_first_case(window)
-            window.context.actions[command].trigger()
-            settle(window)
-            assert window.faces.current is face
+            for command in ("go_library", "go_query", "go_ranking", "go_side", "why", "find_case"):
+                window.context.actions[command].trigger()
+                settle(window)
+                assert window.faces.current is face, command
 
 
 def test_a_face_chosen_while_comparing_ends_the_comparison(qtbot, library):

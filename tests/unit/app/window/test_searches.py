@@ -12,30 +12,17 @@ from semblance.app.screenshot import settle
 from semblance.app.shell import search_operations
 from semblance.core.library.records import CATALOGUE
 from semblance.core.searches.query import Query
-from semblance.core.workflows.features.extract_features import extract_features
-from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.library_snapshot import load_state
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import saved_searches
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
-from tests.helpers.images import striped_folder
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 
 ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-
-
-@pytest.fixture
-def library(tmp_path):
-    made = tmp_path / "Striped.semblance"
-    import_source(striped_folder(tmp_path / "images", n=24), made)
-    extract_features(made, "colour_edge_texture")
-    train_metric(made, TrainRequest("euclidean", "plain"))
-    close_loaded_metrics()
-    return made
 
 
 def ask(window, place):
