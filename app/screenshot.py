@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import (
-    QAbstractAnimation,
-    QCoreApplication,
-    QElapsedTimer,
-    QEventLoop,
-    QObject,
-    QThread,
-    QTimer,
-)
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, QThread
 
 from semblance.app.application import make_application
 from semblance.app.shell.settings import Settings
@@ -23,11 +15,9 @@ from semblance.core.searches.query import Query
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
 PATIENCE_MS = 120_000
-#: The window is settled when nothing has been under way for so many checks at which no event waited. They are counted,
-#: not timed, because on a busy machine handling one event can take as long.
-IDLE_CHECKS = 10
-#: Delayed calls of at most this delay are waited for. Longer ones remove messages or show that something takes long.
-LONGEST_DELAY_MS = 500
+#: The window is settled when no job has run for so many checks at which no event waited. They are counted, not timed,
+#: because on a busy machine handling one event can take as long.
+IDLE_CHECKS = 80
 #: Interval at which the event loop is checked.
 IDLE_MS = 5
 
@@ -88,7 +78,7 @@ def image_of_window(
 
 
 def settle(window: object) -> None:
-    """Run the event loop until no job, delayed call, animation or change of theme of ``window`` is under way.
+    """Run the event loop until no job of ``window`` has been under way, nor a change of theme, for a while.
 
     Raises:
         SemblanceError: jobs are still running after PATIENCE_MS.
@@ -102,22 +92,11 @@ def settle(window: object) -> None:
     while idle_checks < IDLE_CHECKS:
         if not turn():
             idle_checks += 1
-        if window.jobs.active or not window.built or not is_styled() or _is_delayed(window):
+        if window.jobs.active or not window.built or not is_styled():
             idle_checks = 0
         if whole.elapsed() > PATIENCE_MS:
             titles = ", ".join(job.title for job in window.jobs.active)
             raise SemblanceError(f"The window did not come to rest: {titles}.", "Try it again.")
-
-
-def _is_delayed(window: QObject) -> bool:
-    """Whether something of ``window`` happens soon by itself: a delayed call or the rest of an animation."""
-    return any(
-        timer.isActive() and timer.isSingleShot() and timer.interval() <= LONGEST_DELAY_MS
-        for timer in window.findChildren(QTimer)
-    ) or any(
-        animation.state() == QAbstractAnimation.State.Running
-        for animation in window.findChildren(QAbstractAnimation)
-    )
 
 
 def turn() -> bool:

@@ -92,19 +92,24 @@ class Player:
     # 1. and 2. Open the demo library, search with a case
 
     def try_the_demo(self) -> None:
+        assert self.window.start_page.isVisible()
+        assert not self.panels.library.isVisible()
         self.click(self.window.start_page.demo_button)
 
     def wait_for_the_demo(self) -> None:
         wait_for(self.window, lambda: self.state.library is not None)
         assert self.state.library is not None
         assert "bdm_v" in {metric.learner for metric in self.state.library.metrics}
+        assert len(self.state.columns) == 532
+        assert {"benign", "malignant"} < set(self.state.columns.findings)
         assert self.panels.library.isVisible()
+        assert self.panels.ranking.isVisible()
         assert not self.panels.side.why.visibleRegion().isEmpty()
 
     def type_a_filter(self) -> None:
         self.click(self.panels.library.search)
         self.qtbot.keyClicks(self.panels.library.search, "M003")
-        self.qtbot.waitUntil(lambda: 0 < len(self.panels.library.grid.model()) < 10)
+        wait_for(self.window, lambda: 0 < len(self.panels.library.grid.model()) < 10)
 
     def double_click_the_case(self) -> None:
         columns = self.state.columns

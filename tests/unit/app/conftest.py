@@ -43,6 +43,6 @@ def forget_volumes() -> Iterator[None]:
 
 @pytest.fixture
 def without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows whose jobs run here, and that are at rest soon: delayed calls of background work are not waited for."""
+    """Windows whose jobs run here, and that are at rest soon."""
     monkeypatch.setattr("semblance.app.window.main_window.Jobs", PromptJobs)
-    monkeypatch.setattr("semblance.app.screenshot.LONGEST_DELAY_MS", 60)
+    monkeypatch.setattr("semblance.app.screenshot.IDLE_CHECKS", 12)
