@@ -31,6 +31,7 @@ from semblance.app.cli import (
     reports,
     search,
     serve,
+    shared_library,
     vault,
 )
 from semblance.app.cli.missing_package import missing_package
@@ -67,7 +68,7 @@ cli.add_typer(reader_study.commands, name="reader-study")
 cli.add_typer(vault.commands, name="vault")
 cli.add_typer(outcome.commands, name="outcome")
 cli.add_typer(pacs.commands, name="pacs")
-cli.add_typer(maintenance.library, name="library")
+cli.add_typer(shared_library.commands, name="library")
 _debug = False
 
 

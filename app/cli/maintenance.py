@@ -7,14 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import LIBRARY_HELP, Features, Json, LibraryPath
+from semblance.app.cli.options import Features, Json, LibraryPath
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import SemblanceError
-from semblance.core.library.address import library_path
 
 commands = typer.Typer()
-library = typer.Typer(no_args_is_help=True, help="Move whole libraries.")
 
 #: Cases of one issue that are named in the terminal. With --json all are.
 MAX_CASES = 5
@@ -55,18 +53,6 @@ def show_backup(document: Any) -> None:
     echo(f"{document['file']}: {document['files']:,} files, {size_text(document['bytes'])}.")
     for name in document["missing"]:
         echo(f"Not in it, for the library has it no more: {name}")
-
-
-def show_move(document: Any) -> None:
-    echo(
-        f"{document['target']} holds the same as {document['source']}: {document['rows']:,} rows, "
-        f"{document['files']:,} files, {document['thumbnails']:,} thumbnails."
-    )
-    echo(
-        f"{document['source']} was removed."
-        if document["removed"]
-        else f"{document['source']} is still there. With --remove it is removed."
-    )
 
 
 def show_restored(document: Any) -> None:
@@ -148,25 +134,6 @@ def restore(
     with ConsoleReporter() as reporter:
         result = make(file, library, reporter=reporter)
     print_document(result.to_json(), as_json, show_restored)
-
-
-@library.command()
-def move(
-    source: Annotated[Path, typer.Argument(metavar="FROM", help=LIBRARY_HELP, parser=library_path)],
-    target: Annotated[
-        Path, typer.Argument(metavar="TO", help="A new folder, or an empty database.", parser=library_path)
-    ],
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Remove FROM once TO was found to hold the same.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Copy a library from a folder to a server or back, and compare both. The images stay where they are."""
-    from semblance.core.workflows.maintenance.move_library import move_library
-
-    with ConsoleReporter() as reporter:
-        result = move_library(source, target, remove=remove, reporter=reporter)
-    print_document(result.to_json(), as_json, show_move)
 
 
 @commands.command("audit-log")

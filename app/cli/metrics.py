@@ -57,6 +57,7 @@ def train(
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.metrics.train_metric import train_metric
     from semblance.core.workflows.metrics.train_request import TrainRequest
+    from semblance.core.workflows.searches.index_candidates import index_if_large
 
     values = parse_settings(learner, learner_class(learner).parameters, settings or [])
     request = TrainRequest(
@@ -73,6 +74,7 @@ def train(
     )
     with ConsoleReporter() as reporter:
         result = train_metric(library, request, reporter=reporter)
+        index_if_large(library, name, reporter)
     print_document(result.to_json(), as_json, show_fields)
 
 

@@ -66,6 +66,14 @@ def search(
             help="If the metric was trained on the query or its patient, train it again without them first.",
         ),
     ] = False,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="In a library on a server with an index: how many candidates are compared. 0: all cases. "
+            "[default: as many as contain the required share of the nearest]",
+        ),
+    ] = None,
     save: Annotated[
         str | None,
         typer.Option(
@@ -103,6 +111,7 @@ def search(
             no_match_rate=no_match_rate,
             without=left_out,
             without_patient=without_patient,
+            candidates=candidates,
             marks=QueryMarks(case_ids(like), case_ids(unlike)),
             reporter=reporter,
         )

@@ -98,6 +98,10 @@ def show_cases(document: Mapping[str, Any]) -> None:
         echo(f"ordered by {marks} mark{'s' * (marks > 1)}; the counts and the estimate are without them")
     if document["without_patient"]:
         echo(f"ranked by {document['metric']} trained again without the query and its patient's cases")
+    if candidates := document["candidates"]:
+        recall = candidates["recall@20"]
+        contain = "" if recall is None else f", which contain {recall:.3f} of the 20 nearest on average"
+        echo(f"compared: {candidates['number']} candidates of an index{contain}")
     hidden = document["hidden"]
     echo(
         f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -381,6 +382,14 @@ class FeatureSets:
         positions = np.arange(len(ids), dtype=np.int64) + np.repeat(shifts, lengths)
         valid = ids >= 0
         return (ids, positions) if valid.all() else (ids[valid], positions[valid])
+
+
+def features_stamp(chunks: Mapping[int, npt.NDArray[np.int64]]) -> str:
+    """A text that changes whenever the features do of which ``chunks`` hold the cases."""
+    stamp = hashlib.blake2b(digest_size=12)
+    for number in sorted(chunks):
+        stamp.update(chunks[number].tobytes())
+    return stamp.hexdigest()
 
 
 def _records(rows: Sequence[sa.Row[Any]]) -> list[FeatureSet]:

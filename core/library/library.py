@@ -33,6 +33,7 @@ from semblance.core.library.records import (
     METRIC_FILE,
     NO_FINDING,
     SUFFIX,
+    EmbeddingIndex,
     MetricRecord,
     now,
 )
@@ -159,6 +160,15 @@ class Library:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def can_store_derived(self) -> bool:
+        """Whether files can be written to :attr:`derived`."""
+        return self.writable
+
+    def embedding_indexes(self) -> Sequence[EmbeddingIndex]:
+        """The embeddings of metrics that have an index for candidates; only a library on a server has any."""
+        return ()
 
     def judgements(self, ledger: str) -> JudgementTable:
         """The judgements of the ledger ``ledger``; none where there is no such ledger."""

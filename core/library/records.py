@@ -207,6 +207,28 @@ class MetricRecord:
 
 
 @dataclass(frozen=True)
+class EmbeddingIndex:
+    """An embedding with an index, of ``cases`` cases.
+
+    ``features``: the stamp of the features that it was made from. ``candidates``: the smallest number of candidates
+    that reached the required recall, ``None`` where none did; ``recall``: the share of the 20 nearest cases that are
+    among so many candidates, over ``queries`` cases as queries; ``candidates`` and ``recall`` are measured.
+    """
+
+    number: int
+    metric: str
+    features: str
+    cases: int
+    dimensions: int
+    centre: npt.NDArray[np.float64]
+    scale: float
+    candidates: int | None
+    recall: float
+    queries: int
+    built: str
+
+
+@dataclass(frozen=True)
 class JudgementRecord:
     """A judgement in plain values; see :class:`semblance.core.searches.judgement.Judgement`."""
 

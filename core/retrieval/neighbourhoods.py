@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank_many
 from semblance.core.retrieval.scan_index import ScanIndex
@@ -33,7 +34,7 @@ class Neighbourhoods:
     @classmethod
     def sampled(
         cls,
-        index: Index | ScanIndex,
+        index: Index | ScanIndex | CandidateIndex,
         case_query: Callable[[int], EmbeddedQuery],
         patients: npt.NDArray[Any],
         keys: npt.NDArray[np.int64],

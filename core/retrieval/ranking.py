@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.retrieval.index import Index, Matrix, NearestRows, Rows
@@ -21,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 #: Number of queries that :func:`rank_many` compares with each row at once, and of candidates for each case to rank.
 BATCH, TIMES = 32, 4
 
-AnyIndex = Index | ScanIndex | ClickIndex | FeedbackIndex
+AnyIndex = Index | ScanIndex | CandidateIndex | ClickIndex | FeedbackIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,7 @@ def rank(
 
 
 def rank_many(
-    index: Index | ScanIndex,
+    index: Index | ScanIndex | CandidateIndex,
     queries: Iterable[EmbeddedQuery],
     k: int = 20,
     *,

@@ -22,7 +22,9 @@ class Search:
     out. ``like`` and ``unlike``: positive and negative examples, which count as marks. ``concepts``: (name, amount from
     -1 to 1). ``diverse``: 0 ranks by distance alone, 1 prefers cases unlike those ranked before. ``no_match_rate``: the
     share of the library's own cases that would have no close match. ``without_patient``: where the metric was trained
-    on the query or its patient, rank by the same metric trained again without them.
+    on the query or its patient, rank by the same metric trained again without them. ``candidates``: in a library whose
+    server has an index of the metric, the number of candidates to compare; 0 compares all cases, ``None`` as many as
+    reached the required recall.
     """
 
     metric: str
@@ -38,6 +40,7 @@ class Search:
     diverse: float = 0.0
     no_match_rate: float = NO_MATCH_RATE
     without_patient: bool = False
+    candidates: int | None = None
     #: For the report, without effect on the ranking: (case, what the user noted on it), and the cases to show there.
     notes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     in_report: tuple[str, ...] = field(default=(), compare=False)
@@ -63,6 +66,7 @@ class Search:
             "diverse": self.diverse,
             "unusual": self.no_match_rate,
             "without_patient": self.without_patient,
+            "candidates": self.candidates,
             "notes": [list(note) for note in self.notes],
             "in_report": list(self.in_report),
         }
@@ -88,6 +92,7 @@ class Search:
             float(data.get("diverse", 0.0)),
             float(data.get("unusual", NO_MATCH_RATE)),
             bool(data.get("without_patient", False)),
+            None if data.get("candidates") is None else int(data["candidates"]),
             tuple((str(case), str(text)) for case, text in data.get("notes", ())),
             tuple(str(case) for case in data.get("in_report", ())),
         )

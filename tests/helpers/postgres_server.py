@@ -102,10 +102,10 @@ class PostgresServer:
             found = connection.execute(statement)
             return found.fetchall() if found.description else []
 
-    def new_database(self, name: str) -> str:
-        """The address of a new, empty database."""
+    def new_database(self, name: str, template: str = "template1") -> str:
+        """The address of a new database, empty or a copy of ``template``."""
         self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        self.execute(f'CREATE DATABASE "{name}"')
+        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         return self.address(quote(name, safe=""))
 
 

@@ -98,9 +98,7 @@ class ServerCatalogue(Catalogue):
         """A write transaction as a context manager giving the connection. Others are notified when it ends."""
         with self.exclusive() as connection:
             yield connection
-            number = library_state.update().values(number=library_state.c.number + 1)
-            changed = connection.execute(number.returning(library_state.c.number)).scalar_one()
-            connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(changed))))
+            note_change(connection)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
@@ -148,6 +146,13 @@ class ServerCatalogue(Catalogue):
         matches = words.c.words.op("@@", is_comparison=True)(sa.cast(query, sa.dialects.postgresql.TSQUERY))
         found = self.read(sa.select(words.c.case).where(matches))
         return np.sort(np.array([r[0] for r in found], dtype=np.int64))
+
+
+def note_change(connection: sa.Connection) -> None:
+    """Have every program read the library again when the running transaction ends."""
+    number = library_state.update().values(number=library_state.c.number + 1)
+    changed = connection.execute(number.returning(library_state.c.number)).scalar_one()
+    connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(changed))))
 
 
 def _folded(text: str) -> str:

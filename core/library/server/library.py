@@ -13,8 +13,10 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress, local_folder, server_address
 from semblance.core.library.library import Library
+from semblance.core.library.records import EmbeddingIndex
 from semblance.core.library.server.catalogue import ServerCatalogue
 from semblance.core.library.server.connection import connect
+from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
 from semblance.core.library.server.migrate import create_tables
 from semblance.core.library.server.tables import SCHEMA, export_log
@@ -41,6 +43,19 @@ class ServerLibrary(Library):
     def name(self) -> str:
         """The name of the database."""
         return self.path.name
+
+    @property
+    def can_store_derived(self) -> bool:
+        """Always: the folder is in the user's cache."""
+        return True
+
+    def embedding_indexes(self) -> list[EmbeddingIndex]:
+        """The embeddings of metrics that have an index for candidates."""
+        return embedding_indexes(self.catalogue)
+
+    def embedding(self, index: EmbeddingIndex) -> ServerEmbedding:
+        """The vectors of an embedding."""
+        return ServerEmbedding(self.catalogue, index.number, index.centre, index.scale)
 
     @contextlib.contextmanager
     def removal(self) -> Iterator[sa.Connection]:

@@ -9,7 +9,7 @@ from semblance.core.library.schema import TEXT
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
 #: The newest revision of the tables, and those before it: ``migrations/versions`` has a file for each.
-REVISION, EARLIER = "0001", ()
+REVISION, EARLIER = "0002", ("0001",)
 
 tables = sa.MetaData()
 
@@ -50,6 +50,24 @@ export_log = sa.Table(
     tables,
     sa.Column("id", sa.BigInteger, sa.Identity(), primary_key=True),
     sa.Column("line", TEXT, nullable=False),
+)
+
+#: The embeddings of metrics that have a table ``embedding_NUMBER`` with an index; ``metric``: the stem of the metric's
+#: file. The rest is described by :class:`semblance.core.library.records.EmbeddingIndex`.
+embeddings = sa.Table(
+    "embeddings",
+    tables,
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("metric", TEXT, nullable=False, unique=True),
+    sa.Column("features", TEXT, nullable=False),
+    sa.Column("cases", sa.BigInteger, nullable=False),
+    sa.Column("dimensions", sa.Integer, nullable=False),
+    sa.Column("centre", sa.LargeBinary, nullable=False),
+    sa.Column("scale", sa.Float, nullable=False),
+    sa.Column("candidates", sa.Integer),
+    sa.Column("recall", sa.Float, nullable=False),
+    sa.Column("queries", sa.Integer, nullable=False),
+    sa.Column("built", TEXT, nullable=False),
 )
 
 alembic_version = sa.Table(

@@ -144,7 +144,7 @@ def _read(library: Library) -> _Columns:
         Texts.of(finding_names),
         Texts.of(patient_names),
     )
-    if stamp and library.writable and len(rows) >= _FEWEST:
+    if stamp and library.can_store_derived and len(rows) >= _FEWEST:
         arrays: dict[str, npt.NDArray[Any]] = dict(zip(_Columns._fields[:4], columns[:4], strict=True))
         for name, texts in zip(_Columns._fields[4:], columns[4:], strict=True):
             arrays |= {name: np.frombuffer(texts.data, dtype=np.uint8), f"{name}_ends": texts.ends}

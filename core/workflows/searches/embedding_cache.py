@@ -4,7 +4,6 @@ data."""
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.feature_sets import features_stamp
 from semblance.core.library.records import FeatureSet, MetricRecord
 from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.index import Index, PreparedRows
@@ -121,20 +121,18 @@ def embed_cases(
         BadInput: no case has the features.
     """
     chunks = library.features.chunk_rows(feature_set)
-    stamp = hashlib.blake2b(digest_size=12)
-    for number in sorted(chunks):
-        stamp.update(chunks[number].tobytes())
-    file = library.derived / f"{record.file.stem}.{stamp.hexdigest()}{EMBEDDING_SUFFIX}"
+    stamp = features_stamp(chunks)
+    file = library.derived / f"{record.file.stem}.{stamp}{EMBEDDING_SUFFIX}"
     embedding = load_embedding(file)
     if embedding is None:
         known = np.concatenate([np.empty(0, dtype=np.int64), *chunks.values()])
         embedding = _embedded(library, record.name, metric, feature_set, known, reporter)
         # That of a provisional metric is soon out of date.
-        if library.writable and PROVISIONAL not in record.card:
+        if library.can_store_derived and PROVISIONAL not in record.card:
             save_embedding(file, _with_index(embedding, metric))
             # What was written is mapped and takes no memory of its own.
             embedding = load_embedding(file) or embedding
-    return embedding, stamp.hexdigest()
+    return embedding, stamp
 
 
 def _with_index(embedding: CachedEmbedding, metric: Metric) -> CachedEmbedding:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.retrieval.candidate_index import CandidateIndex
 from semblance.core.retrieval.click_index import ClickIndex
 from semblance.core.retrieval.diversity import AMONG, diverse_order
 from semblance.core.retrieval.feedback_index import FeedbackIndex
-from semblance.core.retrieval.index import Matrix, Rows
+from semblance.core.retrieval.index import Index, Matrix, Rows
 from semblance.core.retrieval.ranking import AnyIndex, EmbeddedQuery, Ranking, rank
+from semblance.core.retrieval.scan_index import ScanIndex
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
@@ -54,12 +56,24 @@ class QueryComparison:
             allowed=among,
         )
 
+    @property
+    def by_metric_alone(self) -> bool:
+        """Whether the metric compares the cases, as it was scored."""
+        return isinstance(self.index, Index | ScanIndex | CandidateIndex)
+
+    @property
+    def candidates(self) -> int | None:
+        """The number of candidates that were compared; ``None`` where all cases were."""
+        return (
+            self.index.candidates if isinstance(self.index, CandidateIndex) and self.ordered is None else None
+        )
+
     def coordinates(self, places: Rows) -> Matrix:
         """(r, m) coordinates whose Euclidean distances are those of the index, or approximate them if it has no
         coordinates."""
         if isinstance(self.index, ClickIndex):
             return self.index.embedded(places)
-        return np.asarray(self.loaded.embedding[places], dtype=np.float64)
+        return np.asarray(self.loaded.coordinates(places), dtype=np.float64)
 
     @property
     def query_coordinates(self) -> Matrix:

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadInput
+from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.evaluation.calibration import stored_calibration
 from semblance.core.evaluation.data_sources import sealed_rows
+from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails, MetricRecord
 from semblance.core.metrics.exclude_feature_groups import exclude_feature_groups
 from semblance.core.metrics.metric import Metric
+from semblance.core.retrieval.candidate_index import CandidateIndex
+from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.neighbourhoods import Neighbourhoods
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.retrieval.scan_index import index_for
+from semblance.core.retrieval.scan_index import ScanIndex, index_for
 from semblance.core.searches.ledger import Ledger
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.leakage import (
@@ -31,6 +34,7 @@ from semblance.core.workflows.metrics.leakage import (
     is_supervised,
 )
 from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.searches.candidates import find_candidates
 from semblance.core.workflows.searches.case_table import CaseTable, settled_stamp
 from semblance.core.workflows.searches.derived_arrays import (
     NEAR_SUFFIX,
@@ -64,12 +68,24 @@ class LoadedMetric:
         self.library, self.record = library, record
         self.metric: Metric = stored_metric(record)
         self.feature_set = library.features.of_metric(record)
+        found = find_candidates(library, record, self.metric, self.feature_set)
+        self._embedded: CachedEmbedding | None = None
+        if found is None:
+            self._embedded, stamp = embed_cases(library, record, self.metric, self.feature_set, reporter)
+            rows = self._embedded.rows
+        else:
+            rows, stamp = found.rows, found.index.features
         # The cases are read last, because another program may add some with features in between.
-        embedded, stamp = embed_cases(library, record, self.metric, self.feature_set, reporter)
         self.cases = CaseTable(library)
         #: Row ids of the cases in the sealed test vault, which are neither ranked nor queries.
         self.sealed = frozenset(sealed_rows(library).tolist())
-        self._set_up(embedded)
+        self._set_up(rows)
+        #: Finds candidates on a server; ``None`` where all cases are compared.
+        self.candidates = None if found is None else found.open(library, self.rows, self._exact_index)
+        self.recall = None if found is None else found.index
+        if found is None:
+            # The first search must not wait for it.
+            _ = self.index
         #: Identifies the features that :attr:`neighbourhoods` are stored for; "" if they are not stored.
         self._stamp = stamp if len(self.rows) >= FEWEST_KEPT else ""
         self.calibration = stored_calibration(record.scores)
@@ -107,8 +123,8 @@ class LoadedMetric:
     @property
     def nbytes(self) -> int:
         """Bytes of the parts that grow with the library."""
-        arrays = (self.embedding, self.ties, self.drawn)
-        own = sum(array.nbytes for array in arrays if array is not None) + self.transformed.nbytes
+        arrays = (self.__dict__.get(name) for name in ("embedding", "ties", "drawn"))
+        own: int = sum(array.nbytes for array in arrays if array is not None) + self.transformed.nbytes
         own += sum(getattr(one, "nbytes", 0) for one in self.cache.values())
         own += 0 if self._refitted is None else self._refitted[1].nbytes
         return (
@@ -117,29 +133,15 @@ class LoadedMetric:
             else own + sum(reduced.nbytes for reduced in self._reduced.values())
         )
 
-    def _set_up(self, embedded: CachedEmbedding) -> None:
-        rows, drawn = embedded.rows, embedded.drawn
+    def _set_up(self, rows: npt.NDArray[np.int64]) -> None:
         places: slice | npt.NDArray[np.int64] = slice(None)
         # Usually these are all cases, and copies would take hundreds of megabytes.
-        whole = not self.sealed and np.array_equal(rows, self.cases.rows)
-        if not whole:
+        if self.sealed or not np.array_equal(rows, self.cases.rows):
             places = self.cases.places(rows)
             there = (places >= 0) & ~np.isin(rows, list(self.sealed))
-            whole = bool(there.all())
-            if not whole:
+            if not there.all():
                 rows, places = rows[there], places[there]
-                embedded = CachedEmbedding(rows, embedded.embedding[there], embedded.ties[there], drawn)
-        self.rows, self.embedding, self.ties = rows, embedded.embedding, embedded.breaks_ties
-        #: (s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_places`;
-        #: ``None`` where they have to be read.
-        self.drawn = drawn.astype(np.float64) if len(drawn) and whole else None
-        self.index = index_for(
-            self.metric.distance,
-            self.embedding,
-            self.ties,
-            prepared=embedded.prepared,
-            prepared_ties=embedded.prepared_ties,
-        )
+        self.rows = rows
         #: (n,) a number for each finding, -1 where a case has none.
         self.finding_codes = self.cases.finding_codes[places].astype(np.int64)
         #: (n,) a number for each patient, -1 where unknown: numbers compare much faster than names.
@@ -151,6 +153,69 @@ class LoadedMetric:
     def findings(self) -> npt.NDArray[Any]:
         """(n,) the finding of each case, ``None`` where it has none."""
         return _named(self.finding_codes, self.cases.finding_names)
+
+    @cached_property
+    def _embedding(self) -> CachedEmbedding:
+        """The data of :attr:`rows`, read on first use where the server finds candidates."""
+        embedded = self._embedded
+        if embedded is None:
+            embedded, _ = embed_cases(self.library, self.record, self.metric, self.feature_set)
+        self._embedded = None
+        if np.array_equal(embedded.rows, self.rows):
+            return embedded
+        places = np.minimum(np.searchsorted(embedded.rows, self.rows), len(embedded.rows) - 1)
+        if (embedded.rows[places] != self.rows).any():
+            raise SemblanceError(
+                tr_lazy(
+                    "Another program changed {library} at the same time.", library=self.library.path.name
+                ),
+                "Try again.",
+            )
+        none = np.empty((0, 0))
+        return CachedEmbedding(self.rows, embedded.embedding[places], embedded.ties[places], none)
+
+    @cached_property
+    def embedding(self) -> npt.NDArray[np.float64]:
+        """(n, m) the cases in the metric's coordinates."""
+        return self._embedding.embedding
+
+    @cached_property
+    def ties(self) -> npt.NDArray[np.float64] | None:
+        """(n, d) the rows that order equal distances; ``None`` where the metric needs none."""
+        if self.candidates is not None:
+            return None
+        return self._embedding.breaks_ties
+
+    @cached_property
+    def drawn(self) -> npt.NDArray[np.float64] | None:
+        """(s, d) numbers of the cases at :func:`semblance.core.workflows.searches.embedding_cache.sample_places`;
+        ``None`` where they have to be read."""
+        if self.candidates is not None or not len(self._embedding.drawn):
+            return None
+        return self._embedding.drawn.astype(np.float64)
+
+    @cached_property
+    def index(self) -> Index | ScanIndex:
+        """The exact index of all cases."""
+        kept = self._embedding
+        return index_for(
+            self.metric.distance,
+            self.embedding,
+            self.ties,
+            prepared=kept.prepared,
+            prepared_ties=kept.prepared_ties,
+        )
+
+    def _exact_index(self) -> Index:
+        assert isinstance(self.index, Index)
+        return self.index
+
+    def search_index(self, candidates: int | None = None) -> Index | ScanIndex | CandidateIndex:
+        """The index of a search with so many ``candidates``; 0 compares all cases, ``None`` as many as reached the
+        required recall. Without an index of candidates all cases are compared."""
+        if self.candidates is None or candidates == 0:
+            return self.index
+        return self.candidates if candidates is None else self.candidates.with_candidates(candidates)
 
     @cached_property
     def patients(self) -> npt.NDArray[Any]:
@@ -174,9 +239,15 @@ class LoadedMetric:
         """A case with features as a query."""
         tie = None if self.ties is None else self.ties[place]
         row = int(self.rows[place])
-        return EmbeddedQuery(
-            self.embedding[place], tie, place, self.query_patient(row), int(self.keys[place])
-        )
+        embedded = self.coordinates(np.array([place]))[0]
+        return EmbeddedQuery(embedded, tie, place, self.query_patient(row), int(self.keys[place]))
+
+    def coordinates(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """(p, m) the cases at ``places`` (p,) in the metric's coordinates; read from the server where all of them were
+        not needed so far."""
+        if self.candidates is None or "embedding" in self.__dict__:
+            return self.embedding[places]
+        return self.candidates.coordinates(places)
 
     def places_of(self, rows: Collection[int]) -> set[int]:
         """The positions of those of the cases ``rows`` that have features."""
@@ -239,6 +310,7 @@ class LoadedMetric:
     def _compare_transformed(self, reporter: Reporter) -> None:
         """Compare the cases after the steps of :attr:`metric`."""
         rows, distance = self.transformed.rows(reporter), self.metric.distance
+        self.candidates = self.recall = None
         self.embedding = distance.embed(rows) if distance.embeds else rows
         self.ties = rows if distance.ties else None
         self.index = index_for(distance, self.embedding, self.ties)
@@ -279,7 +351,7 @@ class LoadedMetric:
             return stored["cases"]
         identities = self.identity_index
         found = np.setdiff1d(identities.ids, identities.unseen(self.record.training, elsewhere))
-        if stamp and self.library.writable:
+        if stamp and self.library.can_store_derived:
             save_arrays(file, {"cases": found}, digest.hexdigest())
         return found
 
@@ -314,8 +386,8 @@ class LoadedMetric:
         names = ("places", "nearest", "distances")
         if cached is not None and cached.keys() == set(names):
             return Neighbourhoods(*(cached[name] for name in names))
-        found = Neighbourhoods.sampled(self.index, self.case_query, self.patient_codes, self.keys)
-        if self._stamp and self.library.writable:
+        found = Neighbourhoods.sampled(self.search_index(), self.case_query, self.patient_codes, self.keys)
+        if self._stamp and self.library.can_store_derived:
             save_arrays(file, {name: getattr(found, name) for name in names}, digest.hexdigest())
         return found
 

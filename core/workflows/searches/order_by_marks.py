@@ -107,7 +107,7 @@ def examples_as_marks(compared: QueryComparison) -> tuple[QueryMarks, list[str]]
 def distances_of(compared: QueryComparison) -> Matrix:
     """(n,) squared distances of all cases from the query, as they are before marks count."""
     loaded = compared.loaded
-    if compared.index is loaded.index:
+    if compared.by_metric_alone:
         return MeasuredQuery.of(loaded, compared.query).distances
     return compared.index.distances(compared.query.embedded, np.arange(len(loaded.rows)))
 

@@ -133,7 +133,7 @@ def _cases_by_detail(
     loaded: LoadedMetric, query: ComparedImage, found: Pixels, embedded: EmbeddedQuery
 ) -> set[int]:
     """Row ids of the cases whose image is that of the query saved again, windowed, mirrored, annotated or cropped."""
-    near = loaded.index.search(embedded.embedded, _BY_METRIC, tie_query=embedded.tie_break)
+    near = loaded.search_index().search(embedded.embedded, _BY_METRIC, tie_query=embedded.tie_break)
     by_metric = {int(row) for row in loaded.rows[near.rows]}
     rows = by_metric | loaded.cases.rows_of_contents(_close_in_outline(loaded, found))
     details = loaded.details(sorted(rows))

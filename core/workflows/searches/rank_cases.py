@@ -58,7 +58,7 @@ from semblance.core.workflows.searches.order_by_marks import (
 from semblance.core.workflows.searches.query_features import embed_query, unknown_columns
 from semblance.core.workflows.searches.refinement_session import RefinementSession, open_search_refinement
 from semblance.core.workflows.searches.search_metric import open_search_metric
-from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+from semblance.core.workflows.searches.search_result import ComparedCandidates, RankedCase, SearchResult
 from semblance.core.workflows.searches.shift_query import shift_query
 
 
@@ -189,7 +189,7 @@ def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
             loaded,
             search,
             query,
-            loaded.index,
+            loaded.search_index(search.candidates),
             nearest,
             lambda one: embed_query(loaded, one).embedded,
             changed,
@@ -268,12 +268,22 @@ def _result(
         NO_MARKS if marked is None else marked.marks,
         loaded.without_patient,
         len(loaded.sealed),
+        compared_candidates(compared),
     )
+
+
+def compared_candidates(compared: QueryComparison) -> ComparedCandidates | None:
+    """How many candidates were compared; ``None`` where all cases were."""
+    index, measured = compared.candidates, compared.loaded.recall
+    if index is None or measured is None:
+        return None
+    known = index == measured.candidates
+    return ComparedCandidates(index, measured.recall if known else None, measured.queries if known else 0)
 
 
 def _ranking_without_marks(plain: QueryComparison) -> Ranking:
     """The cases that vote; cached if the metric alone compares."""
-    if plain.index is not plain.loaded.index:
+    if not plain.by_metric_alone:
         return group_ranking(plain, VOTERS)
     return MeasuredQuery.of(plain.loaded, plain.query).ranking(plain, VOTERS)
 

@@ -72,6 +72,20 @@ class RankedCase:
 
 
 @dataclass(frozen=True)
+class ComparedCandidates:
+    """The ``number`` of candidates that an index on a server found, which alone were compared. ``recall``: the share of
+    the 20 nearest cases that are among so many, measured with ``queries`` cases; ``None`` where it was not measured."""
+
+    number: int
+    recall: float | None
+    queries: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The part ``candidates`` of ``semblance search --json``."""
+        return {"number": self.number, "recall@20": self.recall, "measured_with": self.queries}
+
+
+@dataclass(frozen=True)
 class SearchResult:
     """A ranking with what was hidden, and the findings of the nearest (CONTRACT.md, "search").
 
@@ -82,7 +96,8 @@ class SearchResult:
     those of the ranking without marks, because marks may follow the findings that the user sees and would then only
     confirm the user's opinion. ``match``: the distance of the query from its nearest cases, ``None`` if it was not
     requested or there are too few cases. ``without_patient``: ranked by the metric trained again without the query's
-    patient. ``sealed``: the number of cases in the sealed test vault, which are never ranked.
+    patient. ``sealed``: the number of cases in the sealed test vault, which are never ranked. ``candidates``: the cases
+    that were compared, where an index chose them.
     """
 
     query: Query
@@ -102,6 +117,7 @@ class SearchResult:
     marks: QueryMarks = NO_MARKS
     without_patient: bool = False
     sealed: int = 0
+    candidates: ComparedCandidates | None = None
 
     @property
     def is_unclear(self) -> bool:
@@ -126,6 +142,7 @@ class SearchResult:
             "feedback": self.marks.to_json(),
             "without_patient": self.without_patient,
             "sealed": self.sealed,
+            "candidates": None if self.candidates is None else self.candidates.to_json(),
             "seconds": self.seconds,
         }
 

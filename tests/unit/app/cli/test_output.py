@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import numpy as np
+
 from semblance.app.cli.output import print_error, show_fields
 from semblance.app.cli.show_results import show_cases
 
 
 def test_any_document_as_indented_lines(capsys):
     show_fields(
-        {"name": "x", "none": None, "empty": [], "share": 0.123456, "in": {"deep": [1, {"a": 2, "b": 3}]}}
+        {
+            "name": "x",
+            "none": None,
+            "empty": [],
+            "share": np.float64(0.123456),
+            "in": {"deep": [1, {"a": 2, "b": 3}]},
+        }
     )
     assert capsys.readouterr().out.splitlines() == [
         "name: x",

@@ -1,0 +1,86 @@
+"""The commands on whole libraries and on those that several people share on a server: ``semblance library``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryPath
+from semblance.app.cli.output import echo, print_document
+from semblance.app.cli.reporter import ConsoleReporter
+from semblance.core.library.address import library_path
+
+commands = typer.Typer(no_args_is_help=True, help="Move whole libraries, and manage those on a server.")
+
+
+def show_move(document: Any) -> None:
+    echo(
+        f"{document['target']} holds the same as {document['source']}: {document['rows']:,} rows, "
+        f"{document['files']:,} files, {document['thumbnails']:,} thumbnails."
+    )
+    echo(
+        f"{document['source']} was removed."
+        if document["removed"]
+        else f"{document['source']} is still there. With --remove it is removed."
+    )
+
+
+def show_indexes(document: Any) -> None:
+    for one in document:
+        if one["candidates"] is None:
+            echo(f"{one['metric']}: no candidates. {one['why_none']}")
+        else:
+            echo(
+                f"{one['metric']}: {one['candidates']} candidates of {one['cases']:,} cases contain "
+                f"{one['recall@20']:.3f} of the 20 nearest (measured with {one['measured_with']} cases)."
+            )
+
+
+@commands.command()
+def move(
+    source: Annotated[Path, typer.Argument(metavar="FROM", help=LIBRARY_HELP, parser=library_path)],
+    target: Annotated[
+        Path, typer.Argument(metavar="TO", help="A new folder, or an empty database.", parser=library_path)
+    ],
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove FROM once TO was found to hold the same.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Copy a library from a folder to a server or back, and compare both. The images stay where they are."""
+    from semblance.core.workflows.maintenance.move_library import move_library
+
+    with ConsoleReporter() as reporter:
+        result = move_library(source, target, remove=remove, reporter=reporter)
+    print_document(result.to_json(), as_json, show_move)
+
+
+@commands.command()
+def index(
+    library: LibraryPath,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="METRIC", help="Only this metric. The option can be repeated."),
+    ] = None,
+    fewest: Annotated[
+        int | None,
+        typer.Option(min=1, help="Set from how many cases on an index is used. [default at first: 100000]"),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(
+            min=0.5,
+            max=1.0,
+            help="Set the share of the 20 nearest cases that the candidates must contain. [default at first: 0.98]",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Build or update the indexes on a server that find candidates for searches, and measure their recall."""
+    from semblance.core.workflows.searches.index_candidates import index_candidates
+
+    with ConsoleReporter() as reporter:
+        done = index_candidates(library, tuple(metric or ()), fewest=fewest, recall=recall, reporter=reporter)
+    print_document([one.to_json() for one in done], as_json, show_indexes)
