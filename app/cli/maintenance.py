@@ -74,6 +74,22 @@ def show_exports(document: Any) -> None:
         echo("Nothing has been exported from this library.")
 
 
+def show_audit(document: Any) -> None:
+    for line in document:
+        detail = ", ".join(f"{name} {value}" for name, value in line["detail"].items())
+        echo(f"{line['time']}  {line['by']}  {line['action']}: {detail}")
+
+
+def show_audit_check(document: Any) -> None:
+    for problem in document["problems"]:
+        echo(problem)
+    if not document["problems"]:
+        echo(f"No entry was changed or removed: {document['entries']:,} checked.")
+    if document["before_the_chain"]:
+        echo(f"{document['before_the_chain']:,} entries are from before the log had hashes.")
+    echo(f"Hash of the last entry: {document['hash']}")
+
+
 @commands.command("check-data")
 def check_data(library: LibraryPath, features: Features = None, as_json: Json = False) -> None:
     """List doubtful labels and images of a library: contradictory findings, outliers, wrong sides, burnt-in text."""
@@ -137,8 +153,35 @@ def restore(
 
 
 @commands.command("audit-log")
-def audit_log(library: LibraryPath, as_json: Json = False) -> None:
-    """List what was exported from a library, when, and whether with patient ids."""
-    from semblance.core.workflows.library.exports import list_exports
+def audit_log(
+    library: LibraryPath,
+    every: Annotated[
+        bool, typer.Option("--all", help="On a server: also searches, views and changes, the last 10,000.")
+    ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check that no entry was changed, removed or moved.")
+    ] = False,
+    since: Annotated[
+        str,
+        typer.Option(
+            metavar="HASH",
+            help="With --verify: the hash of an earlier check, which must still be in the log.",
+        ),
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """List what was exported from a library, when, and whether with patient ids; or check the log."""
+    from semblance.core.workflows.library import exports
 
-    print_document(list_exports(library), as_json, show_exports)
+    if verify or since:
+        result = exports.check_audit(library, since)
+        print_document(result.to_json(), as_json, show_audit_check)
+        if result.problems:
+            raise SemblanceError(
+                f"The log of {library} was changed.",
+                "Compare it with a backup. The entries above are not reliable.",
+            )
+    elif every:
+        print_document(exports.list_audit(library), as_json, show_audit)
+    else:
+        print_document(exports.list_exports(library), as_json, show_exports)

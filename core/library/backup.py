@@ -27,9 +27,8 @@ from semblance.core.library import schema
 from semblance.core.library.catalogue_damage import integrity_errors
 from semblance.core.library.catalogue_repair import copy_catalogue
 from semblance.core.library.database import disk_is_full, plain_error, plain_errors
-from semblance.core.library.export_log import FILE as EXPORTS
 from semblance.core.library.feature_stores import DESCRIPTION, chunk_file
-from semblance.core.library.records import CATALOGUE, DERIVED, METRIC_FILE, SUFFIX, now
+from semblance.core.library.records import CATALOGUE, DERIVED, EXPORTS, EXPORTS_HEAD, METRIC_FILE, SUFFIX, now
 from semblance.core.limits import allow_memory, max_text_bytes, max_unpacked, size_text
 from semblance.core.tasks import SILENT, Reporter
 
@@ -40,7 +39,7 @@ ATTEMPTS = 4
 _PIECE = 1 << 20
 #: The names a backup may hold, so that no file of one is written outside the library.
 _ALLOWED = re.compile(
-    rf"{re.escape(CATALOGUE)}|{re.escape(EXPORTS)}"
+    rf"{re.escape(CATALOGUE)}|{re.escape(EXPORTS)}|{re.escape(EXPORTS_HEAD)}"
     rf"|features/[0-9]{{1,9}}\.zarr/(zarr\.json|c/[0-9]{{1,9}}/0)|metrics/{METRIC_FILE.pattern}"
 )
 _DAMAGED = (
@@ -153,8 +152,8 @@ def _files_to_back_up(library: Path, copy: Path) -> list[str]:
         if (np.frombuffer(rows, dtype=np.int64) >= 0).any()
     ]
     names += [f"metrics/{name}" for name in metrics]
-    if (library / EXPORTS).is_file():
-        names.append(EXPORTS)
+    # The head first: an entry that is added meanwhile follows it.
+    names += [name for name in (EXPORTS_HEAD, EXPORTS) if (library / name).is_file()]
     return names
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import server_address
+from semblance.core.library.audit import EXPORT
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE, EXPORTS, account, now
 
@@ -32,39 +33,36 @@ def log_export(
     Raises:
         SemblanceError: the file was exported, but the log could not be written.
     """
-    if library is None:
+    if library is None or (server_address(library) is None and not _can_be_logged(library)):
         return
-    on_server = server_address(library) is not None
-    file = library / FILE
-    if not on_server and (
-        not (library / CATALOGUE).is_file() or not os.access(file if file.exists() else library, os.W_OK)
-    ):
-        return
-    line: dict[str, Any] = {"time": now(), "by": account(), "what": what, "kind": kind.lstrip(".")}
-    line |= {"identified": identified, "files": files}
-    if on_server:
+    line: dict[str, Any] = {"what": what, "kind": kind.lstrip("."), "identified": identified, "files": files}
+    if server_address(library) is not None:
         with open_library(library) as opened:
-            if opened.writable:
-                with opened.catalogue.transaction() as connection:
-                    opened.add_exports(connection, [json.dumps(line, ensure_ascii=False)])
+            opened.log_event(EXPORT, line)
         return
-    try:
-        # A single write of a short line is not interleaved with the line of another program.
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            os.write(handle, (json.dumps(line, ensure_ascii=False) + "\n").encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise SemblanceError(
-            tr_lazy(
-                "The file was exported, but the export could not be logged in {file}: {reason}.",
-                file=file,
-                reason=error.strerror or error,
-            ),
-            "Free some space, or check the permissions of the library.",
-        ) from error
+    from semblance.core.library.library import Library
+
+    # Also where the work itself only reads the library.
+    with Library.open(library) as opened:
+        if opened.writable:
+            line = {"time": now(), "by": account(), **line}
+            with opened.catalogue.transaction() as connection:
+                try:
+                    opened.add_exports(connection, [json.dumps(line, ensure_ascii=False)])
+                except OSError as error:
+                    raise SemblanceError(
+                        tr_lazy(
+                            "The file was exported, but the export could not be logged in {file}: {reason}.",
+                            file=library / FILE,
+                            reason=error.strerror or error,
+                        ),
+                        "Free some space, or check the permissions of the library.",
+                    ) from error
+
+
+def _can_be_logged(library: Path) -> bool:
+    file = library / FILE
+    return (library / CATALOGUE).is_file() and os.access(file if file.exists() else library, os.W_OK)
 
 
 def read_exports(library: Path) -> list[Mapping[str, Any]]:

@@ -18,10 +18,12 @@ from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.files import move_into_place, remove_abandoned, remove_unfinished, unfinished_name
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
+from semblance.core.library.audit import AuditCheck, AuditEntry
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.check_library import check_is_folder, check_is_library
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
+from semblance.core.library.export_chain import append_exports, check_exports, plain_exports
 from semblance.core.library.feature_sets import FeatureSets
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.library_files import LibraryFiles
@@ -29,7 +31,6 @@ from semblance.core.library.pseudonyms import known_pseudonyms, pseudonyms_of
 from semblance.core.library.records import (
     CATALOGUE,
     DERIVED,
-    EXPORTS,
     METRIC_FILE,
     NO_FINDING,
     SUFFIX,
@@ -362,15 +363,31 @@ class Library:
         Raises:
             OSError: it cannot be read.
         """
-        file = self.path / EXPORTS
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.exists() else []
-        return lines if count is None else lines[-count:]
+        return plain_exports(self.path, count)
 
     def add_exports(self, connection: sa.Connection, lines: Sequence[str]) -> None:
-        """Add lines to the log of exports, within a running transaction."""
+        """Add lines to the log of exports, within a running transaction.
+
+        Raises:
+            OSError: they cannot be written.
+        """
         if lines:
-            with (self.path / EXPORTS).open("a", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in lines)
+            append_exports(self.path, lines)
+
+    def log_event(self, action: str, detail: Mapping[str, Any]) -> None:
+        """Log a search or a view, in a library on a server; one in a folder logs exports alone."""
+
+    def audit_entries(self, count: int) -> list[AuditEntry]:
+        """The last ``count`` entries of the audit log, oldest first; none in a folder."""
+        return []
+
+    def check_audit(self, since: str = "") -> AuditCheck:
+        """Check the chain of hashes of the audit log; see :func:`semblance.core.library.audit.check_chain`.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return check_exports(self.path, since)
 
     def summary(self) -> dict[str, Any]:
         """Counts, findings and names (no case ids), as ``semblance info`` prints them."""

@@ -31,11 +31,14 @@ DELETED = "deleted"
 PASTED = "pasted"
 #: The log of exports.
 EXPORTS = "exports.log"
+#: Its last entry.
+EXPORTS_HEAD = "exports.head"
 #: Entries of a library that are never links, because files in them are removed, replaced and moved.
 LIBRARY_ENTRIES = (
     CATALOGUE,
     "thumbnails.sqlite",
     EXPORTS,
+    EXPORTS_HEAD,
     "features",
     "metrics",
     DERIVED,

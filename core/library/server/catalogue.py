@@ -40,7 +40,8 @@ class ServerCatalogue(Catalogue):
         engine = connect(address, writable=writable is not False)
         try:
             with server_errors(address), engine.connect() as connection:
-                may_write = writable is not False and _may_write(connection)
+                allowed, self.is_standby = _may_write(connection)
+            may_write = writable is not False and allowed
             if writable and not may_write:
                 raise not_writable_error(address)
             check_revision(engine, address, writable=may_write)
@@ -161,10 +162,11 @@ def _folded(text: str) -> str:
     return re.sub(r"[\W_]+", " ", plain.lower()).strip()
 
 
-def _may_write(connection: sa.Connection) -> bool:
-    """Whether the user may add cases, or make the library where there is none yet."""
+def _may_write(connection: sa.Connection) -> tuple[bool, bool]:
+    """Whether the user may add cases, or make the library where there is none yet; and whether it is a standby server,
+    on which nobody may."""
     table = sa.func.to_regclass(f"{SCHEMA}.{cases.name}")
     privilege = sa.func.has_table_privilege(table, "INSERT")
     query = sa.select(sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True))
     recovering, allowed = connection.execute(query).one()
-    return bool(allowed and not recovering)
+    return bool(allowed and not recovering), bool(recovering)

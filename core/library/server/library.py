@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import sqlalchemy as sa
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress, local_folder, server_address
+from semblance.core.library.audit import EXPORT, AuditCheck, AuditEntry, AuditHead, check_chain
 from semblance.core.library.library import Library
 from semblance.core.library.records import EmbeddingIndex
 from semblance.core.library.server.catalogue import ServerCatalogue
@@ -19,8 +21,11 @@ from semblance.core.library.server.connection import connect
 from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
 from semblance.core.library.server.migrate import create_tables
-from semblance.core.library.server.tables import SCHEMA, export_log
+from semblance.core.library.server.tables import SCHEMA, audit_head, audit_log, export_log
 from semblance.core.library.server.thumbnails import ServerThumbnails
+
+#: Entries of the audit log that are read at once.
+_ENTRIES = 10_000
 
 
 class ServerLibrary(Library):
@@ -65,14 +70,50 @@ class ServerLibrary(Library):
             connection.execute(sa.text(f"DROP SCHEMA {SCHEMA} CASCADE"))
 
     def add_exports(self, connection: sa.Connection, lines: Sequence[str]) -> None:
-        """Add lines to the log of exports, within a running transaction."""
+        """Add lines that another home of the library logged, within a running transaction."""
         if lines:
             connection.execute(export_log.insert(), [{"line": line} for line in lines])
 
     def exports(self, count: int | None = None) -> list[str]:
         """The last ``count`` lines of the log of exports, or all, oldest first."""
-        newest = sa.select(export_log.c.line).order_by(export_log.c.id.desc()).limit(count)
-        return [r.line for r in reversed(self.catalogue.read(newest))]
+        logged = sa.select(audit_log).where(audit_log.c.action == EXPORT)
+        newest = self.catalogue.read(logged.order_by(audit_log.c.number.desc()).limit(count))
+        lines = [
+            # The server knows who it was, and when.
+            json.dumps({**json.loads(r.detail), "time": r.time, "by": r.by}, ensure_ascii=False)
+            for r in reversed(newest)
+        ]
+        earlier = sa.select(export_log.c.line).order_by(export_log.c.id.desc()).limit(count)
+        lines = [*(r.line for r in reversed(self.catalogue.read(earlier))), *lines]
+        return lines if count is None else lines[-count:]
+
+    def log_event(self, action: str, detail: Mapping[str, Any]) -> None:
+        """Log a search, a view or an export. The server notes who it was, and when.
+
+        Raises:
+            SemblanceError: it cannot be logged.
+        """
+        if self.catalogue.is_standby:
+            return
+        with self.catalogue.files_transaction() as connection:
+            connection.execute(sa.text("SET TRANSACTION READ WRITE"))
+            text = json.dumps(detail, ensure_ascii=False)
+            connection.execute(sa.select(sa.func.audit_event(action, text)))
+
+    def audit_entries(self, count: int) -> list[AuditEntry]:
+        """The last ``count`` entries of the audit log, oldest first."""
+        newest = sa.select(audit_log).order_by(audit_log.c.number.desc()).limit(count)
+        return [AuditEntry(*row) for row in reversed(self.catalogue.read(newest))]
+
+    def check_audit(self, since: str = "") -> AuditCheck:
+        """Check the chain of hashes of the audit log; see :func:`semblance.core.library.audit.check_chain`."""
+        with self.catalogue.snapshot() as connection:
+            head = connection.execute(sa.select(audit_head)).first()
+            query = sa.select(audit_log).order_by(audit_log.c.number).execution_options(yield_per=_ENTRIES)
+            entries = (AuditEntry(*row) for row in connection.execute(query))
+            return check_chain(
+                entries, AuditHead() if head is None else AuditHead(head.number, head.hash), since
+            )
 
     @classmethod
     def create(cls, path: Path | str) -> Self:

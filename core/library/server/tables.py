@@ -9,7 +9,7 @@ from semblance.core.library.schema import TEXT
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
 #: The newest revision of the tables, and those before it: ``migrations/versions`` has a file for each.
-REVISION, EARLIER = "0002", ("0001",)
+REVISION, EARLIER = "0003", ("0001", "0002")
 
 tables = sa.MetaData()
 
@@ -68,6 +68,38 @@ embeddings = sa.Table(
     sa.Column("recall", sa.Float, nullable=False),
     sa.Column("queries", sa.Integer, nullable=False),
     sa.Column("built", TEXT, nullable=False),
+)
+
+#: Written by functions and triggers of the server alone; see :mod:`semblance.core.library.audit`.
+audit_log = sa.Table(
+    "audit_log",
+    tables,
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("time", TEXT, nullable=False),
+    sa.Column("by", TEXT, nullable=False),
+    sa.Column("action", TEXT, nullable=False),
+    sa.Column("detail", TEXT, nullable=False),
+    sa.Column("hash", TEXT, nullable=False),
+)
+
+#: One row: the last entry of the log.
+audit_head = sa.Table(
+    "audit_head",
+    tables,
+    sa.Column("one", sa.Boolean, primary_key=True, server_default=sa.true()),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("hash", TEXT, nullable=False),
+    sa.CheckConstraint("one", name="one_head"),
+)
+
+#: Rows that running transactions changed so far.
+audit_pending = sa.Table(
+    "audit_pending",
+    tables,
+    sa.Column("transaction", TEXT, primary_key=True),
+    sa.Column("relation", TEXT, primary_key=True),
+    sa.Column("operation", TEXT, primary_key=True),
+    sa.Column("rows", sa.BigInteger, nullable=False),
 )
 
 alembic_version = sa.Table(

@@ -15,6 +15,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
 from semblance.core.imaging.volume import Spacing, StackLocation
 from semblance.core.language import tr_lazy
+from semblance.core.library.audit import VIEW
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of, cached_library, stack_cache
@@ -62,11 +63,13 @@ def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> Viewed
     Raises:
         BadInput: the case has no image, or its file is gone or damaged.
     """
-    case = cached_library(library).catalogue.details([row]).get(row)
+    opened = cached_library(library)
+    case = opened.catalogue.details([row]).get(row)
     if case is None:
         raise BadInput("This case is not in the library any more.", "Refresh the library.")
     if case.address is None:
         raise BadInput(tr_lazy("{case_id} is a row of a table and has no image.", case_id=case.case_id))
+    opened.log_event(VIEW, {"case": case.case_id})
     return _viewed(case.address, case.region, case)
 
 

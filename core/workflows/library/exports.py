@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from semblance.core.library.export_log import log_export, read_exports
+from semblance.core.errors import BadArguments
+from semblance.core.library.address import server_address
+from semblance.core.library.audit import AuditCheck
+from semblance.core.library.export_log import LISTED, log_export, read_exports
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 
@@ -19,6 +22,32 @@ def list_exports(library: Path, *, reporter: Reporter = SILENT) -> list[dict[str
     """
     with open_library(library) as opened:
         return [dict(line) for line in read_exports(opened.path)]
+
+
+def list_audit(library: Path, *, count: int = LISTED) -> list[dict[str, Any]]:
+    """The last ``count`` entries of the audit log of a library on a server, oldest first: number, time, by, action and
+    detail.
+
+    Raises:
+        BadInput: not a library.
+        BadArguments: it is in a folder.
+        SemblanceError: the user may not read the log.
+    """
+    if server_address(library) is None:
+        raise BadArguments("The log of a library in a folder has exports alone. List them without --all.")
+    with open_library(library) as opened:
+        return [entry.to_json() for entry in opened.audit_entries(count)]
+
+
+def check_audit(library: Path, since: str = "") -> AuditCheck:
+    """Check the chain of hashes of the log; ``since``: the hash that an earlier check gave, empty for none.
+
+    Raises:
+        BadInput: not a library.
+        SemblanceError: the log cannot be read.
+    """
+    with open_library(library) as opened, opened.catalogue.errors():
+        return opened.check_audit(since.strip().lower())
 
 
 def log_window_export(library: Path, what: str, kind: str, *, reporter: Reporter = SILENT) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
+from semblance.core.library.audit import SEARCH
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
@@ -113,6 +114,16 @@ def rank_cases(
     begin = time.perf_counter()
     marked = order_by_marks(comparison.compared, all_marks, search.strength)
     result = _result(comparison, marked, k, begin)
+    loaded.library.log_event(
+        SEARCH,
+        {
+            # An image from outside is not named: its name may be that of a patient.
+            "query": "image" if search.query.case is None else search.query.case,
+            "metric": search.metric,
+            "results": len(result.ranked),
+            "marks": len(result.marks.liked) + len(result.marks.disliked),
+        },
+    )
     return RankedSearch(
         search,
         result,

@@ -217,7 +217,7 @@ def test_requests_at_once_get_the_answers_they_get_alone(client, outside):
 
 def test_the_library_is_only_read_but_each_answer_is_logged(client, library, outside):
     def contents() -> dict[str, bytes]:
-        files = (file for file in library.rglob("*") if file.is_file() and file.name != "exports.log")
+        files = (file for file in library.rglob("*") if file.is_file() and file.stem != "exports")
         return {str(file): file.read_bytes() for file in files}
 
     before, logged = contents(), len(read_exports(library))

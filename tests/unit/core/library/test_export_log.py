@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from semblance.core.errors import SemblanceError
-from semblance.core.library import export_log
+from semblance.core.library import export_chain, export_log
 from semblance.core.library.export_log import FILE, log_export, read_exports
 from tests.helpers.libraries import make_library
 
@@ -59,7 +59,7 @@ def test_a_log_that_cannot_be_written_is_reported(library, monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export_log.os, "fsync", full)
+    monkeypatch.setattr(export_chain.os, "fsync", full)
     with pytest.raises(
         SemblanceError,
         match=r"The file was exported, but the export could not be logged in .*exports.log: No",

@@ -1,0 +1,141 @@
+"""The log of exports of a library in a folder as a chain: each line has a number and the hash of all before it.
+
+The last number and hash are also in a file of their own, which shows when lines are missing at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from semblance.core.files import write_file
+from semblance.core.language import tr_lazy
+from semblance.core.library.audit import (
+    EXPORT,
+    START,
+    AuditCheck,
+    AuditEntry,
+    AuditHead,
+    check_chain,
+    entry_hash,
+)
+from semblance.core.library.records import EXPORTS, EXPORTS_HEAD
+
+_HASH = ', "hash": "'
+
+
+def append_exports(folder: Path, lines: Sequence[str]) -> None:
+    """Add ``lines``, each a JSON object, to the log in ``folder``; the caller keeps other writers out.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    head = _last(folder)
+    written, number, last = [], head.number, head.hash
+    for line in lines:
+        number += 1
+        body = json.dumps({**json.loads(line), "number": number}, ensure_ascii=False)
+        last = entry_hash(last, number, "", "", EXPORT, body)
+        written.append(f'{body[:-1]}{_HASH}{last}"}}\n')
+    with (folder / EXPORTS).open("ab") as file:
+        # A line that another program left unfinished must not swallow this one.
+        if file.tell() and not _ends_with_line_break(folder / EXPORTS):
+            file.write(b"\n")
+        file.write("".join(written).encode("utf-8"))
+        file.flush()
+        os.fsync(file.fileno())
+    write_file(folder / EXPORTS_HEAD, json.dumps({"number": number, "hash": last}).encode())
+
+
+def plain_exports(folder: Path, count: int | None = None) -> list[str]:
+    """The last ``count`` lines of the log, or all, oldest first, without numbers and hashes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    lines = _lines(folder)
+    chosen = lines if count is None else lines[-count:]
+    plain = []
+    for line in chosen:
+        text = line.decode("utf-8", "replace")
+        entry = _entry(text)
+        if entry is not None:
+            found = json.loads(entry.detail)
+            del found["number"]
+            text = json.dumps(found, ensure_ascii=False)
+        plain.append(text)
+    return plain
+
+
+def check_exports(folder: Path, since: str = "") -> AuditCheck:
+    """Check the log in ``folder``; see :func:`semblance.core.library.audit.check_chain`. Lines of
+    earlier versions have no hash; the first that has one covers all of them.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    lines = _lines(folder)
+    entries = [_entry(line.decode("utf-8", "replace")) for line in lines]
+    before = next((place for place, entry in enumerate(entries) if entry is not None), len(lines))
+    chained = entries[before:]
+    damaged = tuple(
+        tr_lazy("Line {number} of the log was not written by Semblance.", number=place + 1)
+        for place, entry in enumerate(entries)
+        if entry is None and place >= before
+    )
+    start = AuditHead(before, _hash_of(lines[:before]))
+    head = _head(folder)
+    if head is None and chained:
+        damaged += (tr_lazy("The file {name} is missing.", name=EXPORTS_HEAD),)
+    found = check_chain([entry for entry in chained if entry is not None], head or AuditHead(), since, start)
+    return AuditCheck(found.entries, found.hash, damaged + found.problems, before)
+
+
+def _last(folder: Path) -> AuditHead:
+    """The entry that the next one follows: the noted one, or one that was written after it was noted."""
+    lines, head = _lines(folder), _head(folder)
+    if head is not None and len(lines) <= head.number:
+        return head
+    entry = _entry(lines[-1].decode("utf-8", "replace")) if lines else None
+    if entry is not None and entry.number == len(lines):
+        return AuditHead(entry.number, entry.hash)
+    return head or AuditHead(len(lines), _hash_of(lines))
+
+
+def _head(folder: Path) -> AuditHead | None:
+    try:
+        found = json.loads((folder / EXPORTS_HEAD).read_bytes())
+        return AuditHead(int(found["number"]), str(found["hash"]))
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _lines(folder: Path) -> list[bytes]:
+    file = folder / EXPORTS
+    return [line for line in file.read_bytes().split(b"\n") if line.strip()] if file.exists() else []
+
+
+def _ends_with_line_break(file: Path) -> bool:
+    with file.open("rb") as opened:
+        opened.seek(-1, os.SEEK_END)
+        return opened.read(1) == b"\n"
+
+
+def _hash_of(lines: Sequence[bytes]) -> str:
+    return hashlib.sha256(b"\n".join(lines)).hexdigest() if lines else START
+
+
+def _entry(line: str) -> AuditEntry | None:
+    """The entry of a line of the chain; ``None`` for another line."""
+    body, mark, last = line.rpartition(_HASH)
+    body += "}"
+    if not mark or len(last) != len(START) + 2 or not last.endswith('"}'):
+        return None
+    try:
+        found = json.loads(body)
+        return AuditEntry(int(found["number"]), "", "", EXPORT, body, last[:-2])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
