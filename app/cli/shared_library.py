@@ -27,6 +27,13 @@ def show_move(document: Any) -> None:
     )
 
 
+def show_people(document: Any) -> None:
+    for one in document:
+        echo(f"{one['right']:13}  {one['name']}")
+    if not document:
+        echo("Nobody has a right of this library. Its owner and superusers may do everything.")
+
+
 def show_indexes(document: Any) -> None:
     for one in document:
         if one["candidates"] is None:
@@ -84,3 +91,37 @@ def index(
     with ConsoleReporter() as reporter:
         done = index_candidates(library, tuple(metric or ()), fewest=fewest, recall=recall, reporter=reporter)
     print_document([one.to_json() for one in done], as_json, show_indexes)
+
+
+@commands.command()
+def people(library: LibraryPath, as_json: Json = False) -> None:
+    """List who has which right in a library on a server."""
+    from semblance.core.workflows.maintenance.manage_people import list_people
+
+    print_document(list_people(library), as_json, show_people)
+
+
+@commands.command()
+def grant(
+    library: LibraryPath,
+    person: Annotated[str, typer.Argument(metavar="PERSON", help="The name of an account of the server.")],
+    right: Annotated[
+        str, typer.Argument(metavar="RIGHT", help="reader, annotator, curator, administrator, or none.")
+    ],
+    create: Annotated[
+        bool,
+        typer.Option("--create", help="Create the account. Its password is asked for, or read from stdin."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Give a person a right in a library on a server, in place of the one they had."""
+    import sys
+
+    from semblance.core.workflows.maintenance.manage_people import set_right
+
+    password = None
+    if create and sys.stdin.isatty():
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    elif create:
+        password = sys.stdin.readline().rstrip("\r\n")
+    print_document(set_right(library, person, right, password), as_json, show_people)

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.schema import cases
+from semblance.core.library.schema import cases, judgements
 from semblance.core.library.server.connection import connect, not_writable_error, server_errors, transaction
 from semblance.core.library.server.migrate import check_revision
 from semblance.core.library.server.tables import SCHEMA, library_state
@@ -163,9 +163,9 @@ def _folded(text: str) -> str:
 
 
 def _may_write(connection: sa.Connection) -> tuple[bool, bool]:
-    """Whether the user may add cases, or make the library where there is none yet; and whether it is a standby server,
-    on which nobody may."""
-    table = sa.func.to_regclass(f"{SCHEMA}.{cases.name}")
+    """Whether the user may judge cases, or make the library where there is none yet; and whether it is a standby
+    server, on which nobody may."""
+    table = sa.func.to_regclass(f"{SCHEMA}.{judgements.name}")
     privilege = sa.func.has_table_privilege(table, "INSERT")
     query = sa.select(sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True))
     recovering, allowed = connection.execute(query).one()

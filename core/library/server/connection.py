@@ -115,6 +115,8 @@ def _text_error(address: ServerAddress) -> SemblanceError:
 #: State of SQL (a code, or its first two characters) -> what it means.
 _DISK_FULL, _READ_ONLY, _LOCKED, _NO_RIGHTS = "53100", "25006", "55P03", "42501"
 _PASSWORD, _REFUSED, _NO_DATABASE, _NO_TABLE = "28P01", "28000", "3D000", ("42P01", "3F000")
+#: The constraint that a case is marked once for a concept.
+_ONE_MARK = "concept_marks_concept_case_key"
 _CONFLICTS = ("40001", "40P01", "23505", "23503")
 _NO_TEXT = ("22021", "22P05")
 _AWAY = ("08", "57")
@@ -142,13 +144,8 @@ def _plain_error(address: ServerAddress, error: DBAPIError) -> SemblanceError:  
             ),
             "An administrator gives access with CREATE ROLE and in pg_hba.conf.",
         )
-    if state == _NO_RIGHTS:
-        return SemblanceError(
-            tr_lazy(
-                "You have no right to do this in {library}: {what}.", library=address, what=_line(error.orig)
-            ),
-            "Ask the administrator of the server for the right.",
-        )
+    if (refused := _refusal(address, error, state)) is not None:
+        return refused
     if state == _LOCKED:
         return SemblanceError(
             tr_lazy("The library {library} is busy in another program.", library=address),
@@ -176,6 +173,30 @@ def _plain_error(address: ServerAddress, error: DBAPIError) -> SemblanceError:  
         tr_lazy("The library {library} could not be used: {what}.", library=address, what=_line(error.orig)),
         "Tell the administrator of the server.",
     )
+
+
+def _refusal(address: ServerAddress, error: DBAPIError, state: str) -> SemblanceError | None:
+    """The error where the rights of the user do not suffice; ``None`` where it is something else."""
+    if getattr(getattr(error.orig, "diag", None), "constraint_name", "") == _ONE_MARK:
+        return SemblanceError(
+            tr_lazy("Another person has marked this case for this concept in {library}.", library=address),
+            "Their mark was not changed. A curator can remove it.",
+        )
+    if state == _NO_RIGHTS and "row-level security" in str(error.orig):
+        return SemblanceError(
+            tr_lazy(
+                "You may only change your own judgements, concepts and marks in {library}.", library=address
+            ),
+            "Nothing was changed. A curator can change those of others.",
+        )
+    if state == _NO_RIGHTS:
+        return SemblanceError(
+            tr_lazy(
+                "You have no right to do this in {library}: {what}.", library=address, what=_line(error.orig)
+            ),
+            "Ask the administrator of the server for the right.",
+        )
+    return None
 
 
 def _line(error: object) -> str:

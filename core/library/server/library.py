@@ -21,6 +21,7 @@ from semblance.core.library.server.connection import connect
 from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
 from semblance.core.library.server.migrate import create_tables
+from semblance.core.library.server.people import Person, people_of, set_right
 from semblance.core.library.server.tables import SCHEMA, audit_head, audit_log, export_log
 from semblance.core.library.server.thumbnails import ServerThumbnails
 
@@ -32,6 +33,7 @@ class ServerLibrary(Library):
     """An open library on a server. Its :attr:`path` is the address."""
 
     catalogue: ServerCatalogue
+    path: ServerAddress
 
     def __init__(self, path: ServerAddress, *, writable: bool | None) -> None:
         self.path = path
@@ -128,7 +130,20 @@ class ServerLibrary(Library):
             create_tables(engine, address)
         finally:
             engine.dispose()
-        return cls(address, writable=True)
+        library = cls(address, writable=True)
+        # Those who may only judge cannot make its key.
+        library.pseudonyms()
+        return library
+
+    def people(self) -> list[Person]:
+        """Those who have a right in the library."""
+        with self.catalogue.snapshot() as connection:
+            return people_of(connection)
+
+    def set_right(self, person: str, right: str | None, password: str | None = None) -> None:
+        """Give a person a right; see :func:`semblance.core.library.server.people.set_right`."""
+        with self.catalogue.exclusive() as connection:
+            set_right(connection, self.path, person, right, password)
 
     @classmethod
     def open(cls, path: Path | str, *, writable: bool | None = None) -> Self:

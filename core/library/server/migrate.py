@@ -16,6 +16,7 @@ from semblance.core.library.server.connection import (
     server_errors,
     transaction,
 )
+from semblance.core.library.server.people import apply_rights
 from semblance.core.library.server.tables import EARLIER, REVISION, SCHEMA, alembic_version, library_state
 
 
@@ -76,6 +77,7 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
     with transaction(engine, address) as connection:
         if _revision(connection) != REVISION:
             _upgrade(connection)
+            apply_rights(connection)
 
 
 def _revision(connection: sa.Connection) -> str | None:

@@ -9,7 +9,7 @@ from semblance.core.library.schema import TEXT
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
 #: The newest revision of the tables, and those before it: ``migrations/versions`` has a file for each.
-REVISION, EARLIER = "0003", ("0001", "0002")
+REVISION, EARLIER = "0004", ("0001", "0002", "0003")
 
 tables = sa.MetaData()
 
@@ -100,6 +100,14 @@ audit_pending = sa.Table(
     sa.Column("relation", TEXT, primary_key=True),
     sa.Column("operation", TEXT, primary_key=True),
     sa.Column("rows", sa.BigInteger, nullable=False),
+)
+
+#: The role of PostgreSQL for each right; none as long as nobody was given one.
+library_roles = sa.Table(
+    "library_roles",
+    tables,
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("role", TEXT, nullable=False),
 )
 
 alembic_version = sa.Table(

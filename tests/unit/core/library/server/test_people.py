@@ -1,0 +1,211 @@
+"""Rights are enforced by the server: tried with plain SQL as each role, past the program."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from semblance.app.cli.main import run
+from semblance.core.errors import SemblanceError
+from semblance.core.library.address import server_address
+from semblance.core.library.open_library import open_library
+from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
+from semblance.core.library.server.library import ServerLibrary
+from semblance.core.library.server.people import RIGHTS
+from semblance.core.library.server.tables import SCHEMA
+from semblance.core.workflows.library.exports import check_audit, list_audit
+from semblance.core.workflows.maintenance.manage_people import list_people, set_right
+from tests.unit.core.library.server.test_server_library import HOSTILE
+
+#: Accounts by right, and one of a second annotator and of a stranger.
+PEOPLE = {"reader": "rita", "annotator": "anna", "curator": "carl", "administrator": "adam"}
+
+
+def clear_roles(postgres) -> None:
+    for (name,) in postgres.execute("SELECT rolname FROM pg_roles WHERE rolname !~ '^pg_' AND NOT rolsuper"):
+        quoted = psycopg.sql.Identifier(name).as_string()
+        with contextlib.suppress(psycopg.errors.InvalidCatalogName):
+            postgres.execute(f"REASSIGN OWNED BY {quoted} TO postgres; DROP OWNED BY {quoted}", "library")
+        postgres.execute(f"DROP ROLE {quoted}")
+
+
+@pytest.fixture
+def library(database, postgres):
+    """The address with the account of the owner, set up as the help page says."""
+    clear_roles(postgres)
+    postgres.execute("CREATE ROLE owner LOGIN CREATEROLE PASSWORD 'pw'")
+    postgres.execute("ALTER DATABASE library OWNER TO owner")
+    postgres.execute("CREATE EXTENSION vector", "library")
+    database = postgres.address("library", "owner", "pw")
+    with ServerLibrary.create(database) as made:
+        source = made.catalogue.add_source("folder", "s", Path("/images"))
+        made.catalogue.put(
+            source,
+            [FileRecord(name, 1, 1, name, "ok") for name in "abc"],
+            [CaseRecord(f"s/{name}", name, content=name) for name in "abc"],
+        )
+    address = server_address(database)
+    for right, name in (*PEOPLE.items(), ("annotator", "anton")):
+        set_right(address, name, right, "pw")
+    postgres.execute("CREATE ROLE stranger LOGIN PASSWORD 'pw'")
+    try:
+        yield address
+    finally:
+        clear_roles(postgres)
+
+
+@pytest.fixture
+def connect(library, postgres):
+    def connected(name: str):
+        options = f"-c search_path={SCHEMA},public"
+        return psycopg.connect(postgres.address("library", name, "pw"), autocommit=True, options=options)
+
+    return connected
+
+
+def may(connection, statement: str) -> bool:
+    try:
+        with connection.transaction():
+            connection.execute(statement)
+            raise psycopg.Rollback
+    except psycopg.errors.InsufficientPrivilege:
+        return False
+    return True
+
+
+INSERT = (
+    'INSERT INTO judgements (ledger, kind, query, "case", shown, author, time) '
+    "VALUES ('l', 'k', 'q', 'c', '[]', '{}', 't')"
+)
+#: Statement -> the lowest right that may run it; ``None``: nobody.
+STATEMENTS = {
+    "SELECT * FROM cases": "reader",
+    "SELECT * FROM stored_files": "reader",
+    "SELECT audit_event('search', '{}')": "reader",
+    INSERT.format(""): "annotator",
+    "INSERT INTO searches (name, state, saved) VALUES ('s', '{}', 't')": "annotator",
+    "INSERT INTO concepts (name, author, time) VALUES ('c', '', 't')": "annotator",
+    "UPDATE library_state SET number = number + 1": "annotator",
+    "UPDATE cases SET finding = 'x'": "curator",
+    "DELETE FROM cases": "curator",
+    "INSERT INTO meta (key, value) VALUES ('k', 'v')": "curator",
+    "INSERT INTO stored_files (name, data) VALUES ('n', '')": "curator",
+    "SELECT make_embedding(3)": "curator",
+    "SELECT * FROM audit_log": "curator",
+    "UPDATE library_state SET id = gen_random_uuid()": "curator",
+    "TRUNCATE edits": "administrator",
+    "ALTER TABLE cases ADD COLUMN more text": "administrator",
+    "ALTER TABLE judgements DISABLE ROW LEVEL SECURITY": "administrator",
+    "CREATE TABLE other (a int)": "administrator",
+    "UPDATE library_roles SET role = 'postgres'": "administrator",
+    "DELETE FROM audit_log": None,
+    "UPDATE audit_head SET number = 0": None,
+    "ALTER TABLE audit_log DISABLE TRIGGER only_added": None,
+    "SELECT append_audit('change', '{}')": None,
+    "CREATE ROLE more": None,
+}
+
+
+def test_each_right_may_do_what_it_should_and_no_more(connect):
+    expected = {
+        statement: RIGHTS[RIGHTS.index(lowest) :] if lowest else ()
+        for statement, lowest in STATEMENTS.items()
+    }
+    found = dict.fromkeys(STATEMENTS, ())
+    for right, name in PEOPLE.items():
+        with connect(name) as connection:
+            for statement in STATEMENTS:
+                if may(connection, statement):
+                    found[statement] += (right,)
+    assert found == expected
+    with connect("stranger") as connection, pytest.raises(psycopg.errors.UndefinedTable):
+        connection.execute("SELECT * FROM cases")
+
+
+def test_rows_belong_to_their_author_whatever_a_client_says(connect):
+    with connect("anna") as anna, connect("anton") as anton, connect("carl") as carl:
+        anna.execute(INSERT.format("somebody else"))
+        (row,) = anton.execute("SELECT id, author FROM judgements").fetchall()
+        assert row[1] == "anna"
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+            anton.execute("UPDATE judgements SET undone = 0")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+            anton.execute("UPDATE judgements SET author = 'anton'")
+        assert anton.execute("DELETE FROM judgements").rowcount == 0
+        anna.execute("UPDATE judgements SET undone = 0")
+        carl.execute("UPDATE judgements SET undone = 1")
+        assert carl.execute("SELECT author, undone FROM judgements").fetchall() == [("anna", 1)]
+
+
+def test_the_program_works_for_an_annotator_and_refuses_in_plain_words(library, postgres):
+    anna, anton, rita = (
+        server_address(postgres.address("library", n, "pw")) for n in ("anna", "anton", "rita")
+    )
+    mine = JudgementRecord("alike", "q", "c", None, None, (), "forged", "t")
+    with open_library(anna) as one, open_library(anton) as other, open_library(rita) as third:
+        assert one.writable and not third.writable and third.available_pseudonyms() is not None
+        (key,) = one.judgements("l").append([mine])
+        assert other.judgements("l").read()[0][1].author == "anna"
+        with pytest.raises(SemblanceError, match="only change your own"):
+            other.judgements("l").set_undone([(key, 0)])
+        concept = one.concepts.add("c", "forged")
+        one.concepts.mark(concept, [("s/a", True)])
+        with pytest.raises(SemblanceError, match="Another person has marked this case"):
+            other.concepts.mark(concept, [("s/a", False)])
+        assert [(m.has, m.author) for m in other.concepts.all()[0].marks] == [(True, "anna")]
+        with pytest.raises(SemblanceError, match="no right to do this"):
+            one.set_current_metric("x") if one.metrics() else one.set_preparation({})
+        with pytest.raises(SemblanceError, match="may only read"):
+            third.save_search("s", {})
+        third.log_event("view", {"case": "s/a"})
+    assert {(e["by"], e["action"]) for e in list_audit(library)} >= {("anna", "change"), ("rita", "view")}
+    assert check_audit(library).problems == ()
+
+
+def test_an_administrator_who_is_not_the_owner_gives_rights(library, postgres, connect, capsys):
+    postgres.execute("ALTER ROLE adam CREATEROLE")
+    address = postgres.address("library", "adam", "pw")
+    with connect("owner") as owner:
+        owner.execute("GRANT library_reader, library_annotator TO adam WITH ADMIN TRUE")
+    assert run(["library", "grant", address, "stranger", "annotator", "--json"]) == 0
+    assert {"name": "stranger", "right": "annotator"} in json.loads(capsys.readouterr().out)
+    assert run(["library", "grant", address, "stranger", "none"]) == 0
+    assert "stranger" not in capsys.readouterr().out
+    # The owner gave this right.
+    assert run(["library", "grant", address, "rita", "none"]) == 1
+    assert "no right to do this" in capsys.readouterr().err
+    assert run(["library", "grant", str(library), "rita", "none"]) == 0
+    assert "rita" not in capsys.readouterr().out
+
+
+def test_wrong_names_and_rights_are_refused(library, capsys, monkeypatch):
+    for arguments, says in (
+        (("nobody", "reader"), "no account 'nobody'"),
+        (("rita", "king"), "no right 'king'"),
+        (("library_curator", "reader"), "not the name of a person"),
+        (("rita", "reader", "--create"), "account 'rita' already"),
+    ):
+        monkeypatch.setattr("sys.stdin", io.StringIO("pw\n"))
+        assert run(["library", "grant", str(library), *arguments]) == 2
+        assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if len(name.encode()) < 64])
+def test_hostile_names_of_people_are_names(library, postgres, name):
+    set_right(library, name, "annotator", "p'w\\; --")
+    assert {"name": name, "right": "annotator"} in list_people(library)
+    with psycopg.connect(
+        postgres.address("library"), user=name, password="p'w\\; --", options=f"-c search_path={SCHEMA}"
+    ) as connection:
+        connection.execute(INSERT.format("x"))
+        assert connection.execute("SELECT author FROM judgements").fetchone() == (name,)
+    with ServerLibrary.open(library) as opened:
+        assert len(opened.catalogue.all_cases()) == 3
+    assert check_audit(library).problems == ()
+    set_right(library, name, "none")
+    assert name not in [one["name"] for one in list_people(library)]
