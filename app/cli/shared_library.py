@@ -125,3 +125,24 @@ def grant(
     elif create:
         password = sys.stdin.readline().rstrip("\r\n")
     print_document(set_right(library, person, right, password), as_json, show_people)
+
+
+@commands.command()
+def watch(library: LibraryPath, as_json: Json = False) -> None:
+    """Print what others change in a library on a server, as it happens. End it with Ctrl-C."""
+    import json
+
+    from semblance.core.workflows.maintenance.watch_library import AWAY, BACK, library_changes
+
+    def say(event: str, text: str, **more: Any) -> None:
+        # One JSON document a line, because there is no end.
+        echo(json.dumps({"event": event, **more}) if as_json else text)
+
+    say("watching", f"Watching {library}.")
+    for event, values in library_changes(library):
+        if event == AWAY:
+            say(event, f"{values[0]} Trying again.", reason=values[0])
+        elif event == BACK:
+            say(event, "The server answers again.")
+        else:
+            say(event, f"Changed: {', '.join(values)}.", tables=list(values))

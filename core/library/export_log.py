@@ -40,29 +40,31 @@ def log_export(
         with open_library(library) as opened:
             opened.log_event(EXPORT, line)
         return
-    from semblance.core.library.library import Library
+    from semblance.core.library.database import connect, transaction
+    from semblance.core.library.export_chain import append_exports
 
-    # Also where the work itself only reads the library.
-    with Library.open(library) as opened:
-        if opened.writable:
-            line = {"time": now(), "by": account(), **line}
-            with opened.catalogue.transaction() as connection:
-                try:
-                    opened.add_exports(connection, [json.dumps(line, ensure_ascii=False)])
-                except OSError as error:
-                    raise SemblanceError(
-                        tr_lazy(
-                            "The file was exported, but the export could not be logged in {file}: {reason}.",
-                            file=library / FILE,
-                            reason=error.strerror or error,
-                        ),
-                        "Free some space, or check the permissions of the library.",
-                    ) from error
+    line = {"time": now(), "by": account(), **line}
+    # The lock of its writers, whatever its version is; nothing is written to the catalogue.
+    engine = connect(library / CATALOGUE, writable=True)
+    try:
+        with transaction(engine, library / CATALOGUE):
+            append_exports(library, [json.dumps(line, ensure_ascii=False)])
+    except SemblanceError as error:
+        raise SemblanceError(
+            tr_lazy(
+                "The file was exported, but the export could not be logged in {file}: {reason}",
+                file=library / FILE,
+                reason=error.message,
+            ),
+            error.hint,
+        ) from error
+    finally:
+        engine.dispose()
 
 
 def _can_be_logged(library: Path) -> bool:
-    file = library / FILE
-    return (library / CATALOGUE).is_file() and os.access(file if file.exists() else library, os.W_OK)
+    written = [library, *(file for file in (library / FILE, library / CATALOGUE) if file.exists())]
+    return (library / CATALOGUE).is_file() and all(os.access(file, os.W_OK) for file in written)
 
 
 def read_exports(library: Path) -> list[Mapping[str, Any]]:

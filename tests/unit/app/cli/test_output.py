@@ -46,6 +46,7 @@ def test_names_are_shown_whole_and_never_obeyed_by_the_terminal(capsys):
             "unclear": False,
             "warnings": [],
             "without_patient": False,
+            "candidates": None,
         }
     )
     show_fields({"case_ids": [name]})

@@ -60,6 +60,7 @@ def ranking(**more):
         "unclear": False,
         "warnings": ["Draw the region."],
         "without_patient": False,
+        "candidates": None,
         **more,
     }
 

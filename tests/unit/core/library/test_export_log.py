@@ -62,7 +62,7 @@ def test_a_log_that_cannot_be_written_is_reported(library, monkeypatch):
     monkeypatch.setattr(export_chain.os, "fsync", full)
     with pytest.raises(
         SemblanceError,
-        match=r"The file was exported, but the export could not be logged in .*exports.log: No",
+        match=r"The file was exported, but the export could not be logged in .*exports.log: The disk",
     ):
         log_export(library, "report", "pdf")
 

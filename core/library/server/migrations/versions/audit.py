@@ -77,6 +77,7 @@ BEGIN
     IF counted IS NOT NULL THEN
         PERFORM append_audit('change', json_build_object('table', new.relation, 'operation', new.operation,
             'rows', nullif(counted, -1))::text);
+        PERFORM pg_notify('semblance', new.relation);
     END IF;
     RETURN NULL;
 END $$
