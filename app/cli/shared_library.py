@@ -131,12 +131,14 @@ def grant(
 def watch(library: LibraryPath, as_json: Json = False) -> None:
     """Print what others change in a library on a server, as it happens. End it with Ctrl-C."""
     import json
+    import sys
 
     from semblance.core.workflows.maintenance.watch_library import AWAY, BACK, library_changes
 
     def say(event: str, text: str, **more: Any) -> None:
         # One JSON document a line, because there is no end.
         echo(json.dumps({"event": event, **more}) if as_json else text)
+        sys.stdout.flush()
 
     say("watching", f"Watching {library}.")
     for event, values in library_changes(library):
