@@ -133,18 +133,17 @@ def watch(library: LibraryPath, as_json: Json = False) -> None:
     import json
     import sys
 
-    from semblance.core.workflows.maintenance.watch_library import AWAY, BACK, library_changes
+    from semblance.core.workflows.maintenance.watch_library import AWAY, BACK, WATCHING, library_changes
 
     def say(event: str, text: str, **more: Any) -> None:
         # One JSON document a line, because there is no end.
         echo(json.dumps({"event": event, **more}) if as_json else text)
         sys.stdout.flush()
 
-    say("watching", f"Watching {library}.")
     for event, values in library_changes(library):
         if event == AWAY:
             say(event, f"{values[0]} Trying again.", reason=values[0])
-        elif event == BACK:
-            say(event, "The server answers again.")
+        elif event in (WATCHING, BACK):
+            say(event, f"Watching {library}." if event == WATCHING else "The server answers again.")
         else:
             say(event, f"Changed: {', '.join(values)}.", tables=list(values))

@@ -11,13 +11,13 @@ from semblance.core.library.address import server_address
 
 #: Seconds between two questions whether the watch was cancelled, and between two tries to reach the server.
 WAIT_S, RETRY_S = 1.0, 2.0
-#: Kinds of events: tables changed; the server does not answer; it answers again.
-CHANGED, AWAY, BACK = "changed", "away", "back"
+#: Kinds of events: from now on nothing is missed; tables changed; the server does not answer; it answers again.
+WATCHING, CHANGED, AWAY, BACK = "watching", "changed", "away", "back"
 
 
 def library_changes(library: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Events of ``library`` without end: (:data:`CHANGED`, names of tables; ``*`` for what was missed meanwhile),
-    (:data:`AWAY`, the reason), (:data:`BACK`, ()). Nothing is written.
+    """Events of ``library`` without end: first (:data:`WATCHING`, ()), then (:data:`CHANGED`, names of tables; ``*`` for
+    what was missed meanwhile), (:data:`AWAY`, the reason), (:data:`BACK`, ()). Nothing is written.
 
     Raises:
         BadArguments: the library is in a folder.
@@ -30,6 +30,7 @@ def library_changes(library: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
         raise BadArguments("Only a library on a server can be watched.")
     is_away = False
     with ChangeListener(address) as listener:
+        yield WATCHING, ()
         while True:
             try:
                 tables = listener.wait(WAIT_S)
