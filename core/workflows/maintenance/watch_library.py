@@ -16,8 +16,8 @@ WATCHING, CHANGED, AWAY, BACK = "watching", "changed", "away", "back"
 
 
 def library_changes(library: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Events of ``library`` without end: first (:data:`WATCHING`, ()), then (:data:`CHANGED`, names of tables; ``*`` for
-    what was missed meanwhile), (:data:`AWAY`, the reason), (:data:`BACK`, ()). Nothing is written.
+    """Events of ``library`` without end: first (:data:`WATCHING`, ()), then (:data:`CHANGED`, names of tables; ``*``
+    for what was missed meanwhile), (:data:`AWAY`, the reason), (:data:`BACK`, ()). Nothing is written.
 
     Raises:
         BadArguments: the library is in a folder.
