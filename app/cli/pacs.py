@@ -185,6 +185,17 @@ def watch(
         bool,
         typer.Option(help="Keep patient ids and dates in the library instead of replacing them by codes."),
     ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --listen: use TLS with the certificate in this file."),
+    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
+    authority: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Only senders may connect whose certificate is signed by one in this file."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Take DICOM files from a folder, or what is sent to this computer, into a library. End it with Ctrl-C."""
@@ -201,6 +212,9 @@ def watch(
             quiet_seconds=quiet,
             once=once,
             identified=identified,
+            certificate=certificate,
+            key=key,
+            authority=authority,
             reporter=reporter,
         )
     print_document(result.to_json(), as_json, show_fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -56,17 +57,40 @@ def listener_tls(server: Server) -> ssl.SSLContext | None:
     return context
 
 
+def watching_tls(certificate: Path, key: Path | None, authority: Path | None) -> ssl.SSLContext:
+    """The certificates for connections of any sender to this computer. With an ``authority`` a sender needs a
+    certificate that it signed.
+
+    Raises:
+        SemblanceError: a file is missing or cannot be read.
+    """
+    try:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority)
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        files = [str(file) for file in (authority, certificate, key) if file is not None]
+        raise _file_error(
+            files, tr_lazy("The certificate {file} cannot be used.", file=certificate), error
+        ) from error
+    if authority is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
 def certificate_error(server: Server, error: Exception) -> SemblanceError:
     """What is wrong with the files of the certificates of ``server``."""
-    for file in (server.authority, server.certificate, server.key):
+    otherwise = tr_lazy("The certificates of the PACS '{name}' cannot be used.", name=server.name)
+    return _file_error((server.authority, server.certificate, server.key), otherwise, error)
+
+
+def _file_error(files: Sequence[str], otherwise: str, error: Exception) -> SemblanceError:
+    for file in files:
         if file and not Path(file).is_file():
             return SemblanceError(
                 tr_lazy("The certificate {file} is not there.", file=file), "Choose its file again."
             )
-    return SemblanceError(
-        tr_lazy("The certificates of the PACS '{name}' cannot be used.", name=server.name),
-        tr_lazy("They must be PEM files, and the key must fit: {reason}.", reason=_reason(error)),
-    )
+    hint = tr_lazy("They must be PEM files, and the key must fit: {reason}.", reason=_reason(error))
+    return SemblanceError(otherwise, hint)
 
 
 def is_encrypted(server: Server) -> bool:

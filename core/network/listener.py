@@ -33,7 +33,8 @@ class Listener:
 
     ``keep`` gets each object in the file format, in a thread of the sender's association; the sender gets
     success only after it returned, and a failure if it raised. Only the AE titles ``allowed`` may
-    send; none means any. ``report`` gets the data set of each result of storage commitment.
+    send; none means any. ``report`` gets the data set of each result of storage commitment. With ``tls``
+    ``refused`` gets why a connection could not be encrypted.
     """
 
     def __init__(
@@ -46,13 +47,15 @@ class Listener:
         allowed: Collection[str] = (),
         report: Callable[[Any], object] | None = None,
         tls: ssl.SSLContext | None = None,
+        refused: Callable[[str], object] = lambda _: None,
     ) -> None:
         check_ae_title(ae_title)
         for title in allowed:
             check_ae_title(title)
         self.host, self.port = host, port
         self._ae_title, self._allowed = ae_title, list(allowed)
-        self._keep, self._report, self._tls = keep, report, tls
+        self._keep, self._report, self._refused = keep, report, refused
+        self._tls = None if tls is None else _LaterHandshake(tls)
         self._entity: Any = None
         self._lock = threading.Lock()
         self._associations: list[tuple[threading.Thread, list[socket.socket]]] = []
@@ -104,7 +107,8 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         for opened in self._entity.active_associations:
             with contextlib.suppress(Exception):
-                opened.abort()
+                # One that has not asked for an association yet cannot be aborted.
+                opened.abort() if opened.is_established else opened.kill()
         self._entity.shutdown()
         for thread, sockets in self._associations:
             thread.join(ANSWER_S)
@@ -120,6 +124,31 @@ class Listener:
                 self._associations.remove(one)
             self._associations.append((event.assoc, sockets))
         limit_waiting(event, ANSWER_S, sockets)
+        if self._tls is not None:
+            self._handshake_first(event.assoc.dul.socket, sockets[0])
+
+    def _handshake_first(self, connection: Any, encrypted: Any) -> None:
+        """Let ``connection`` do the handshake of TLS before it reads, in the thread of its association."""
+        import ssl
+
+        receive = connection.recv
+
+        def receive_after_handshake(count: int) -> bytearray:
+            encrypted.settimeout(_REQUEST_S)
+            try:
+                encrypted.do_handshake()
+            except ssl.SSLEOFError:
+                # Who only looks whether something listens closes the connection at once.
+                raise
+            except ssl.SSLError as error:
+                self._refused(str(error.reason or error).replace("_", " ").lower())
+                raise
+            encrypted.settimeout(ANSWER_S)
+            connection.recv = receive
+            received: bytearray = receive(count)
+            return received
+
+        connection.recv = receive_after_handshake
 
     def _store(self, event: Any) -> int:
         try:
@@ -139,6 +168,16 @@ class Listener:
         except Exception:  # noqa: BLE001 - the bytes are a stranger's
             return _PROCESSING_FAILURE, None
         return _SUCCESS, None
+
+
+class _LaterHandshake:
+    """A context for pynetdicom, which would wait for the handshake of one sender in the thread that accepts all."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+
+    def wrap_socket(self, plain: socket.socket, *, server_side: bool) -> ssl.SSLSocket:
+        return self._context.wrap_socket(plain, server_side=server_side, do_handshake_on_connect=False)
 
 
 def _close(sockets: list[socket.socket]) -> None:

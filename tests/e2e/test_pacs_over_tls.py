@@ -9,58 +9,19 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from semblance.core.errors import SemblanceError
 from semblance.core.network.servers import DICOMWEB, DIMSE, Server
 from semblance.core.workflows.network.find_studies import echo_server
 from semblance.core.workflows.network.send_files import send
+from tests.helpers.certificates import Pair, pair
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.orthanc import AE_TITLE, Orthanc, free_port, running_orthanc
 
 _WAIT_S = 60.0
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A certificate and its key, as files and as objects."""
-
-    certificate: Path
-    key: Path
-    issued: x509.Certificate
-    private: ec.EllipticCurvePrivateKey
-
-
-def pair(folder: Path, name: str, *, signer: Pair | None = None, host: str = "localhost") -> Pair:
-    """A certificate of ``host``, signed by ``signer`` or by itself."""
-    private = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject if signer is None else signer.issued.subject)
-        .public_key(private.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=30))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=signer is None, path_length=None), critical=True)
-    )
-    issued = builder.sign(private if signer is None else signer.private, hashes.SHA256())
-    files = folder / f"{name}.pem", folder / f"{name}.key"
-    files[0].write_bytes(issued.public_bytes(serialization.Encoding.PEM))
-    plain = serialization.NoEncryption()
-    form = serialization.PrivateFormat.PKCS8
-    files[1].write_bytes(private.private_bytes(serialization.Encoding.PEM, form, plain))
-    return Pair(*files, issued, private)
 
 
 @dataclass(frozen=True)

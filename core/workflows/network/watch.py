@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ssl
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from typing import Any, Final
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_or_create_library
+from semblance.core.network.connection import watching_tls
 from semblance.core.network.listener import Listener
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
 from semblance.core.network.servers import OWN_AE_TITLE
@@ -56,6 +58,9 @@ def watch(
     quiet_seconds: float = QUIET_S,
     once: bool = False,
     identified: bool = False,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    authority: Path | None = None,
     reporter: Reporter = SILENT,
 ) -> Watched:
     """Take DICOM files from ``folder``, or objects sent to the address ``listen``, into ``library``.
@@ -63,24 +68,31 @@ def watch(
     Each object is copied into the library's folder once, whatever sends it; the files of ``folder`` stay. A study is
     imported when nothing of it came for ``quiet_seconds``, and again when more comes. What an earlier run received and
     did not import is imported first. It runs until the reporter cancels, or with ``once`` until everything that is
-    there is imported or failed. Each change of the numbers is a partial result.
+    there is imported or failed. Each change of the numbers is a partial result. With a ``certificate`` of this computer
+    and its ``key`` senders must use TLS; with an ``authority`` they need a certificate that it signed.
 
     Raises:
-        BadArguments: neither or both of ``folder`` and ``listen``; ``once`` with ``listen``.
+        BadArguments: neither or both of ``folder`` and ``listen``; ``once`` with ``listen``; certificates that would
+            not be used.
         BadInput: ``folder`` is not there.
-        SemblanceError: the library or the port cannot be opened.
+        SemblanceError: the library, the port or a certificate cannot be opened.
     """
     if (folder is None) == (listen is None):
         raise BadArguments("Name either a folder to watch or an address to listen on.")
     if once and folder is None:
         raise BadArguments("Only a folder can be looked at once.")
+    if (key or authority) and certificate is None:
+        raise BadArguments("For TLS name the certificate of this computer.")
+    if certificate is not None and listen is None:
+        raise BadArguments("A certificate is for an address to listen on.")
+    tls = None if certificate is None else watching_tls(certificate, key, authority)
     if folder is not None and not folder.is_dir():
         raise BadInput(tr_lazy("There is no folder {path}.", path=folder), "Make it, or choose another one.")
     with open_or_create_library(library) as target:
         received = ReceivedFiles(target.path / FOLDER)
     run = _Watch(library, received, quiet_seconds, identified, reporter)
     shown = None
-    with run.listening(listen, ae_title, allowed), contextlib.suppress(Cancelled):
+    with run.listening(listen, ae_title, allowed, tls), contextlib.suppress(Cancelled):
         while True:
             counted = run.counted()
             if counted != shown:
@@ -120,13 +132,22 @@ class _Watch:
 
     @contextlib.contextmanager
     def listening(
-        self, listen: tuple[str, int] | None, ae_title: str, allowed: Collection[str]
+        self,
+        listen: tuple[str, int] | None,
+        ae_title: str,
+        allowed: Collection[str],
+        tls: ssl.SSLContext | None,
     ) -> Iterator[None]:
         if listen is None:
             yield
             return
-        with Listener(*listen, ae_title, self.keep, allowed=allowed):
+        with Listener(*listen, ae_title, self.keep, allowed=allowed, tls=tls, refused=self.refuse):
             yield
+
+    def refuse(self, reason: str) -> None:
+        """Note that a connection was refused."""
+        with self._lock:
+            self.result.refused[tr_lazy("a connection")] = tr_lazy("TLS failed: {reason}", reason=reason)
 
     def keep(self, encoded: bytes) -> None:
         """Store one object; the sender gets success only after it is on the disk."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pydicom import dcmread
@@ -15,6 +18,7 @@ from semblance.core.workflows.library.descriptions import describe_library
 from semblance.core.workflows.network import watch as module
 from semblance.core.workflows.network.send_files import send
 from semblance.core.workflows.network.watch import watch
+from tests.helpers.certificates import pair
 from tests.helpers.dicom_files import ROOT, ct_series, encoded, image
 from tests.helpers.orthanc import free_port
 
@@ -119,6 +123,63 @@ def test_only_those_who_may_send_are_taken(folder, tmp_path):
 
     assert watch(library, listen=("127.0.0.1", port), allowed=["SCANNER"], reporter=Tries()).taken == 0
     assert "does not accept the AE title SEMBLANCE" in problems[0]
+
+
+def test_with_certificates_only_a_trusted_sender_gets_through(folder, tmp_path):
+    """Also while another connection says nothing: the handshakes do not wait for each other."""
+    port, library = free_port(), tmp_path / "lib.semblance"
+    authority = pair(tmp_path, "authority")
+    ours, theirs = (pair(tmp_path, name, signer=authority) for name in ("ours", "theirs"))
+    stranger = pair(tmp_path, "stranger")
+    plain = find_server(f"SEMBLANCE@localhost:{port}")
+    unknown = replace(plain, tls=True, authority=str(stranger.certificate))
+    without = replace(plain, tls=True, authority=str(authority.certificate))
+    wrong = replace(without, certificate=str(stranger.certificate), key=str(stranger.key))
+    right = replace(without, certificate=str(theirs.certificate), key=str(theirs.key))
+    problems, sent, silent = [], [], []
+
+    class Sends(Reporter):
+        def check_cancelled(self):
+            if not sent:
+                silent.append(socket.create_connection(("127.0.0.1", port)))
+                for server in (plain, unknown, without, wrong):
+                    with pytest.raises(SemblanceError) as caught:
+                        send(server, folder)
+                    problems.append(str(caught.value))
+                sent.extend(send(right, folder).sent)
+            elif library.exists() and cases(library) and not ReceivedFiles(library / FOLDER).waiting():
+                raise Cancelled
+
+    result = watch(
+        library,
+        listen=("127.0.0.1", port),
+        quiet_seconds=0.0,
+        certificate=ours.certificate,
+        key=ours.key,
+        authority=authority.certificate,
+        reporter=Sends(),
+    )
+    silent[0].close()
+    assert result.refused.keys() == {"a connection"}
+    assert (result.taken, len(sent), cases(library)) == (4, 4, 1)
+    assert "is not trusted" in problems[1]
+    assert all("certificate of this computer" in one for one in problems[2:])
+    assert "TLS failed: certificate verify failed" in result.refused["a connection"]
+
+
+def test_certificates_that_cannot_be_used_are_named(folder, tmp_path):
+    library, listen = tmp_path / "lib.semblance", ("127.0.0.1", free_port())
+    ours, other = pair(tmp_path, "ours"), pair(tmp_path, "other")
+    with pytest.raises(SemblanceError, match=r"none\.pem is not there"):
+        watch(library, listen=listen, certificate=tmp_path / "none.pem")
+    with pytest.raises(SemblanceError, match=r"ours\.pem cannot be used") as error:
+        watch(library, listen=listen, certificate=ours.certificate, key=other.key)
+    assert "the key must fit" in str(error.value.hint)
+    with pytest.raises(BadArguments, match="name the certificate"):
+        watch(library, listen=listen, authority=ours.certificate)
+    with pytest.raises(BadArguments, match="address to listen on"):
+        watch(library, folder=folder, certificate=ours.certificate)
+    assert not library.exists()
 
 
 def test_what_cannot_be_watched_is_an_error(tmp_path):
