@@ -49,7 +49,9 @@ def report_dicom(
     made = _created_at(document.created)
     file.ContentDate, file.ContentTime = f"{made:%Y%m%d}", f"{made:%H%M%S}"
     file.AcquisitionDateTime = ""
-    file.BurnedInAnnotation = "YES" if identified else "NO"
+    # Images that were not searched may show a name.
+    may_show_text = document.has_images() and document.blacked_out is None
+    file.BurnedInAnnotation = "YES" if identified or may_show_text else "NO"
     file.ConceptNameCodeSequence = []
     file.DocumentTitle = document.title[:1024]
     file.MIMETypeOfEncapsulatedDocument = "application/pdf"

@@ -123,6 +123,11 @@ def test_burnt_in_text_is_blacked_out_in_every_format_with_images(with_network, 
     shown = [one.pixel_array[:, :, 0] for one in captures if "PixelData" in one]
     assert shown_words(shown, pictures) == (words, 0)
 
+    (pdf,) = write_report_files(library, search, tmp_path / "clean.dcm", clean)
+    assert dcmread(pdf).BurnedInAnnotation == "NO"
+    (pdf,) = write_report_files(library, search, tmp_path / "plain.dcm", ReportOptions(dicom="pdf"))
+    assert dcmread(pdf).BurnedInAnnotation == "YES"
+
     result = write_reports(library, search, [search.query.case], tmp_path / "many", "html", clean)
     assert shown_words(images_in((tmp_path / "many" / result.files[0].name).read_text()), pictures) == (
         words,

@@ -276,6 +276,7 @@ def test_an_archive_of_images_can_keep_it(table, tmp_path, identified):
         patient = next(row.patient for row in opened.catalogue.all_cases() if row.case_id == "t/c0")
     assert dataset.PatientID == (patient if identified else "")
     assert dataset.PatientIdentityRemoved == ("NO" if identified else "YES")
+    assert dataset.BurnedInAnnotation == ("YES" if identified else "NO")
     pdf = dataset.EncapsulatedDocument[: dataset.EncapsulatedDocumentLength]
     assert "Retrieval report" in pypdf.PdfReader(io.BytesIO(pdf)).pages[0].extract_text()
 
