@@ -252,7 +252,7 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Describe a library, or list the learners, extractors, kinds or protocols."""
-    from semblance.core.workflows.library.descriptions import describe_library
+    from semblance.core.workflows.library.describe_library import describe_library
 
     if str(what) in registry_lists.NAMES and not what.exists():
         registry_lists.show(str(what), as_json)

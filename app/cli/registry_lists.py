@@ -14,13 +14,13 @@ commands = typer.Typer()
 
 def show(name: str, as_json: bool) -> None:
     """Print the list ``name``."""
-    from semblance.core.workflows.library import descriptions
+    from semblance.core.workflows.library import describe_registries
 
     describe = {
-        "learners": descriptions.describe_learners,
-        "extractors": descriptions.describe_extractors,
-        "kinds": descriptions.describe_kinds,
-        "protocols": descriptions.describe_protocols,
+        "learners": describe_registries.describe_learners,
+        "extractors": describe_registries.describe_extractors,
+        "kinds": describe_registries.describe_kinds,
+        "protocols": describe_registries.describe_protocols,
     }
     print_document(describe[name](), as_json, show_fields)
 

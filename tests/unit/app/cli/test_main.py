@@ -383,7 +383,7 @@ def test_a_defect_shows_no_traceback_by_default(run_command, library, monkeypatc
     def fail(*args: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", fail)
+    monkeypatch.setattr("semblance.core.workflows.library.describe_library.describe_library", fail)
     status, out, err = run_command("info", library)
     assert (status, out) == (1, "")
     assert err == (
@@ -404,7 +404,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(
     def fail(*args: object) -> None:
         raise ModuleNotFoundError(f"No module named '{module}.x'", name=f"{module}.x")
 
-    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", fail)
+    monkeypatch.setattr("semblance.core.workflows.library.describe_library.describe_library", fail)
     status, out, err = run_command("info", library)
     assert (status, out) == (1, "")
     assert err == (
@@ -415,7 +415,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(
 
 def test_numbers_json_does_not_know_print_nothing_half(run_command, library, monkeypatch):
     monkeypatch.setattr(
-        "semblance.core.workflows.library.descriptions.describe_library",
+        "semblance.core.workflows.library.describe_library.describe_library",
         lambda path: {"a": 1, "b": float("nan")},
     )
     status, out, err = run_command("info", library, "--json")
@@ -448,13 +448,13 @@ def test_cancelled_work_says_so(run_command, library, monkeypatch):
     def cancel(*args: object, **more: object) -> None:
         raise Cancelled
 
-    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", cancel)
+    monkeypatch.setattr("semblance.core.workflows.library.describe_library.describe_library", cancel)
     assert run_command("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
 
     def interrupt(*args: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("semblance.core.workflows.library.descriptions.describe_library", interrupt)
+    monkeypatch.setattr("semblance.core.workflows.library.describe_library.describe_library", interrupt)
     assert run_command("info", library) == (130, "", "Cancelled; what was finished is kept.\n")
 
 

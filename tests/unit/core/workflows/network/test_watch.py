@@ -14,7 +14,7 @@ from semblance.core.network import received_files
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
 from semblance.core.network.servers import find_server
 from semblance.core.tasks import Cancelled, Reporter
-from semblance.core.workflows.library.descriptions import describe_library
+from semblance.core.workflows.library.describe_library import describe_library
 from semblance.core.workflows.network import watch as module
 from semblance.core.workflows.network.send_files import send
 from semblance.core.workflows.network.watch import watch

@@ -1,0 +1,48 @@
+"""Describe the contents of a library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semblance.core.library.feature_sets import features_stamp
+from semblance.core.library.open_library import open_library
+
+if TYPE_CHECKING:
+    from semblance.core.library.library import Library
+
+#: Case ids listed by ``semblance info``.
+LISTED = 1000
+
+
+def describe_library(library: Path) -> dict[str, Any]:
+    """Contents of a library (shape of CONTRACT.md, "info").
+
+    Raises:
+        BadInput: not a library, damaged, or from a newer version.
+    """
+    with open_library(library, writable=None) as opened:
+        rows = opened.catalogue.all_cases()
+        indexes = _candidates(opened)
+        candidates = {"candidates": indexes} if indexes else {}
+        return {**opened.summary(), **candidates, "case_ids": [r.case_id for r in rows[:LISTED]]}
+
+
+def _candidates(library: Library) -> list[dict[str, Any]]:
+    """A line for each index, as ``semblance info --json`` has it."""
+    lines, names = [], {record.file.stem: record for record in library.metrics()}
+    for index in library.embedding_indexes():
+        record = names.get(index.metric)
+        if record is not None:
+            chunks = library.features.chunk_rows(library.features.of_metric(record))
+            lines.append(
+                {
+                    "metric": record.name,
+                    "cases": index.cases,
+                    "candidates": index.candidates,
+                    "recall@20": index.recall,
+                    "measured_with": index.queries,
+                    "up_to_date": features_stamp(chunks) == index.features,
+                }
+            )
+    return lines
