@@ -109,7 +109,8 @@ class CaseColumns:
         """The position of a case id, -1 where it is not in this snapshot."""
         key = natural_key(case_id)
         first = bisect_left(self.by_id, key, key=lambda at: natural_key(self.ids[at]))
-        for index in self.by_id[first:].tolist() if first < len(self) else ():
+        # Not as a list: the first is nearly always the one.
+        for index in self.by_id[first:]:
             if self.ids[index] == case_id:
                 return int(index)
             if natural_key(self.ids[index]) != key:

@@ -477,15 +477,25 @@ class Catalogue:
         Raises:
             BadInput: the library has no such case.
         """
-        found = self.read(sa.select(cases.c.id).where(cases.c.case_id == case_id))
-        if not found:
-            raise BadInput(
-                tr_lazy(
-                    "There is no case '{case_id}' in {parent}.", case_id=case_id, parent=self.library_name
-                ),
-                "`semblance info LIB --json` lists the case ids.",
-            )
-        return int(found[0].id)
+        row = self.rows_of([case_id]).get(case_id)
+        if row is None:
+            raise self.no_such_case(case_id)
+        return row
+
+    def no_such_case(self, case_id: str) -> BadInput:
+        """The error for a case that the library does not have."""
+        return BadInput(
+            tr_lazy("There is no case '{case_id}' in {parent}.", case_id=case_id, parent=self.library_name),
+            "`semblance info LIB --json` lists the case ids.",
+        )
+
+    def rows_of(self, case_ids: Sequence[str]) -> dict[str, int]:
+        """Case id -> row, of those of ``case_ids`` that the library has."""
+        return {
+            found.case_id: found.id
+            for part in in_batches(case_ids)
+            for found in self.read(sa.select(cases.c.case_id, cases.c.id).where(cases.c.case_id.in_(part)))
+        }
 
     def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
         """See :func:`semblance.core.library.header_texts.rows_with_word`."""

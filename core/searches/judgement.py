@@ -76,6 +76,10 @@ class Judgement:
         """Equal for judgements with the same content, whatever their author and time."""
         return self.kind.value, self.query_key, self.case, self.other or ""
 
+    def cases(self) -> tuple[str, ...]:
+        """The query and the cases it is about; a query from outside the library is its path."""
+        return (self.query, self.case) if self.other is None else (self.query, self.case, self.other)
+
     def to_record(self) -> JudgementRecord:
         """The judgement as it is stored in the catalogue."""
         region = None if self.region is None else dict(self.region)

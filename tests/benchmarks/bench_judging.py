@@ -36,6 +36,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     with TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = folder
         return [
+            *_clicks(Path(folder) / "largest", 1_000_000, 250.0),
             *_clicks(Path(folder) / "large", 100_000, 100.0),
             *_clicks(Path(folder) / "small", 10_000, 40.0),
             *_large_ledger(Path(folder) / "ledger"),
@@ -63,10 +64,10 @@ def _clicks(path: Path, n: int, target: float) -> list[dict[str, Any]]:
                 if (row_number := model.case_row(place)) not in model.judgements
             ]
             case_row = unjudged[2 + click % 9]
-            before = window.state.judgement_count
+            marked = partial(_is_marked, window.state, window.state.judgement_count, window.state.ranking)
             begin, start_cpu = time.perf_counter(), time.process_time()
             window.panels.ranking.card_feedback.judge(1 if click % 3 else -1, [case_row])
-            longest = _wait(partial(_more, window.state, before))
+            longest = _wait(marked)
             start = time.perf_counter()
             grid.viewport().repaint()
             # The first lays the library out for clicks.
@@ -129,8 +130,9 @@ def _large_ledger(path: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _more(state: Any, before: int) -> bool:
-    return bool(state.judgement_count > before)
+def _is_marked(state: Any, judgements: int, ranking: object) -> bool:
+    """Whether there are more judgements, and a ranking after them."""
+    return bool(state.judgement_count > judgements and state.ranking is not ranking)
 
 
 def _made(path: Path, n: int) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -400,22 +400,27 @@ def _nearest_mark_notes(ranking: SearchResult, columns: CaseColumns) -> dict[int
         if case.case_id in liked or case.case_id in disliked:
             # The longer form stands in the description already.
             return (JUDGEMENT_TEXTS[1 if case.case_id in liked else -1], "")
-        return (_near_text(case, rank), _near_text(case, name))
+        return near(case.near_liked, case.near_disliked, case.nearer_to_liked)
+
+    # Many cases are near to the same few marks.
+    @cache
+    def near(liked: str | None, disliked: str | None, nearer_to_liked: bool) -> tuple[str, str]:
+        return (
+            _near_text(liked, disliked, nearer_to_liked, rank),
+            _near_text(liked, disliked, nearer_to_liked, name),
+        )
 
     return {case.row: note(case) for case in ranking.ranked}
 
 
-def _near_text(case: RankedCase, name: Callable[[str], str]) -> str:
-    """ "near 1, far from 9" for the marked cases that ``case`` is nearest to."""
-    liked, disliked = case.near_liked, case.near_disliked
+def _near_text(
+    liked: str | None, disliked: str | None, nearer_to_liked: bool, name: Callable[[str], str]
+) -> str:
+    """ "near 1, far from 9" for the marked cases that a case is nearest to."""
     if liked is None or disliked is None:
         marked = liked or disliked
-        return (
-            tr("near {case}", case=name(marked))
-            if marked and case.nearer_to_liked == (marked == liked)
-            else ""
-        )
-    near, far = (liked, disliked) if case.nearer_to_liked else (disliked, liked)
+        return tr("near {case}", case=name(marked)) if marked and nearer_to_liked == (marked == liked) else ""
+    near, far = (liked, disliked) if nearer_to_liked else (disliked, liked)
     return tr("near {case}, far from {other}", case=name(near), other=name(far))
 
 

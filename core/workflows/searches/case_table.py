@@ -4,7 +4,7 @@ folder of derived data, because reading a million cases from the catalogue takes
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +48,8 @@ class CaseTable:
         #: (n,) a number for each finding, patient and lesion; -1 where there is none.
         self.finding_codes, self.patient_codes, self.lesions = columns[1:4]
         self._ids, self._finding_names, self._patient_names = columns[4:]
+        #: The rows of the cases looked up so far, ``None`` where there is no such case.
+        self._looked_up: dict[str, int | None] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -72,7 +74,17 @@ class CaseTable:
         Raises:
             BadInput: the library has no such case.
         """
-        return self._catalogue.row_of(case_id)
+        self.look_up([case_id])
+        row = self._looked_up[case_id]
+        if row is None:
+            raise self._catalogue.no_such_case(case_id)
+        return row
+
+    def look_up(self, case_ids: Iterable[str]) -> None:
+        """Find the rows of many cases by few queries, before :meth:`row_of` is called for each of them."""
+        new = sorted(set(case_ids) - self._looked_up.keys())
+        found = self._catalogue.rows_of(new)
+        self._looked_up |= {case_id: found.get(case_id) for case_id in new}
 
     @cached_property
     def finding_names(self) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class MarkedComparison:
     def with_nearest(self, ranked: Sequence[RankedCase]) -> tuple[RankedCase, ...]:
         """The same cases, each with the marked cases that it is nearest to."""
         loaded = self.compared.loaded
-        found = self.feedback.nearest(_places(loaded, [case.case_id for case in ranked]))
+        found = self.feedback.nearest(np.searchsorted(loaded.rows, [case.row for case in ranked]))
 
         def named(place: int) -> str | None:
             return None if place < 0 else loaded.cases.id_of(int(loaded.rows[place]))

@@ -105,6 +105,7 @@ def rank_cases(
     check_marks(loaded, search.query, marks)
     entries = loaded.ledger(search.ledger).entries_without_visible if search.ledger else ()
     in_force = [entry for entry in entries if entry.undone is None]
+    loaded.cases.look_up(case for entry in in_force for case in entry.judgement.cases())
     followed = in_force if search.strength > 0.0 else []
     teaching = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
     comparison = compare_query(library, search, teaching, reporter)

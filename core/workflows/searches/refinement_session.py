@@ -145,7 +145,7 @@ class RefinementSession:
     def judged_rows(self, entries: Sequence[LedgerEntry]) -> Rows:
         """Ids of the judged cases and of the queries, their copies and their patients' cases."""
         judgements = [entry.judgement for entry in entries]
-        cases = {case for one in judgements for case in (one.query, one.case, one.other) if case is not None}
+        cases = {case for one in judgements for case in one.cases()}
         places = [place for case in sorted(cases) if (place := self.place_of(case)) is not None]
         for image in sorted({one.query for one in judgements if self.place_of(one.query) is None}):
             places += self._places_of_image(Path(image))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from semblance.core.errors import BadInput
 from semblance.core.library import catalogue
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.lesion_groups import add_detected
@@ -63,3 +64,13 @@ def test_damaged_columns_are_read_again(library):
     assert facts(CaseTable(library)) == read
     file.write_bytes(b"")
     assert facts(CaseTable(library)) == read
+
+
+def test_cases_that_were_looked_up_together_are_not_asked_for_again(library, monkeypatch):
+    table = CaseTable(library)
+    known = [case.case_id for case in library.catalogue.all_cases()]
+    table.look_up([*known, "x/gone"])
+    monkeypatch.setattr(Catalogue, "read", lambda *_: pytest.fail("asked again"))
+    assert [table.id_of(table.row_of(case)) for case in known] == known
+    with pytest.raises(BadInput, match="no case 'x/gone'"):
+        table.row_of("x/gone")
