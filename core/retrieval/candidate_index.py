@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.errors import BadInput
-from semblance.core.retrieval.index import Index, Matrix, NearestRows, Rows, checked_query
+from semblance.core.retrieval.index import Index, Matrix, NearestRows, Rows, check_filter, checked_query
 
 #: The number of nearest cases that the recall of candidates is measured for.
 RECALL_AT = 20
@@ -76,8 +75,7 @@ class CandidateIndex:
             BadInput: a query that does not fit the index or is not finite.
         """
         q = checked_query(query, self._n_features)
-        if allowed is not None and allowed.shape != (len(self),):
-            raise BadInput("The filter does not fit the index.")
+        check_filter(allowed, len(self))
         chosen = None if allowed is None else self._cases[allowed]
         k = min(k, len(self) if chosen is None else len(chosen))
         if k < 1:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm, InitialWeights
-from semblance.core.retrieval.index import Matrix, NearestRows, Rows
+from semblance.core.retrieval.index import Matrix, NearestRows, Rows, check_filter
 
 #: Rows compared at once, so that results stay in the cache.
 _ROWS = 8192
@@ -80,8 +80,7 @@ class ClickIndex:
             BadInput: another query, or a filter that does not fit.
         """
         self._check(query)
-        if allowed is not None and allowed.shape != (len(self),):
-            raise BadInput("The filter does not fit the index.")
+        check_filter(allowed, len(self))
         k = min(k, len(self) if allowed is None else int(allowed.sum()))
         if k < 1:
             return NearestRows(np.empty(0, dtype=np.int64), np.empty(0))

@@ -134,8 +134,8 @@ class Index:
             BadInput: a query that does not fit the index or is not finite.
         """
         checked = [checked_query(query, self.n_features) for query in queries]
-        if any(mask is not None and mask.shape != (len(self),) for mask in allowed):
-            raise BadInput("The filter does not fit the index.")
+        for mask in allowed:
+            check_filter(mask, len(self))
         k = min(k, len(self))
         if k < 1:
             return [NearestRows(np.empty(0, dtype=np.int64), np.empty(0)) for _ in checked]
@@ -301,6 +301,15 @@ class _Candidates:
             rows[close.astype(np.float64) - error <= self._bound] for rows, close, error in self._found
         ]
         return np.concatenate(remaining) if remaining else np.empty(0, dtype=np.int64)
+
+
+def check_filter(allowed: npt.NDArray[np.bool_] | None, n: int) -> None:
+    """
+    Raises:
+        BadInput: ``allowed`` is not for ``n`` rows.
+    """
+    if allowed is not None and allowed.shape != (n,):
+        raise BadInput("The filter does not fit the index.")
 
 
 def checked_query(query: npt.ArrayLike, n_features: int) -> Matrix:

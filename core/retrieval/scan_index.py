@@ -7,7 +7,15 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.distance import Distance
-from semblance.core.retrieval.index import Index, Matrix, NearestRows, PreparedRows, Rows, checked_query
+from semblance.core.retrieval.index import (
+    Index,
+    Matrix,
+    NearestRows,
+    PreparedRows,
+    Rows,
+    check_filter,
+    checked_query,
+)
 
 
 class ScanIndex:
@@ -56,8 +64,7 @@ class ScanIndex:
             BadInput: a query that does not fit the index or is not finite.
         """
         q = checked_query(query, self.n_features)
-        if allowed is not None and allowed.shape != (len(self),):
-            raise BadInput("The filter does not fit the index.")
+        check_filter(allowed, len(self))
         rows: Rows = np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)
         k = min(k, len(rows))
         if k < 1:
