@@ -170,6 +170,7 @@ class EditCommands(QObject):
             columns.findings,
             present,
             tr("No finding"),
+            tr("“{name}” is a new finding."),
             set_finding,
         )
 
@@ -184,6 +185,7 @@ class EditCommands(QObject):
             columns.patients,
             present,
             tr("Patient not known"),
+            tr("“{name}” is a new patient."),
             set_patient,
         )
 
@@ -195,6 +197,7 @@ class EditCommands(QObject):
         known: Sequence[str],
         present: set[str | None],
         removal: str,
+        new_text: str,
         workflow: Callable[..., EditResult],
     ) -> None:
         ids, state = self._ids(rows), self._context.state
@@ -202,7 +205,7 @@ class EditCommands(QObject):
             return
         common = next(iter(present)) if len(present) == 1 else None
         note = edit_operations.outdated_note(self._context)
-        dialog = LabelDialog(title, prompt, known, common or "", note, removal, self._parent)
+        dialog = LabelDialog(title, prompt, known, common or "", note, removal, new_text, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
             edit_operations.edit(self._context, workflow, ids, dialog.label())
         dialog.deleteLater()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCompleter, QLabel, QLineEdit, QPushButton, QWidget
 
+from semblance.app.shell.theme import set_look
 from semblance.app.widgets.dialog import accept_button, cancel_button, dialog_layout, widen
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.language import visible
 
 
 class LabelDialog(Dialog):
@@ -24,9 +27,11 @@ class LabelDialog(Dialog):
         value: str,
         note: str,
         removal: str,
+        new_text: str,
         parent: QWidget | None = None,
     ) -> None:
-        """``value``: what all cases have; ``removal``: the text of the button that removes the label."""
+        """``value``: what all cases have; ``removal``: the text of the button that removes the label; ``new_text``:
+        what to say of a name that is not known, with ``{name}``."""
         super().__init__(parent)
         self.setWindowTitle(title)
         self._removed = False
@@ -37,16 +42,24 @@ class LabelDialog(Dialog):
         label.setBuddy(self.field)
         completer = QCompleter(list(known), self.field)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        # Enter takes the name that is proposed in the field. A list below it would cover the buttons.
+        completer.setCompletionMode(QCompleter.CompletionMode.InlineCompletion)
         self.field.setCompleter(completer)
+        self.field.installEventFilter(self)
         self.remove_button = QPushButton(removal)
         self.remove_button.clicked.connect(self._remove)
         self.accept_button = accept_button(title.rstrip("…"))
         self.accept_button.clicked.connect(self.accept)
         self.field.textChanged.connect(self._check)
+        # Qt announces what it proposes behind the cursor as a selection only.
+        self.field.selectionChanged.connect(self._check)
         layout = dialog_layout(self)
         layout.addWidget(label)
         layout.addWidget(self.field)
+        self._known, self._new_text = set(known), new_text
+        self.new_label = QLabel()
+        set_look(self.new_label, role="second")
+        layout.addWidget(self.new_label)
         if note:
             line = WrappedLabel(note, role="second")
             layout.addWidget(line)
@@ -59,13 +72,32 @@ class LabelDialog(Dialog):
         widen(self, 420)
         self._check()
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # Qt would only take over what it proposes at the first Enter.
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers()
+            if is_enter and self.accept_button.isEnabled():
+                self.accept()
+                return True
+        return super().eventFilter(watched, event)
+
     def label(self) -> str | None:
         """The chosen name; ``None``: the label is removed."""
-        return None if self._removed else self.field.text().strip()
+        return None if self._removed else self._name()
+
+    def _name(self) -> str:
+        """What is in the field, as the known name that differs in upper and lower case at most."""
+        name = self.field.text().strip()
+        alike = [one for one in self._known if one.casefold() == name.casefold()]
+        return alike[0] if name not in self._known and len(alike) == 1 else name
 
     def _remove(self) -> None:
         self._removed = True
         self.accept()
 
     def _check(self) -> None:
-        self.accept_button.setEnabled(bool(self.field.text().strip()))
+        name = self._name()
+        self.accept_button.setEnabled(bool(name))
+        self.new_label.setText(
+            self._new_text.format(name=visible(name)) if name and name not in self._known else " "
+        )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -25,11 +26,13 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
-from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.cards.card_layout import NO_PLACE
+from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.scroll_area import PanelScrollArea
@@ -205,10 +208,12 @@ class LibraryPanel(Panel):
         self._search_with(self.grid.current())
 
     def step(self, steps: int) -> None:
-        """Select the case ``steps`` positions further and search with it."""
+        """Search with the case ``steps`` positions after the query, or after the current case."""
         model = self.grid.model()
         if len(model):
-            place = min(len(model) - 1, max(0, self.grid.current_place() + steps))
+            start = model.place_of(self.query_row())
+            start = start if start != NO_PLACE else self.grid.current_place()
+            place = min(len(model) - 1, max(0, start + steps))
             self.grid.set_current(model.case_row(place))
             self.search_current()
 
@@ -319,7 +324,8 @@ class LibraryPanel(Panel):
             self._count_label.setText(tr_n("{n} case", "{n} cases", total))
         else:
             self._count_label.setText(tr("{k:,} of {n:,} cases", k=shown, n=total))
-        self._select_query_case()
+        if self.grid.current() == NONE:
+            self._select_query_case()
 
     def _search(self) -> None:
         """Apply the filter at once, and again when the headers have been searched for its words."""
@@ -345,14 +351,16 @@ class LibraryPanel(Panel):
 
         self._context.follow(job, show)
 
+    def query_row(self) -> int:
+        """The catalogue row of the query, -1 if it is no case of the library."""
+        query, columns = self._state.query, self._state.columns
+        index = columns.index_of_id(query.case) if query is not None and query.case is not None else -1
+        return int(columns.case_row[index]) if index >= 0 else NONE
+
     def _select_query_case(self) -> None:
-        query = self._state.query
-        if query is not None and query.case is not None:
-            index = self._state.columns.index_of_id(query.case)
-            if index >= 0:
-                row = int(self._state.columns.case_row[index])
-                if row != self.grid.current():
-                    self.grid.set_current(row)
+        row = self.query_row()
+        if row not in (NONE, self.grid.current()):
+            self.grid.set_current(row)
 
     def _search_with(self, case_row: int) -> None:
         index = self._state.columns.index_of_row(case_row)
@@ -377,27 +385,28 @@ class _FilterList(QWidget):
         column.addWidget(self._title)
         column.addWidget(self._scroll)
         self._boxes: dict[int, QCheckBox] = {}
-        self._labels: list[tuple[int, str]] = []
+        self._names: dict[int, str] = {}
         self.set_entries([])
 
     def set_entries(self, entries: list[tuple[int, str, int, QIcon | None]]) -> None:
-        """Show (key, text, count, icon) of each choice. The ticks stay if the choices are the same."""
-        labels = [(key, text) for key, text, _, _ in entries]
-        ticked = {key: box.isChecked() for key, box in self._boxes.items()} if labels == self._labels else {}
+        """Show (key, text, count, icon) of each choice. A choice keeps its tick, and a new one is ticked."""
+        ticked = {self._names[key]: box.isChecked() for key, box in self._boxes.items()}
         while (layout_item := self._rows_layout.takeAt(0)) is not None:
             widget = layout_item.widget()
             if widget is not None:
                 widget.deleteLater()
-        self._boxes, self._labels = {}, labels
+        self._boxes, self._names = {}, {key: text for key, text, _, _ in entries}
         for key, text, count, icon in entries:
             row_widget = QWidget()
             row = QHBoxLayout(row_widget)
             row.setContentsMargins(0, 0, 0, 0)
+            box = QCheckBox(visible(text).replace("&", "&&"))
+            box.setChecked(ticked.get(text, True))
             text = visible(text)
-            box = QCheckBox(text.replace("&", "&&"))
-            box.setChecked(ticked.get(key, True))
             box.setAccessibleName(f"{text}, {format_number(count, ',')}")
-            box.setToolTip(plain_tip(text))
+            box.setToolTip(plain_tip(text + "\n" + tr("Right-click to show only these cases, or all")))
+            box.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            box.customContextMenuRequested.connect(partial(self._show_menu, key))
             if icon is not None:
                 box.setIcon(icon)
                 box.setIconSize(icon.availableSizes()[0])
@@ -410,6 +419,21 @@ class _FilterList(QWidget):
             self._boxes[key] = box
         self._scroll.setFixedHeight((theme().px(18) + GAP) * min(len(entries), LISTED))
         self.setVisible(bool(entries))
+
+    def _show_menu(self, key: int, at: QPoint) -> None:
+        """The menu of one choice: only this one, or all."""
+        menu = Menu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(tr("Only {name}", name=visible(self._names[key])), partial(self.tick_only, {key}))
+        menu.addAction(tr("All"), partial(self.tick_only, set(self._boxes)))
+        menu.popup(self._boxes[key].mapToGlobal(at))
+
+    def tick_only(self, keys: set[int]) -> None:
+        """Tick these choices and no others."""
+        for key, box in self._boxes.items():
+            with QSignalBlocker(box):
+                box.setChecked(key in keys)
+        self.changed.emit()
 
     def ticked_keys(self) -> set[int] | None:
         """Keys of the ticked choices, or ``None`` if all are ticked."""

@@ -28,7 +28,9 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
         path,
         options,
     )
-    return exports.report_saved_file(context, job, path)
+    return exports.report_saved_file(
+        context, job, path, can_be_opened=path.suffix in (".pdf", ".html", ".csv")
+    )
 
 
 def write_reports(

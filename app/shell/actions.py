@@ -95,6 +95,7 @@ COMMANDS = (
         "go_ranking", tr("Go to the similar cases"), "View", "Alt+3", "grid", "ranking", second_shortcut="F6"
     ),
     Command("go_side", tr("Go to the side panel"), "View", "Alt+4", "", "library"),
+    Command("go_notes", tr("Go to the notes"), "View", "", "", "library"),
     Command("go_evaluation", tr("Go to the evaluation"), "View", "Alt+5", "chart", "library"),
     Command("go_metric", tr("Go to the metric"), "View", "Alt+6", "sliders", "library"),
     Command("close_messages", tr("Close all messages"), "View", "Ctrl+Shift+X", "close"),
@@ -208,7 +209,9 @@ COMMANDS = (
     Command("compare_encoders", tr("Compare encoders…"), "Research", "", "layers", "library"),
     Command("help", tr("Help for this panel"), "Help", "F1", "help"),
     Command("tutorial", tr("Tutorial"), "Help", "", "play"),
+    Command("keyboard", tr("Keyboard and mouse"), "Help", "?", "help"),
     Command("words", tr("Glossary"), "Help", "", "info"),
+    Command("copy_details", tr("Copy details for a bug report"), "Help", "", "copy", separator=True),
     Command("log_folder", tr("Open log folder"), "Help", "", "folder"),
     Command("about", tr("About Semblance"), "Help", "", "info"),
 )

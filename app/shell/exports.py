@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.messages import Action
 from semblance.core.language import tr
 from semblance.core.workflows.library import exports
 
@@ -19,6 +23,15 @@ def log_export(context: Context, what: str, kind: str) -> None:
         job.failed.connect(context.messages.error)
 
 
-def report_saved_file(context: Context, job: Job, path: Path) -> Job:
-    """Show the path of the file once ``job`` has written it."""
-    return context.follow(job, lambda _result: context.messages.info(tr("Saved {path}.", path=path)))
+def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: bool = False) -> Job:
+    """Show the path of the file once ``job`` has written it, and offer to open its folder, or itself if that can be."""
+
+    def show(_result: object) -> None:
+        def open_url(local: Path) -> None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(local)))
+
+        actions: list[Action] = [(tr("Open"), lambda: open_url(path))] if can_be_opened else []
+        actions.append((tr("Open folder"), lambda: open_url(path.parent)))
+        context.messages.info(tr("Saved {path}.", path=path), actions=actions, topic="saved")
+
+    return context.follow(job, show)

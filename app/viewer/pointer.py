@@ -22,7 +22,7 @@ FINE = 0.2
 
 
 class Pointer:
-    """Passes mouse events of ``view`` to the current tool. The middle button and Shift always pan."""
+    """Passes mouse events of ``view`` to the current tool. The middle button and Ctrl always pan."""
 
     def __init__(self, view: ImageDisplay) -> None:
         self._view = view
@@ -72,8 +72,9 @@ class Pointer:
     def press(self, event: QMouseEvent) -> None:
         self.keyboard_pointer.at = None
         at, button = event.position(), event.button()
-        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and shift):
+        # Ctrl, for those who have no middle button.
+        control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and control):
             self._panning = at
         elif button == Qt.MouseButton.LeftButton and not self._press_tool(at, event.modifiers()):
             self._dragging_cross = self._near_cross(at)

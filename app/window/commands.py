@@ -26,7 +26,7 @@ from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.prevalence_dialog import edit_prevalences
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.log_folder import open_log_folder
+from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.settings import TEXT_SCALES
 from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
@@ -42,6 +42,9 @@ from semblance.app.window.top_bar import TopBar
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
 from semblance.core.log import log_folder
+
+#: Errors whose details are copied for a bug report.
+_COPIED_ERRORS = 5
 
 
 class Commands(QObject):
@@ -113,6 +116,7 @@ class Commands(QObject):
             "set_prevalence": partial(edit_prevalences, context, window),
             "reset_window": self.reset_window,
             "why": partial(layout.show_side, "why"),
+            "go_notes": partial(layout.show_side, "notes"),
             # Refining
             "refine": self.refine,
             "judge_alike": partial(self.judge, 1),
@@ -151,7 +155,9 @@ class Commands(QObject):
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
             "tutorial": partial(self.show_help, "tutorial"),
+            "keyboard": partial(self.show_help, "keyboard"),
             "words": partial(self.show_help, "glossary"),
+            "copy_details": self.copy_details,
             "log_folder": self.open_log_folder,
             "about": self.about,
         }
@@ -394,6 +400,15 @@ class Commands(QObject):
         """Open the folder of the log in the system's file manager, or show its path."""
         if not open_log_folder():
             self._context.messages.info(tr("The log is in {folder}.", folder=log_folder()))
+
+    def copy_details(self) -> None:
+        """Copy the versions and the details of the last errors, which name no patients and no files."""
+        details = [message.details for message in self._context.messages.history if message.details]
+        QGuiApplication.clipboard().setText("\n\n".join([versions_text(), *details[-_COPIED_ERRORS:]]))
+        self._context.messages.info(
+            tr("Copied the versions and the last errors."),
+            tr("They name no patients and no files. Paste them into your report."),
+        )
 
     def about(self) -> None:
         """Show the program's version and purpose."""

@@ -272,7 +272,7 @@ class MainWindow(QMainWindow):
         settings = self.context.settings
         if self.state.library is not None:
             # The next start does not show the map.
-            self.parts.map_links.restore_dock()
+            self.parts.case_links.restore_dock()
             self.parts.layout.save()
         settings.set_bytes("geometry", self.saveGeometry())
         settings.last_library = self.state.path

@@ -12,12 +12,12 @@ from semblance.app.search.saved.search_view import SearchView
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.lazy import lazy_part
+from semblance.app.window.case_links import CaseLinks
 from semblance.app.window.case_menu import show_case_menu
 from semblance.app.window.commands import Commands
 from semblance.app.window.dock_layout import DockLayout
 from semblance.app.window.faces import FaceChoice
 from semblance.app.window.full_pages import FullPages
-from semblance.app.window.map_links import MapLinks
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
 
@@ -49,8 +49,8 @@ class WindowParts(QObject):
         self.panels.collapse_requested.connect(self.layout.collapse_library)
 
     @lazy_part
-    def map_links(self) -> MapLinks:
-        return MapLinks(self._window, self.panels, self.layout)
+    def case_links(self) -> CaseLinks:
+        return CaseLinks(self._window, self.panels, self.layout)
 
     @lazy_part
     def search_view(self) -> SearchView:
@@ -58,7 +58,7 @@ class WindowParts(QObject):
 
     def show_map(self) -> None:
         """Show the map of the library."""
-        self.map_links.show()
+        self.case_links.show()
 
     def record_view(self) -> None:
         """Record how the search is shown now, where there is one."""

@@ -27,7 +27,7 @@ PARTS = (
     "panels.side",
     "panels.evaluation",
     "layout.docks",
-    "map_links",
+    "case_links",
     "search_view",
 )
 

@@ -24,7 +24,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
-from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import JUDGEMENT_TEXTS, CaseModel
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import hbox, vbox
@@ -210,6 +210,9 @@ class RankingPanel(Panel):
         self._expanded &= {case.row for case in ranking.ranked} if is_same_query else set()
         glide = is_same_query and self._context.settings.flag(GLIDE, default=True)
         self.grid.set_model(self._case_model(ranking, columns), keep_scroll=is_same_query, animate=glide)
+        if not is_same_query and self.grid.current_place() not in self.grid.visible_places():
+            # What was compared with the query before is far down now. The nearest cases are of interest.
+            self.grid.set_current(NONE)
         self._strip.show_ranking(ranking, columns, stale=self._is_stale())
         self._strip.setVisible(True)
         self.notice.show_ranking(ranking, self._state.no_match_rate)

@@ -40,6 +40,8 @@ class CardView(QAbstractScrollArea):
         self._most_columns: int | None = None
         self._style = SMALL_CARDS
         self._place = self._hover = NO_PLACE
+        #: Whether :meth:`set_model` is at work, so that a change of the current case is not the user's.
+        self.is_replacing = False
         self._animation = CardAnimation(self)
         self._animation.moved.connect(self.viewport().update)
         self._animation.ended.connect(self._update_hover)
@@ -70,6 +72,7 @@ class CardView(QAbstractScrollArea):
         before, positions_before = self.current(), self._visible_positions() if animate else {}
         place_before = self._place
         self._animation.stop()
+        self.is_replacing = True
         self._model = model
         self._place = model.place_of(before) if before != NONE else NO_PLACE
         self._hover = NO_PLACE
@@ -85,6 +88,7 @@ class CardView(QAbstractScrollArea):
         else:
             self.setAccessibleDescription(self._description())
         self._select_on_focus()
+        self.is_replacing = False
         self._update_hover()
 
     def _visible_positions(self) -> dict[int, QPoint]:

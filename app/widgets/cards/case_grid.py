@@ -85,6 +85,19 @@ class CaseGrid(CardView):
         """The catalogue rows of the selected cases in the order shown, or of the current case."""
         return self._selection.ordered_rows(self._model, self.current())
 
+    @property
+    def selection(self) -> frozenset[int]:
+        """The catalogue rows of several selected cases, empty while only the current case is selected."""
+        return self._selection.rows
+
+    def mirror(self, current: int, selection: frozenset[int]) -> None:
+        """Take over the current case and the selection of another list, as far as their cases are shown here."""
+        before = self._selection.rows
+        shown = frozenset(row for row in selection if self._model.place_of(row) != NO_PLACE)
+        self._selection.replace(shown, current)
+        self.set_current(current)
+        self._emit_selection(before)
+
     def _choose(self, place: int, modifiers: Qt.KeyboardModifier) -> None:
         """Make a place current and change the selection by Ctrl or Shift."""
         row, before = self._model.case_row(place), self._selection.rows

@@ -22,6 +22,10 @@ class Selection:
         changed, self.rows, self.anchor = bool(self.rows), frozenset(), row
         return changed
 
+    def replace(self, rows: frozenset[int], anchor: int) -> None:
+        """Select ``rows`` instead."""
+        self.rows, self.anchor = rows, anchor
+
     def toggle(self, row: int, current: int) -> None:
         """Add ``row`` to the selection or remove it. Without a selection ``current`` counts as selected."""
         chosen = self.rows or frozenset({current} - {NONE})

@@ -38,7 +38,7 @@ def save_pasted_image(library: Path, pixels: npt.NDArray[np.uint8], *, reporter:
             "Copy a smaller part of it.",
         )
     digest = hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()[:16]
-    path = local_folder(library) / PASTED / f"{digest}.png"
+    path = local_folder(library) / PASTED / f"pasted-{digest}.png"
     if not path.exists():
         written = io.BytesIO()
         Image.fromarray(pixels).save(written, "PNG", compress_level=1)

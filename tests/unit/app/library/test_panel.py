@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QLabel, QScrollArea, QToolButton
+from PySide6.QtWidgets import QCheckBox, QLabel, QMenu, QScrollArea, QToolButton
 
 from semblance.app.library.panel import LISTED, LibraryPanel
 from semblance.app.shell.theme import set_theme
@@ -116,8 +116,26 @@ def test_ticks_stay_when_cases_are_added_but_not_in_another_library(qtbot, panel
     context.state.renew_library(snapshot(metric("good", 0.9), cases=CASES + 2))
     assert not box(panel, "benign").isChecked()
     assert len(shown_cases(panel)) == CASES // 2 + 1
+    # A new finding is shown, and the others stay as they were.
+    context.state.renew_library(snapshot(findings=("benign", "malignant", "spiculated")))
+    assert [box(panel, name).isChecked() for name in ("benign", "malignant", "spiculated")] == [
+        False,
+        True,
+        True,
+    ]
     context.state.set_library(snapshot(findings=("left", "right")))
     assert len(shown_cases(panel)) == CASES
+
+
+@pytest.mark.qt_log_ignore("does not support", extend=True)
+def test_the_menu_of_a_finding_shows_its_cases_only_or_all(qtbot, panel):
+    for name, shown in (("malignant", CASES // 2), ("benign", CASES // 2), ("All", CASES)):
+        check_box = box(panel, "benign" if name == "All" else name)
+        check_box.customContextMenuRequested.emit(check_box.rect().center())
+        menu = next(menu for menu in panel.findChildren(QMenu) if menu.isVisible())
+        next(one for one in menu.actions() if one.text() in (name, f"Only {name}")).trigger()
+        menu.close()
+        assert len(shown_cases(panel)) == shown
 
 
 def test_no_filter_is_kept_for_another_library(qtbot, panel, context):

@@ -106,6 +106,13 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("annotate", "Set finding…"),
         ("delete", "Remove from the library"),
         ("delete metric", "Feature sets and metrics…"),
+        ("shortcuts", "Settings…"),
+        ("keyboard", "Keyboard and mouse"),
+        ("bug", "Copy details for a bug report"),
+        ("invert", "Go to the query"),
+        ("roc", "Go to the evaluation"),
+        ("notes", "Go to the notes"),
+        ("anonymise", "Create report…"),
     ],
 )
 def test_people_find_commands_by_their_own_words(actions, typed, first):

@@ -12,7 +12,7 @@ from semblance.app.viewer.window_level import window_text
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image, ValueScale
 from semblance.core.imaging.region import Region
-from tests.helpers.image_views import LEFT, MIDDLE, SHIFT, drag, random_image, turn_wheel, widget_point
+from tests.helpers.image_views import CTRL, LEFT, MIDDLE, SHIFT, drag, random_image, turn_wheel, widget_point
 
 
 def middle_grey(view):
@@ -42,7 +42,7 @@ def test_the_wheel_zooms_to_the_mouse_and_a_double_click_fits(view):
     assert view.viewport.fitted
 
 
-@pytest.mark.parametrize(("button", "held"), [(MIDDLE, Qt.KeyboardModifier.NoModifier), (LEFT, SHIFT)])
+@pytest.mark.parametrize(("button", "held"), [(MIDDLE, Qt.KeyboardModifier.NoModifier), (LEFT, CTRL)])
 def test_a_middle_drag_pans(view, button, held):
     turn_wheel(view, QPoint(160, 165), 4)
     before = view.viewport
@@ -83,9 +83,10 @@ def test_a_left_drag_is_window_and_level(view, qtbot):
     assert len(emitted) == 4
 
 
-def test_shift_pressed_during_a_drag_makes_window_and_level_finer(view):
+@pytest.mark.parametrize("pressed_with", [Qt.KeyboardModifier.NoModifier, SHIFT])
+def test_shift_before_or_during_a_drag_makes_window_and_level_finer(view, pressed_with):
     first = view.window_level
-    QTest.mousePress(view, LEFT, pos=QPoint(100, 100))
+    QTest.mousePress(view, LEFT, pressed_with, QPoint(100, 100))
     widened = []
     for end, held in ((140, Qt.KeyboardModifier.NoModifier), (180, SHIFT), (220, SHIFT)):
         at = QPointF(end, 100)

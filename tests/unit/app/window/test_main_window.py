@@ -198,8 +198,9 @@ def test_the_id_of_the_case_in_use_is_copied(qtbot, library):
         window.context.actions["copy_case_id"].trigger()
         assert QGuiApplication.clipboard().text() == window.state.ranking.ranked[0].case_id
         window.panels.library.grid.setFocus()
+        qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_End)
         window.context.actions["copy_case_id"].trigger()
-        assert QGuiApplication.clipboard().text() == window.state.query.case
+        assert QGuiApplication.clipboard().text() == window.state.columns.ids[-1]
 
 
 class Windows(QObject):

@@ -13,7 +13,7 @@ from tests.helpers.windows import flush
 
 #: What is built, by the object that has it.
 PANELS = ("thumbnails", "concepts", "ranking", "library", "query", "side", "evaluation")
-PARTS = ("map_links", "search_view")
+PARTS = ("case_links", "search_view")
 
 pytestmark = pytest.mark.usefixtures("without_processes")
 

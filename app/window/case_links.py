@@ -1,7 +1,8 @@
-"""Links the map and the lists of cases: current case and selection."""
+"""One current case and one selection in the library, the similar cases and the map."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,8 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QMainWindow
 
 from semblance.app.shell.theme import theme
+from semblance.app.widgets.cards.card_layout import NO_PLACE
+from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 
 if TYPE_CHECKING:
     from semblance.app.evaluation.map.map_page import MapPage
@@ -21,8 +24,8 @@ HEIGHT = 400
 _TOLERANCE = 4
 
 
-class MapLinks(QObject):
-    """The links between the map and the lists of one window."""
+class CaseLinks(QObject):
+    """The links between the lists of cases and the map of one window."""
 
     def __init__(self, window: QMainWindow, panels: Panels, layout: DockLayout) -> None:
         super().__init__(window)
@@ -34,9 +37,12 @@ class MapLinks(QObject):
         #: Heights of the dock before and after it grew for the map; ``None`` if it did not.
         self._grown_heights: tuple[int, int] | None = None
         self._panels.evaluation.header.changed.connect(lambda _tab: self.restore_dock())
-        for grid in (self._panels.library.grid, self._panels.ranking.grid):
-            grid.current_changed.connect(self._follow)
-        self._panels.library.grid.selection_changed.connect(self._mark_selection)
+        self._is_following = False
+        library, ranking = self._panels.library.grid, self._panels.ranking.grid
+        for grid, other in ((library, ranking), (ranking, library)):
+            for signal in (grid.current_changed, grid.selection_changed):
+                signal.connect(partial(self._follow, grid, other))
+        library.selection_changed.connect(self._mark_selection)
 
     def _connect_map(self, panel: MapPage) -> None:
         self._map = panel
@@ -61,17 +67,28 @@ class MapLinks(QObject):
             self._window.resizeDocks([dock], [heights[0]], Qt.Orientation.Vertical)
 
     def _show_map_case(self, row: int) -> None:
-        """Make a case of the map current in the library, and in the ranking if it is ranked."""
-        ranking = self._panels.ranking.grid
-        if ranking.model().place_of(row) >= 0:
-            ranking.set_current(row)
+        """Make a case of the map current in the library and, if it is not listed there, in the ranking."""
         self._panels.library.grid.set_current(row)
+        if self._panels.library.grid.current() != row:
+            self._panels.ranking.grid.set_current(row)
 
     def _mark_selection(self) -> None:
         if self._map is not None:
             self._map.highlight_rows(np.array(self._panels.library.grid.selected(), dtype=np.int64))
 
-    def _follow(self, row: int) -> None:
-        self._current = row
+    def _follow(self, grid: CaseGrid, other: CaseGrid, *_row: int) -> None:
+        """Another case is current or selected in ``grid``: show that in the other list and on the map."""
+        row = self._current = grid.current()
         if self._map is not None:
             self._map.view.set_current(row)
+        # A list that is filled anew does not lead the others.
+        if self._is_following or grid.is_replacing or row == NONE:
+            return
+        self._is_following = True
+        try:
+            # What is compared with the query stays current when the query is chosen, or a case that is not ranked.
+            is_compared = row != self._panels.library.query_row() and other.model().place_of(row) != NO_PLACE
+            stays = other is self._panels.ranking.grid and not is_compared
+            other.mirror(other.current() if stays else row, grid.selection)
+        finally:
+            self._is_following = False
