@@ -9,6 +9,7 @@ import typer
 
 from semblance.app.cli.options import Json, LibraryPath
 from semblance.app.cli.output import echo, print_document
+from semblance.core.errors import BadArguments
 
 commands = typer.Typer()
 
@@ -50,6 +51,12 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="Use HTTPS with the certificate in this file.")
     ] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
+    clean: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="pixels", help="Black out text burnt into the images of reports and thumbnails."
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, max=8, help="Requests that are answered at a time.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -59,9 +66,15 @@ def serve(
     from semblance.app.http_api.application import Settings
     from semblance.app.http_api.server import new_token, read_token
     from semblance.app.http_api.server import serve as serve_library
+    from semblance.core.imaging.text_detector import text_detector
     from semblance.core.network.servers import parse_listen_address
     from semblance.core.workflows.network.answer_requests import describe_served_library
 
+    if set(clean or ()) - {"pixels"}:
+        raise BadArguments("In answers only pixels can be cleaned.", "Use --clean pixels.")
+    if clean:
+        # Without the network the server does not start. Every answer would be refused.
+        text_detector()
     describe_served_library(library)
     host, port = parse_listen_address(listen)
     token = new_token() if token_file is None else read_token(token_file)
@@ -76,5 +89,7 @@ def serve(
         print_document(document, as_json, _show)
         sys.stdout.flush()
 
-    settings = Settings(library, token, identified, tuple(allow_origin or ()), workers)
+    settings = Settings(
+        library, token, identified, tuple(allow_origin or ()), workers, clean_pixels=bool(clean)
+    )
     serve_library(settings, host, port, ready=ready, certificate=certificate, key=key)

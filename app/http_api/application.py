@@ -55,7 +55,8 @@ class Settings:
     """What is served, and to whom.
 
     ``identified``: a request may ask for patient ids, case ids and paths. ``origins``: web pages that may ask, such
-    as ``https://viewer.example``. ``key`` makes the references of a library that has no key of its own.
+    as ``https://viewer.example``. ``clean_pixels``: text burnt into the images of answers is blacked out. ``key`` makes
+    the references of a library that has no key of its own.
     """
 
     library: Path
@@ -63,6 +64,7 @@ class Settings:
     identified: bool = False
     origins: Sequence[str] = ()
     workers: int = 1
+    clean_pixels: bool = False
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
 
@@ -333,7 +335,11 @@ async def thumbnail_of_case(request: Request, options: Annotated[_ThumbnailOptio
     service = _service(request)
     _check_identified(service.settings, options.identified)
     data = await service.run(
-        answer_thumbnail, options.case, service.settings.key, identified=options.identified
+        answer_thumbnail,
+        options.case,
+        service.settings.key,
+        identified=options.identified,
+        clean_pixels=service.settings.clean_pixels,
     )
     return Response(data, media_type="image/png" if sniff(data[:HEAD_BYTES]) == "PNG" else "image/jpeg")
 
@@ -346,7 +352,9 @@ async def _search(service: _Service, asked: SearchRequest) -> Response:
 
 
 async def _report(service: _Service, asked: SearchRequest, options: _ReportOptions) -> Response:
-    files = await service.run(answer_report, asked, options.format, options.page)
+    files = await service.run(
+        answer_report, asked, options.format, options.page, clean_pixels=service.settings.clean_pixels
+    )
     suffix, _ = REPORT_FORMATS[options.format]
     if suffix in _MEDIA_TYPES:
         return Response(files[0], media_type=_MEDIA_TYPES[suffix])

@@ -399,7 +399,7 @@ class PatientView(QAbstractScrollArea):
             self._pressed_at = None
             if self._tree is not None and self._place != _NO_PLACE:
                 data = case_data(self._tree.columns, self._tree.case(self._node()))
-                drag(self, data, self._images.get(self.current()))
+                drag(self, data, self._images.get(self.current()), self._source)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._pressed_at = None

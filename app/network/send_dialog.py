@@ -143,7 +143,12 @@ class SendDialog(Dialog):
             )
         elif state.search is not None:
             clinic = self._context.settings.text("report_clinic")
-            options = ReportOptions(clinic=clinic, identified=True, dicom="all")
+            options = ReportOptions(
+                clinic=clinic,
+                identified=True,
+                dicom="all",
+                clean_pixels=self._context.settings.blacks_out_text,
+            )
             job = run(
                 title,
                 send_results.send_report,
@@ -203,6 +208,10 @@ class SendDialog(Dialog):
                 "A structured report, key objects and a PDF go into the study of the query, with its patient's name. "
                 "The similar cases are numbered and shown on one image, without names."
             )
+            if self._context.settings.blacks_out_text:
+                text += " " + tr("Text in images is blacked out.")
+            else:
+                text += " " + tr("Images that may contain text are left out of it.")
         else:
             text = tr("Search with a case, or select cases in the library, and open this window again.")
         self.contents.setText(text)

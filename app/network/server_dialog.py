@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLineEdit, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSpinBox, QWidget
 
+from semblance.app.network.certificate_file import CertificateFile
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.error_line import ErrorLine
-from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -54,7 +54,14 @@ class ServerDialog(Dialog):
         self.password.setEchoMode(QLineEdit.EchoMode.Password)
         if server is not None and server.authentication != "none":
             self.password.setPlaceholderText(tr("Unchanged"))
-        self.files = {key: _line(getattr(shown, key)) for key in ("authority", "certificate", "key")}
+        self.files = {
+            key: CertificateFile(title, getattr(shown, key))
+            for key, title in (
+                ("authority", tr("Trusted certificates")),
+                ("certificate", tr("Own certificate")),
+                ("key", tr("Key of the certificate")),
+            )
+        }
         self.error = ErrorLine()
         self.save_button = accept_button(tr("Save"))
         self.save_button.clicked.connect(lambda _=False: self._save())
@@ -91,34 +98,13 @@ class ServerDialog(Dialog):
             if title:
                 field.setAccessibleName(title)
             self._form.addRow(title, field)
-        for key, title in (
-            ("authority", tr("Trusted certificates")),
-            ("certificate", tr("Own certificate")),
-            ("key", tr("Key of the certificate")),
-        ):
-            self._form.addRow(title, self._file_row(self.files[key], title))
+        for file in self.files.values():
+            self._form.addRow(file.accessibleName(), file)
         layout = dialog_layout(self)
         layout.addLayout(self._form)
         layout.addStretch(1)
         layout.addWidget(self.error)
         layout.addLayout(action_row(self, self.save_button))
-
-    def _file_row(self, line: QLineEdit, title: str) -> QWidget:
-        line.setAccessibleName(title)
-        button = QPushButton(tr("Choose…"))
-        button.setAutoDefault(False)
-        button.setAccessibleName(tr("Choose {what}", what=title))
-        button.clicked.connect(lambda _=False: self._choose_file(line, title))
-        row = QWidget()
-        across = hbox(row, spacing=8)
-        across.addWidget(line, 1)
-        across.addWidget(button)
-        return row
-
-    def _choose_file(self, line: QLineEdit, title: str) -> None:
-        file, _ = QFileDialog.getOpenFileName(self, title, line.text())
-        if file:
-            line.setText(file)
 
     def _show_fields(self) -> None:
         """Show the fields that the kind and the authentication have."""
@@ -133,7 +119,7 @@ class ServerDialog(Dialog):
 
     def server(self) -> Server:
         """The server as written."""
-        authority, certificate, key = (line.text().strip() for line in self.files.values())
+        authority, certificate, key = (file.line.text().strip() for file in self.files.values())
         made = replace(
             Server(self.name.text().strip(), self.kind.currentData()),
             listen_host=self.listen_host.text().strip(),

@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLineEdit, QSpinBox, QWidget
 
+from semblance.app.network.certificate_file import CertificateFile
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
@@ -66,6 +67,12 @@ class WatchDialog(Dialog):
         self.ae_title = _line(tr("AE title of this computer"), OWN_AE_TITLE)
         self.allowed = _line(tr("Accepted AE titles"))
         self.allowed.setPlaceholderText(tr("All; or some with commas between"))
+        optional = tr("Optional")
+        self.certificate = CertificateFile(tr("Own certificate"), placeholder=optional)
+        self.key = CertificateFile(tr("Key of the certificate"), placeholder=optional)
+        self.authority = CertificateFile(tr("Trusted certificates"), placeholder=optional)
+        self.certificate.setToolTip(tr("With a certificate senders must use TLS."))
+        self.authority.setToolTip(tr("Only senders may connect whose certificate one of these signed."))
         self.quiet = QSpinBox()
         self.quiet.setAccessibleName(tr("Import after"))
         self.quiet.setRange(1, 3600)
@@ -80,7 +87,7 @@ class WatchDialog(Dialog):
         self.switch_button.clicked.connect(lambda _=False: self.switch())
         self._make_layout()
         self.source.currentIndexChanged.connect(lambda _: self._update())
-        for line in (self.folder, self.host):
+        for line in (self.folder, self.host, self.certificate.line):
             line.textChanged.connect(lambda _: self._update())
         context.state.on_change(Change.LIBRARY, self, self._update)
         self._update()
@@ -93,7 +100,11 @@ class WatchDialog(Dialog):
         across.addWidget(self.choose_button)
         self._form.addRow(tr("Source"), self.source)
         self._form.addRow(tr("Folder"), self._folder_row)
-        for field in (self.host, self.port, self.ae_title, self.allowed):
+        self._listener_fields: tuple[QWidget, ...] = (
+            *(self.host, self.port, self.ae_title, self.allowed),
+            *(self.certificate, self.key, self.authority),
+        )
+        for field in self._listener_fields:
             self._form.addRow(field.accessibleName(), field)
         self._form.addRow(self.quiet.accessibleName(), self.quiet)
         self._form.addRow("", self.identified)
@@ -142,6 +153,9 @@ class WatchDialog(Dialog):
             allowed=allowed,
             quiet_seconds=float(self.quiet.value()),
             identified=self.identified.isChecked(),
+            certificate=self.certificate.path if listens else None,
+            key=self.key.path if listens else None,
+            authority=self.authority.path if listens else None,
             lane=Lane.WATCH,
             channel="pacs watch",
         )
@@ -177,22 +191,23 @@ class WatchDialog(Dialog):
     def _update(self) -> None:
         running, listens = self.is_running, self.source.currentData() == LISTENER
         self._form.setRowVisible(self._folder_row, not listens)
-        for field in (self.host, self.port, self.ae_title, self.allowed):
+        for field in self._listener_fields:
             self._form.setRowVisible(field, listens)
         is_local = self.host.text().strip().startswith(_LOCAL)
         open_text = tr("Other computers of the network can send images to this one while it runs.")
         local_text = tr("Only programs on this computer can send.")
-        self.warning.setText((local_text if is_local else open_text) if listens else "")
+        safety = "" if is_local else tr("Without a certificate what they send is not encrypted.")
+        if self.certificate.path is not None:
+            safety = tr("What they send is encrypted with TLS.")
+        where = local_text if is_local else open_text
+        self.warning.setText(f"{where} {safety}".strip() if listens else "")
         self._form.setRowVisible(self.warning, listens)
         self.switch_button.setText(tr("Stop watching") if running else tr("Start watching"))
         self.status.setText(self._status())
         snapshot = self._context.state.library
         writable = snapshot is not None and snapshot.writable
         complete = bool(self.host.text().strip() if listens else self.folder.text().strip())
-        fields = (
-            *(self.source, self._folder_row, self.host, self.port),
-            *(self.ae_title, self.allowed, self.quiet, self.identified),
-        )
+        fields = (self.source, self._folder_row, *self._listener_fields, self.quiet, self.identified)
         able = dict.fromkeys(fields, not running)
         enable_widgets(able | {self.switch_button: running or (writable and complete)})
         reason = tr("Open a library first") if snapshot is None else tr("The library is read-only")

@@ -1,12 +1,14 @@
-"""Commands to create a report, and to open a report as a search."""
+"""Commands to create a report, to open a report as a search, and to de-identify DICOM files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from semblance.app.reports import report_operations
@@ -14,10 +16,15 @@ from semblance.app.reports.report_dialog import ReportDialog, query_selections
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
 
+if TYPE_CHECKING:
+    from semblance.app.reports.deidentify_dialog import DeidentifyDialog
+
 
 class ReportCommands(QObject):
     """Commands that open dialogs. ``parent`` is their parent. ``shown_case_ids()`` returns the ids of the cases in
-    the library's list."""
+    the library's list. ``help_requested(page)``."""
+
+    help_requested = Signal(str)
 
     def __init__(self, context: Context, parent: QWidget, shown_case_ids: Callable[[], list[str]]) -> None:
         super().__init__(parent)
@@ -26,6 +33,7 @@ class ReportCommands(QObject):
         self.commands: dict[str, Callable[[], object]] = {
             "report": self.create_report,
             "open_report": self.open_report,
+            "deidentify": self.show_deidentify,
         }
 
     def create_report(self) -> None:
@@ -54,6 +62,24 @@ class ReportCommands(QObject):
             else:
                 report_operations.write_report(self._context, dialog.target, dialog.options)
         dialog.deleteLater()
+
+    def show_deidentify(self) -> DeidentifyDialog:
+        """Open the dialog that de-identifies DICOM files, or bring it to the front while it works."""
+        from semblance.app.reports.deidentify_dialog import DeidentifyDialog
+
+        dialog = self._parent.findChild(DeidentifyDialog)
+        if dialog is not None and not dialog.isVisible() and not dialog.is_running:
+            # A new one offers what is open now.
+            dialog.setParent(None)
+            dialog.deleteLater()
+            dialog = None
+        if dialog is None:
+            dialog = DeidentifyDialog(self._context, self._parent)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "deidentification"))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        return dialog
 
     def open_report(self) -> None:
         """Choose a JSON report and open its search."""

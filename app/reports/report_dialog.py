@@ -132,11 +132,12 @@ class ReportDialog(Dialog):
         self._identified = QCheckBox(tr("Include patient identifiers"))
         self._free_text = QCheckBox(tr("Include free text"))
         self._clean_pixels = QCheckBox(tr("Black out text in images"))
+        self._clean_pixels.setChecked(self._settings.blacks_out_text)
         if is_text_detector_installed():
-            self._clean_pixels.setChecked(self._settings.flag("report_clean_pixels", default=False))
             self._clean_pixels.setToolTip(tr("Takes about a second for each image."))
         else:
-            self._clean_pixels.setEnabled(False)
+            # If the settings ask for it, only the person can say that text stays.
+            self._clean_pixels.setEnabled(self._clean_pixels.isChecked())
             self._clean_pixels.setToolTip(tr('Not installed. Run pip install "semblance[ocr]"'))
         self._privacy = WrappedLabel(role="small")
         self._format_box.setCurrentIndex(
@@ -202,7 +203,6 @@ class ReportDialog(Dialog):
                 ("report_logo", logo),
             ):
                 self._settings.set_text(key, value)
-            self._settings.set_flag("report_clean_pixels", self._clean_pixels.isChecked())
             self.accept()
 
     def _choose_target(self) -> str:

@@ -76,6 +76,7 @@ COMMANDS = (
     Command("check_library", tr("Verify library…"), "File", "", "check", "library"),
     Command("exports", tr("Export log…"), "File", "", "list", "library"),
     Command("report", tr("Create report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
+    Command("deidentify", tr("De-identify DICOM files…"), "File", "", "export"),
     Command("open_report", tr("Open a report as a search…"), "File", "", "folder", "writable"),
     Command("close_library", tr("Close library"), "File", "Ctrl+W", "close", "library", separator=True),
     Command("quit", tr("Quit"), "File", "Ctrl+Q", ""),

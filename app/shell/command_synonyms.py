@@ -23,6 +23,7 @@ SYNONYMS = {
     "check_library": tr("doctor repair integrity damaged"),
     "exports": tr("audit privacy"),
     "report": tr("pdf html csv json print export save images de-identified anonymised anonymized"),
+    "deidentify": tr("anonymise anonymize pseudonymise names remove privacy export burnt-in text clean"),
     "open_report": tr("import json"),
     "quit": tr("exit leave end"),
     "settings": tr(

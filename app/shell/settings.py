@@ -102,6 +102,15 @@ class Settings:
             self.set_text(key, "")
 
     @property
+    def blacks_out_text(self) -> bool:
+        """Whether text burnt into images is blacked out where they leave Semblance."""
+        return self.flag("blacks_out_text", default=False)
+
+    @blacks_out_text.setter
+    def blacks_out_text(self, hide: bool) -> None:
+        self.set_flag("blacks_out_text", hide)
+
+    @property
     def similar_cases(self) -> int:
         """The number of similar cases that a search lists."""
         stored = self.number("similar_cases")

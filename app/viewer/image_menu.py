@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
-from semblance.app.shell import exports
 from semblance.app.shell.context import Context
+from semblance.app.viewer.displayed_image import ask_and_save_image, copy_displayed_image
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.view_settings import saved_presets
 from semblance.app.viewer.window_presets import ask_and_save_preset, delete_preset
@@ -40,10 +38,11 @@ def image_menu(view: ImageView, context: Context, parent: QWidget) -> QMenu:
         menu.addAction(tr("Undo region\tCtrl+Z"), region.undo).setEnabled(region.can_undo)
         menu.addAction(tr("Remove region") + "\tEsc", region.remove).setEnabled(region.region is not None)
         menu.addSeparator()
-    menu.addAction(tr("Copy image as displayed"), partial(copy_displayed_image, view)).setEnabled(shown)
-    menu.addAction(
-        tr("Save image as displayed…"), partial(ask_and_save_image, view, context, parent)
-    ).setEnabled(shown)
+    hides_text = context.settings.blacks_out_text
+    copy = tr("Copy image with its text blacked out") if hides_text else tr("Copy image as displayed")
+    save = tr("Save image with its text blacked out…") if hides_text else tr("Save image as displayed…")
+    menu.addAction(copy, partial(copy_displayed_image, view, context)).setEnabled(shown)
+    menu.addAction(save, partial(ask_and_save_image, view, context, parent)).setEnabled(shown)
     menu.addSeparator()
     return menu
 
@@ -67,31 +66,3 @@ def _add_window_level_actions(menu: QMenu, view: ImageView, context: Context, pa
     negative.setCheckable(True)
     negative.setChecked(view.inverted)
     negative.setEnabled(view.image is not None)
-
-
-def copy_displayed_image(view: ImageView) -> None:
-    """Copy the image as displayed, with overlay text, region and lines."""
-    QGuiApplication.clipboard().setImage(view.grab().toImage())
-
-
-def ask_and_save_image(view: ImageView, context: Context, parent: QWidget) -> None:
-    """Ask for a file and save the image as displayed as a PNG without metadata."""
-    name, _ = QFileDialog.getSaveFileName(
-        parent, tr("Save image as displayed"), tr("image") + ".png", f"{tr('Image')} (*.png)"
-    )
-    if name:
-        save_displayed_image(view, context, Path(name).with_suffix(".png"))
-
-
-def save_displayed_image(view: ImageView, context: Context, path: Path) -> None:
-    """Save the image as displayed to ``path`` and show a message."""
-    image = view.grab().toImage()
-    for key in image.textKeys():
-        image.setText(key, "")
-    if image.save(str(path)):
-        context.messages.info(tr("Saved {name} in {folder}.", name=path.name, folder=path.parent))
-        exports.log_export(context, "image as seen", path.suffix)
-    else:
-        context.messages.warning(
-            tr("{name} could not be written.", name=path.name), tr("Choose another folder.")
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
 
@@ -13,6 +14,7 @@ from PySide6.QtGui import QImage
 from semblance.app.viewer.viewport import Orientation, Viewport
 from semblance.app.viewer.window_level import Window
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.text_detector import TextBox
 
 #: Pixels rendered at once (about 5 ms). For more a coarser level is used.
 MAX_PIXELS = 4_000_000
@@ -20,6 +22,26 @@ MAX_PIXELS = 4_000_000
 SQUARES_MIN_ZOOM = 8.0
 
 _MARGIN = 2
+#: Text is searched for with so much around the visible part: words that reach into it are whole, and letters that fill
+#: the view at a high zoom are small.
+_SEARCHED_MARGIN = 256
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedPart:
+    """A part of an image as it is displayed: ``pixels`` (h, w) or (h, w, 3) of a level, from its ``left`` and ``top``,
+    each of which is ``factor`` x ``factor`` pixels of the image."""
+
+    pixels: npt.NDArray[np.uint8]
+    left: int
+    top: int
+    factor: int
+    viewport: Viewport
+
+    def in_widget(self, box: TextBox) -> QRectF:
+        """Where a box of :attr:`pixels` lies in the widget."""
+        left, top = self.left + box.x, self.top + box.y
+        return _in_widget(self.viewport, self.factor, left, top, left + box.width, top + box.height)
 
 
 class Renderer:
@@ -51,36 +73,47 @@ class Renderer:
         x0, y0, x1, y1 = viewport.visible_area()
         if x1 <= x0 or y1 <= y0:
             return QImage(), QRectF()
+        level, (left, top, right, bottom) = self._part(viewport, ratio, _MARGIN)
+        key = (level, left, top, right, bottom, window, inverted, viewport.orientation)
+        if key != self._key:
+            part = self.image.levels[level][top:bottom, left:right]
+            self._pixels = self._rendered(_oriented(part, viewport.orientation), window, inverted)
+            height, width = self._pixels.shape[:2]
+            kind = QImage.Format.Format_RGB888 if part.ndim == 3 else QImage.Format.Format_Grayscale8
+            self._image = QImage(self._pixels.data, width, height, self._pixels.strides[0], kind)
+            self._key = key
+        return self._image, _in_widget(viewport, self.image.factor(level), left, top, right, bottom)
+
+    def searched_part(
+        self, viewport: Viewport, ratio: float, window: Window | None, *, inverted: bool = False
+    ) -> SearchedPart:
+        """What :meth:`visible` shows and some of the image around it, as stored: neither rotated nor flipped."""
+        level, (left, top, right, bottom) = self._part(viewport, ratio, _SEARCHED_MARGIN)
+        pixels = self._rendered(self.image.levels[level][top:bottom, left:right], window, inverted)
+        return SearchedPart(pixels, left, top, self.image.factor(level), viewport)
+
+    def _part(self, viewport: Viewport, ratio: float, margin: int) -> tuple[int, tuple[int, int, int, int]]:
+        """The level to show, and left, top, right and bottom of its visible part with ``margin`` pixels around it."""
+        x0, y0, x1, y1 = viewport.visible_area()
         level = self.level_for(viewport, ratio)
         while True:
             factor = self.image.factor(level)
             rows, columns = self.image.levels[level].shape[:2]
-            left, top = max(0, floor(x0 / factor) - _MARGIN), max(0, floor(y0 / factor) - _MARGIN)
-            right = min(columns, ceil(x1 / factor) + _MARGIN)
-            bottom = min(rows, ceil(y1 / factor) + _MARGIN)
+            left, top = max(0, floor(x0 / factor) - margin), max(0, floor(y0 / factor) - margin)
+            right = min(columns, ceil(x1 / factor) + margin)
+            bottom = min(rows, ceil(y1 / factor) + margin)
             if (right - left) * (bottom - top) <= MAX_PIXELS or level + 1 == len(self.image.levels):
-                break
+                return level, (left, top, right, bottom)
             level += 1
-        key = (level, left, top, right, bottom, window, inverted, viewport.orientation)
-        if key != self._key:
-            part = self.image.levels[level][top:bottom, left:right]
-            self._render(_oriented(part, viewport.orientation), window, inverted)
-            self._key = key
-        ax, ay, bx, by = viewport.box(left * factor, top * factor, right * factor, bottom * factor)
-        return self._image, QRectF(ax, ay, bx - ax, by - ay)
 
-    def _render(self, part: npt.NDArray[Any], window: Window | None, inverted: bool) -> None:
+    def _rendered(
+        self, part: npt.NDArray[Any], window: Window | None, inverted: bool
+    ) -> npt.NDArray[np.uint8]:
         if part.ndim == 3:
             shown = part if part.dtype == np.uint8 else (part >> 8).astype(np.uint8)
-            pixels = np.ascontiguousarray(255 - shown if inverted else shown)
-            kind = QImage.Format.Format_RGB888
-        else:
-            assert window is not None
-            pixels = np.ascontiguousarray(self._table(window, inverted).take(part))
-            kind = QImage.Format.Format_Grayscale8
-        height, width = pixels.shape[:2]
-        self._pixels = pixels
-        self._image = QImage(pixels.data, width, height, pixels.strides[0], kind)
+            return np.ascontiguousarray(255 - shown if inverted else shown)
+        assert window is not None
+        return np.ascontiguousarray(self._table(window, inverted).take(part))
 
     def _table(self, window: Window, inverted: bool) -> npt.NDArray[np.uint8]:
         key = (window, inverted)
@@ -88,6 +121,12 @@ class Renderer:
             size = 256 if self.image.levels[0].dtype == np.uint8 else 65536
             self._tables = {key: window.table(size, inverted=inverted)}
         return self._tables[key]
+
+
+def _in_widget(viewport: Viewport, factor: int, left: int, top: int, right: int, bottom: int) -> QRectF:
+    """Where a part of the level of ``factor`` lies in the widget."""
+    ax, ay, bx, by = viewport.box(left * factor, top * factor, right * factor, bottom * factor)
+    return QRectF(ax, ay, bx - ax, by - ay)
 
 
 def _oriented(part: npt.NDArray[Any], orientation: Orientation) -> npt.NDArray[Any]:

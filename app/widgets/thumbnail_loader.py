@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +37,20 @@ Done = Callable[[Sequence[CardImage]], None]
 Fetch = Callable[[list[int], Done], None]
 
 
+class CaseExport(Protocol):
+    """Gives other programs the image of a case that is dragged into them, see
+    :class:`semblance.app.widgets.cards.case_drag.DragImages`."""
+
+    def offer(self, data: Any, shown: QImage) -> None: ...
+    def finish(self, data: Any) -> None: ...
+
+
 class ThumbnailSource(QObject):
     """Provides thumbnails. ``ready(rows)``: a frozenset of catalogue rows with an image or a problem."""
 
     ready = Signal(object)
+    #: What other programs get of a card that is dragged into them. Without it they get nothing.
+    drag_images: CaseExport | None = None
 
     def get(self, case_row: int) -> QImage | None:
         """The image, or ``None`` while it is loaded, which this call requests, or if it has a problem."""

@@ -81,6 +81,7 @@ class Commands(QObject):
         self.examples = ExampleCommands(context, window, panels.concepts, self.selected_cases)
         self.examples.name_requested.connect(self.name_concept)
         self.reports = ReportCommands(context, window, panels.cases_shown)
+        self.reports.help_requested.connect(self.show_help)
         self.experiments = ExperimentCommands(context, window, panels.thumbnails)
         self.experiments.case_requested.connect(full.view_case)
         self.experiments.help_requested.connect(self.show_help)

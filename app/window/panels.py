@@ -17,6 +17,7 @@ from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.lazy import lazy_part
+from semblance.app.widgets.cards.case_drag import DragImages
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.panel_header import PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
@@ -97,7 +98,9 @@ class Panels(QObject):
 
     @lazy_part
     def thumbnails(self) -> ThumbnailLoader:
-        return ThumbnailLoader(self._fetch_thumbnails, self)
+        loader = ThumbnailLoader(self._fetch_thumbnails, self)
+        loader.drag_images = DragImages(self._context, loader)
+        return loader
 
     @lazy_part
     def concepts(self) -> Concepts:

@@ -26,6 +26,7 @@ from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.engine import MAX_WORKERS, default_workers
+from semblance.core.imaging.text_detector import is_text_detector_installed
 from semblance.core.language import LANGUAGES, format_number, tr
 from semblance.core.library.records import account
 from semblance.core.limits import DEFAULT_MEMORY_MB
@@ -168,12 +169,32 @@ class SettingsDialog(Dialog):
         stored = QPushButton(tr("What is stored…"))
         stored.clicked.connect(partial(self.help_requested.emit, "privacy"))
         fields.addRow(self.remember)
+        self._add_text_in_images(fields)
         row = hbox(spacing=8)
         for button in (forget, stored, self._button_of("exports")):
             row.addWidget(button)
         row.addStretch(1)
         fields.addRow(row)
         self._update_forget()
+
+    def _add_text_in_images(self, fields: QFormLayout) -> None:
+        self.hide_text = QCheckBox(tr("Black out text in images that leave Semblance"))
+        self.hide_text.setChecked(self._settings.blacks_out_text)
+        self.hide_text.toggled.connect(self._set_hide_text)
+        fields.addRow(self.hide_text)
+        note = tr(
+            "In images that you copy, save or drag into another program, and in reports. It takes about a second for "
+            "each image. Small or faint text may be missed."
+        )
+        if not is_text_detector_installed():
+            # Who had chosen it can give it up. Until then nothing leaves uncleaned.
+            self.hide_text.setEnabled(self.hide_text.isChecked())
+            note = tr('What finds text is not installed. Run pip install "semblance[ocr]"')
+        fields.addRow(WrappedLabel(note, role="third"))
+
+    def _set_hide_text(self, hide: bool) -> None:
+        self._settings.blacks_out_text = hide
+        self.hide_text.setEnabled(hide or is_text_detector_installed())
 
     def _add_servers(self) -> None:
         fields = self._add_section(tr("PACS servers"))

@@ -6,10 +6,16 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from semblance.core.imaging.image import Image
+from semblance.core.imaging.raster import decode
 from semblance.core.imaging.text_detector import TextBox, text_detector
+from semblance.core.imaging.thumbnail import LONGEST, thumbnail
 from semblance.core.tasks import SILENT, Reporter
+
+#: A thumbnail is searched at this multiple of its size. What cannot be read there cannot be read in the thumbnail.
+SEARCHED_SCALE = 4
 
 
 class TextHider:
@@ -33,6 +39,32 @@ class TextHider:
             self._reporter.check_cancelled()
             self._found[key] = self._detector.boxes(image)
         return blacked_out(image, self._found[key]), len(self._found[key])
+
+    def thumbnail(self, image: Image, longest: int = LONGEST) -> bytes:
+        """:func:`semblance.core.imaging.thumbnail.thumbnail` of ``image`` without the text.
+
+        Raises:
+            Cancelled: asked for by the reporter.
+        """
+        self._reporter.check_cancelled()
+        shown = decode(thumbnail(image, SEARCHED_SCALE * longest), image.name)
+        return thumbnail(blacked_out(shown, self._detector.boxes(shown)), longest)
+
+
+def find_displayed_text(
+    pictures: Sequence[npt.NDArray[np.uint8]], *, reporter: Reporter = SILENT
+) -> list[list[TextBox]]:
+    """The boxes with text in each of ``pictures``, (h, w) grey or (h, w, 3) RGB as they are displayed.
+
+    Raises:
+        SemblanceError: what finds text is not installed.
+        Cancelled: asked for by the reporter.
+    """
+    detector, found = text_detector(), []
+    for pixels in pictures:
+        reporter.check_cancelled()
+        found.append(detector.boxes(Image(pixels, 255.0)))
+    return found
 
 
 def blacked_out(image: Image, boxes: Sequence[TextBox]) -> Image:

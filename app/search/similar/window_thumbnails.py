@@ -29,6 +29,7 @@ class QueryWindowLevel(QObject):
         self._context, self._state, self._default = context, context.state, default
         self._enabled = False
         self._loader = ThumbnailLoader(self._fetch, self)
+        self._loader.drag_images = default.drag_images
         self._delay = one_shot(self, self._refresh, SETTLED_MS)
         self._state.on_change(Change.WINDOW_LEVEL, self, self._schedule_refresh)
         self._state.on_change(Change.LIBRARY, self, self._loader.clear)

@@ -174,7 +174,12 @@ class CaseGrid(CardView):
         if (point - self._pressed_at).manhattanLength() >= QApplication.startDragDistance():
             self._pressed_at = None
             if self._place != NO_PLACE:
-                drag(self, mime_data(self._model, self._place), self._images.get(self.current()))
+                drag(
+                    self,
+                    mime_data(self._model, self._place),
+                    self._images.get(self.current()),
+                    self._source,
+                )
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._pressed_at = None

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.display import DisplayImage, display_image
+from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
@@ -87,6 +88,22 @@ def card_images(
     if made:
         opened.thumbnails.put(made)
     return out
+
+
+def card_image_without_text(
+    library: Path, row: int, longest: int, *, reporter: Reporter = SILENT
+) -> CardImage:
+    """The thumbnail of the case ``row`` with text burnt into it blacked out, its longest side ``longest`` pixels.
+
+    Raises:
+        BadInput: the case has no image, or it cannot be read.
+        SemblanceError: what finds text is not installed.
+        Cancelled: asked for by the reporter.
+    """
+    hider, case = TextHider(reporter), cached_library(library).catalogue.details([row]).get(row)
+    if case is None or case.address is None:
+        raise BadInput("This case has no image any more.", "Refresh the library.")
+    return CardImage(row, _decoded(hider.thumbnail(open_image(case.address, case.region)), longest))
 
 
 def card_slice(

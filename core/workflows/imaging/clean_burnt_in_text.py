@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,21 +33,59 @@ _COLOUR = (255, 220, 0)
 _RULE = CODES[Option.PIXELS][0]
 
 
+@dataclass(frozen=True)
+class ReviewedImage:
+    """``picture``: a PNG of the frames ``first`` to ``last`` of ``file``, which all have ``boxes``."""
+
+    picture: Path
+    file: str
+    first: int
+    last: int
+    boxes: tuple[TextBox, ...]
+
+
+@dataclass(frozen=True)
+class TextReview:
+    """``images`` to look at, and ``others``: files that were searched and have no text."""
+
+    images: tuple[ReviewedImage, ...]
+    others: tuple[str, ...] = ()
+
+
 class PixelCleaner:
     """Cleans the pixels of one export after the other.
 
-    ``review``: a folder for images with their boxes, written as they come; ``boxes``: the file of an earlier review.
+    ``review``: a folder for images with their boxes, written as they come, and ``draw_boxes`` on them or not;
+    ``boxes``: the file of an earlier review.
     """
 
-    def __init__(self, review: Path | None = None, boxes: Path | None = None) -> None:
+    def __init__(
+        self, review: Path | None = None, boxes: Path | None = None, *, draw_boxes: bool = True
+    ) -> None:
         """
         Raises:
             BadInput: ``boxes`` is not a file of boxes.
             SemblanceError: what finds text is not installed.
         """
         self._detector = text_detector()
-        self._review = None if review is None else _Review(review)
+        self._review = None if review is None else _Review(review, draw_boxes=draw_boxes)
         self._given = {} if boxes is None else _read_boxes(boxes)
+        self._others: list[str] = []
+
+    @property
+    def review(self) -> TextReview:
+        """What there is to review so far."""
+        return TextReview(() if self._review is None else tuple(self._review.images), tuple(self._others))
+
+    def find(self, opened: DicomFile, name: str, *, suspicious: bool, reporter: Reporter) -> Boxes:
+        """The boxes of the file ``opened``, which will be called ``name``. ``suspicious``: shown for review without a
+        box too.
+
+        Raises:
+            BadInput: the pixels cannot be decoded.
+            Cancelled: asked for by the reporter.
+        """
+        return self._find(DicomImages.of(opened), name, suspicious=suspicious, reporter=reporter)
 
     def clean(
         self,
@@ -58,28 +97,30 @@ class PixelCleaner:
         suspicious: bool,
         reporter: Reporter,
     ) -> tuple[str, Boxes]:
-        """Black out the text in ``dataset``, whose file is ``opened`` and will be called ``name``; its transfer syntax
-        now, and the boxes. ``suspicious``: shown for review without a box too.
-
-        Raises:
-            BadInput: the pixels cannot be decoded.
-            Cancelled: asked for by the reporter.
+        """Black out the text in ``dataset``, whose file is ``opened``; its transfer syntax now, and the boxes. The
+        rest as :meth:`find`.
         """
         images = DicomImages.of(opened)
-        boxes = self._given_boxes(name, images)
-        if boxes is None:
-            boxes = find_text(images, self._detector.boxes, reporter=reporter)
+        boxes = self._find(images, name, suspicious=suspicious, reporter=reporter)
         syntax = clean_pixels(dataset, images, boxes) or opened.syntax
         if any(boxes):
             changes.counts["(7FE0,0010) PixelData", "blacked out", _RULE] += sum(map(len, boxes))
+        return syntax, boxes
+
+    def _find(self, images: DicomImages, name: str, *, suspicious: bool, reporter: Reporter) -> Boxes:
+        boxes = self._given_boxes(name, images)
+        if boxes is None:
+            boxes = find_text(images, self._detector.boxes, reporter=reporter)
         if self._review is not None and (suspicious or any(boxes)):
             self._review.add(name, images, boxes)
-        return syntax, boxes
+        else:
+            self._others.append(name)
+        return boxes
 
     def log_review(self, library: Path | None) -> None:
         """Note in ``library`` that images with their text were written for review."""
-        if self._review is not None and self._review.images:
-            log_export(library, "review of burnt-in text", "png", identified=True, files=self._review.images)
+        if images := self.review.images:
+            log_export(library, "review of burnt-in text", "png", identified=True, files=len(images))
 
     def _given_boxes(self, name: str, images: DicomImages) -> Boxes | None:
         given = self._given.get(name)
@@ -95,39 +136,31 @@ class PixelCleaner:
 
 
 class _Review:
-    """Images with their boxes, and the boxes as a file; both are complete after each image."""
+    """Images with or without their boxes drawn, and the boxes as a file; both are complete after each image."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._boxes: dict[str, list[dict[str, int]]] = {}
-        self._shown: list[tuple[str, str]] = []
+    def __init__(self, folder: Path, *, draw_boxes: bool) -> None:
+        self._folder, self._draw_boxes = folder, draw_boxes
+        self.images: list[ReviewedImage] = []
         make_folder(folder)
 
-    @property
-    def images(self) -> int:
-        return len(self._shown)
-
     def add(self, name: str, images: DicomImages, boxes: Boxes) -> None:
-        self._boxes[name] = [
-            {"frame": frame, "x": box.x, "y": box.y, "width": box.width, "height": box.height}
-            for frame, of_frame in enumerate(boxes)
-            for box in of_frame
-        ]
-        before: list[TextBox] | None = None
+        first = 0
         for frame, of_frame in enumerate(boxes):
             # Frames of a sequence mostly show the same text: each change is shown once.
-            if of_frame != before:
-                picture = f"{len(self._shown) + 1:05d}.png"
-                write_file(self._folder / picture, _with_boxes(images, frame, of_frame))
-                self._shown.append((picture, f"{name}, {frame}: {len(of_frame)}"))
-            before = of_frame
+            if frame + 1 < len(boxes) and boxes[frame + 1] == of_frame:
+                continue
+            picture = self._folder / f"{len(self.images) + 1:05d}.png"
+            write_file(picture, _with_boxes(images, first, of_frame if self._draw_boxes else []))
+            self.images.append(ReviewedImage(picture, name, first, frame, tuple(of_frame)))
+            first = frame + 1
         self._write()
 
     def _write(self) -> None:
-        write_file(self._folder / BOXES, json.dumps({"boxes": self._boxes}, indent=1).encode())
+        write_boxes(self._folder / BOXES, TextReview(tuple(self.images)))
+        captions = [f"{one.file}, {one.first}: {len(one.boxes)}" for one in self.images]
         figures = "".join(
-            f'<figure><img src="{picture}" alt=""><figcaption>{html.escape(caption)}</figcaption></figure>'
-            for picture, caption in self._shown
+            f'<figure><img src="{one.picture.name}" alt=""><figcaption>{html.escape(caption)}</figcaption></figure>'
+            for one, caption in zip(self.images, captions, strict=True)
         )
         page = (
             '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Burnt-in text</title>'
@@ -138,6 +171,22 @@ class _Review:
             f"{figures}</html>"
         )
         write_file(self._folder / PAGE, page.encode())
+
+
+def write_boxes(path: Path, review: TextReview) -> None:
+    """Write the boxes of ``review`` as the file ``path`` that :class:`PixelCleaner` reads.
+
+    Raises:
+        SemblanceError: it cannot be written.
+    """
+    boxes: dict[str, list[dict[str, int]]] = {name: [] for name in review.others}
+    for one in review.images:
+        boxes.setdefault(one.file, []).extend(
+            {"frame": frame, "x": box.x, "y": box.y, "width": box.width, "height": box.height}
+            for frame in range(one.first, one.last + 1)
+            for box in one.boxes
+        )
+    write_file(path, json.dumps({"boxes": boxes}, indent=1).encode())
 
 
 def _with_boxes(images: DicomImages, frame: int, boxes: list[TextBox]) -> bytes:

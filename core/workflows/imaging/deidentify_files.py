@@ -36,7 +36,7 @@ from semblance.core.library.pseudonyms import pseudonyms_of
 from semblance.core.library.records import CATALOGUE, now
 from semblance.core.metrics.training import versions
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.imaging.clean_burnt_in_text import PixelCleaner
+from semblance.core.workflows.imaging.clean_burnt_in_text import PixelCleaner, TextReview
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -50,11 +50,11 @@ _DIRECTORY = "1.2.840.10008.1.3.10"
 
 @dataclass
 class DeidentifiedFiles:
-    """What :func:`deidentify_files` wrote into ``folder``: names and SHA-256 of ``files``, and ``failed`` and
-    ``ignored`` (file, reason). ``unchecked``: files that may have burnt-in text, which was not looked for; ``boxes``:
-    what was blacked out in each file, frame by frame."""
+    """What :func:`deidentify_files` wrote into ``folder`` (``None``: nothing is written): names and SHA-256 of
+    ``files``, and ``failed`` and ``ignored`` (file, reason). ``unchecked``: files that may have burnt-in text, which
+    was not looked for; ``boxes``: what was blacked out in each file, frame by frame."""
 
-    folder: Path
+    folder: Path | None
     profile: Profile
     files: dict[str, str] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -64,11 +64,17 @@ class DeidentifiedFiles:
     boxes: dict[str, Boxes] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
 
+    @property
+    def receipt_file(self) -> Path:
+        """Where the receipt was written."""
+        assert self.folder is not None
+        return self.folder / RECEIPT
+
     def to_json(self) -> dict[str, Any]:
         """As plain values for ``--json``; names of source files are in it."""
         return {
             "folder": str(self.folder),
-            "receipt": str(self.folder / RECEIPT),
+            "receipt": str(self.receipt_file),
             "files": len(self.files),
             "patients": len(self.patients),
             "burnt_in_text_not_checked": self.unchecked,
@@ -134,11 +140,7 @@ def deidentify_files(
     profile = Profile(frozenset(options))
     _check_folder(source, out)
     cleaner = _pixel_cleaner(profile, source, out, review, boxes)
-    is_library = server_address(source) is not None or (source / CATALOGUE).is_file()
-    library = source if is_library else None
-    if library is not None and project is not None:
-        raise BadArguments("A library has its own key.", "Leave out the project.")
-    pseudonyms = project_pseudonyms(project or PROJECT) if library is None else _library_pseudonyms(library)
+    library, pseudonyms = _library_and_pseudonyms(source, project)
     result = DeidentifiedFiles(out, profile)
     make_folder(out)
     try:
@@ -152,6 +154,47 @@ def deidentify_files(
     return result
 
 
+def find_text_for_review(
+    source: Path,
+    review: Path,
+    options: Collection[Option],
+    project: str | None = None,
+    *,
+    reporter: Reporter = SILENT,
+) -> TextReview:
+    """Look for text in the images of ``source`` and write those that have some or may have some into the new folder
+    ``review``, without boxes. They show the patients' names. Nothing else is written.
+
+    :func:`semblance.core.workflows.imaging.clean_burnt_in_text.write_boxes` makes of the result, after changes to its
+    boxes, the file that :func:`deidentify_files` takes with the same arguments. Files that cannot be read are left out:
+    they will not be written either.
+
+    Raises:
+        BadArguments, BadInput, SemblanceError, Cancelled: as :func:`deidentify_files`.
+    """
+    profile = Profile(frozenset(options) | {Option.PIXELS})
+    _check_folder(source, review)
+    library, pseudonyms = _library_and_pseudonyms(source, project)
+    result = DeidentifiedFiles(None, profile)
+    cleaner = PixelCleaner(review, draw_boxes=False)
+    for path in _sources(source, library):
+        _deidentify_source(path, result, pseudonyms, cleaner, reporter)
+    return cleaner.review
+
+
+def _library_and_pseudonyms(source: Path, project: str | None) -> tuple[Path | None, Pseudonyms]:
+    """``source`` if it is a library, and the pseudonyms.
+
+    Raises:
+        BadArguments: a project for a library, or no such name.
+    """
+    if server_address(source) is None and not (source / CATALOGUE).is_file():
+        return None, project_pseudonyms(project or PROJECT)
+    if project is not None:
+        raise BadArguments("A library has its own key.", "Leave out the project.")
+    return source, _library_pseudonyms(source)
+
+
 def _deidentify_source(
     path: Path,
     result: DeidentifiedFiles,
@@ -161,11 +204,16 @@ def _deidentify_source(
 ) -> None:
     with Source.open(path) as source:
         entries = source.entries()
+        what = (
+            tr_lazy("Looking for text in {name}", name=path.name)
+            if result.folder is None
+            else tr_lazy("De-identifying {name}", name=path.name)
+        )
         result.failed += source.refused
         result.ignored += source.ignored
         for number, entry in enumerate(entries):
             reporter.check_cancelled()
-            reporter.progress(number, len(entries), tr_lazy("De-identifying {name}", name=path.name))
+            reporter.progress(number, len(entries), what)
             label = source.label(entry.path)
             try:
                 if not looks_like_dicom(source.head(entry.path)):
@@ -215,6 +263,10 @@ def _deidentify_file(
         patient = str(dataset.PatientID)
         name = _file_name(dataset, patient, pseudonyms)
         syntax, found = opened.syntax, None
+        if result.folder is None:
+            if cleaner is not None and opened.pixels:
+                cleaner.find(opened, name, suspicious=bool(possible), reporter=reporter)
+            return
         if cleaner is not None and opened.pixels:
             syntax, found = cleaner.clean(
                 dataset, opened, name, changes, suspicious=bool(possible), reporter=reporter

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.imaging import open_image
+from semblance.core.imaging.hide_text import TextHider
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.thumbnail import thumbnail
@@ -113,17 +114,20 @@ def answer_report(
     form: ReportFormat,
     page: str = "A4",
     *,
+    clean_pixels: bool = False,
     reporter: Reporter = SILENT,
 ) -> list[bytes]:
     """The files of the report of ``request``, in a format of :data:`REPORT_FORMATS`: one, or several DICOM objects.
 
+    ``clean_pixels``: text burnt into its images is blacked out.
+
     Raises:
         UnknownCase, BadArguments, BadInput: as :func:`answer_search`.
-        SemblanceError: highdicom is not installed.
+        SemblanceError: highdicom or what finds text is not installed.
     """
     suffix, kind = REPORT_FORMATS[form]
     with _prepared(library, request) as (search, _), tempfile.TemporaryDirectory() as folder:
-        options = ReportOptions(page, identified=request.identified, dicom=kind)
+        options = ReportOptions(page, identified=request.identified, dicom=kind, clean_pixels=clean_pixels)
         files = write_report_files(
             library, search, Path(folder) / f"report{suffix}", options, reporter=reporter
         )
@@ -131,18 +135,27 @@ def answer_report(
 
 
 def answer_thumbnail(
-    library: Path, case: str, key: bytes, *, identified: bool = False, reporter: Reporter = SILENT
+    library: Path,
+    case: str,
+    key: bytes,
+    *,
+    identified: bool = False,
+    clean_pixels: bool = False,
+    reporter: Reporter = SILENT,
 ) -> bytes:
     """The thumbnail of ``case`` as the bytes of a PNG or JPEG file.
+
+    ``clean_pixels``: made from the image, with text burnt into it blacked out.
 
     Raises:
         UnknownCase: no such case, or one without an image.
         BadInput: its image cannot be read.
+        SemblanceError: what finds text is not installed.
     """
     with read_only_libraries(), open_library(library) as opened:
         references = _References(opened, key, identified=identified)
         details = _details(opened, references.case_of(case))
-        stored = opened.thumbnails.get([details.content])
+        stored = {} if clean_pixels else opened.thumbnails.get([details.content])
         if details.content in stored:
             return stored[details.content]
         if details.address is None:
@@ -150,7 +163,8 @@ def answer_thumbnail(
                 tr_lazy("This case has no image."), tr_lazy("Ask for the thumbnail of another one.")
             )
         with _errors_without_names([details], identified=identified):
-            return thumbnail(open_image(details.address, details.region))
+            image = open_image(details.address, details.region)
+            return TextHider(reporter).thumbnail(image) if clean_pixels else thumbnail(image)
 
 
 class _References:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import jsonschema_rs
 import numpy as np
@@ -14,7 +17,8 @@ from PIL import Image
 from pydicom import dcmread
 
 from semblance import resources
-from semblance.app.http_api import application
+from semblance.app.cli import main as cli_main
+from semblance.app.http_api import application, server
 from semblance.app.http_api.application import Settings
 from semblance.core.library.export_log import read_exports
 from semblance.core.library.library import Library
@@ -22,6 +26,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.burnt_in_words import picture
 from tests.helpers.dicom_files import MG, ROOT, image, save
 from tests.helpers.http_server import TOKEN, running_server
 
@@ -235,3 +240,33 @@ def test_the_description_needs_no_other_computer(client):
     assert set(described["paths"]) == {"/v1/library", "/v1/search", "/v1/report", "/v1/thumbnail"}
     page = requests.get(f"{client.address}/docs", timeout=60).text
     assert "https://" not in page and "swagger-ui" in page
+
+
+def test_text_in_images_is_blacked_out_where_the_server_was_started_so(tmp_path, outside, monkeypatch):
+    pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
+    words = picture(7, shape=(400, 400), size=(26, 30), words=4, background="black")
+    Image.fromarray(words.pixels).save(tmp_path / "a.png")
+    Image.fromarray(words.pixels[::-1]).save(tmp_path / "b.png")
+    (tmp_path / "labels.csv").write_text("file,finding\na.png,x\nb.png,y\n")
+    import_source(tmp_path, tmp_path / "lib")
+    extract_features(tmp_path / "lib", "pixels", workers=1)
+    train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))
+    given: list[Settings] = []
+    monkeypatch.setattr(server, "serve", lambda settings, *_, **__: given.append(settings))
+    (tmp_path / "token").write_text("a-token-for-tests-only")
+    arguments = ["serve", str(tmp_path / "lib"), "--token-file", str(tmp_path / "token")]
+    assert cli_main.run([*arguments]) == 0
+    assert cli_main.run([*arguments, "--clean", "pixels"]) == 0
+    brightest = []
+    for settings in given:
+        with running_server(replace(settings, token=TOKEN)) as running:
+            case = running.post("search", data=outside, headers=PNG).json()["results"][0]["case_id"]
+            small = running.get("thumbnail", params={"case": case}).content
+            page = running.get("report", params={"case": case, "format": "html"}).text
+        images = [small, *map(base64.b64decode, re.findall(r"image/(?:jpeg|png);base64,([\w+/=]+)", page))]
+        opened = [np.asarray(Image.open(io.BytesIO(one)).convert("L")) for one in images]
+        brightest.append([int(one.max()) for one in opened if one.shape in ((160, 160), (400, 400))])
+    plain, clean = brightest
+    assert len(plain) == len(clean) >= 2
+    assert min(plain) > 150
+    assert max(clean) < 60

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from semblance.app.network.watch_dialog import LISTENER, WatchDialog
+from semblance.core.errors import SemblanceError
 from semblance.core.network.servers import find_server
 from semblance.core.workflows.network.send_files import send
+from tests.helpers.certificates import pair
 from tests.helpers.dicom_files import ct_series
 from tests.helpers.mammogram_library import PATIENTS, mammogram_library
 from tests.helpers.orthanc import free_port
@@ -55,6 +58,31 @@ def test_a_listener_runs_from_start_to_stop_and_its_images_come_into_the_library
     dialog.switch_button.click()
     assert dialog.status.text().startswith("Off.")
     wait(lambda: not listens(port))
+
+
+def test_with_certificates_only_senders_with_tls_and_a_signed_certificate_are_heard(qtbot, window, tmp_path):
+    authority = pair(tmp_path, "authority")
+    own, known = (pair(tmp_path, name, signer=authority) for name in ("own", "known"))
+    dialog = window.parts.commands.pacs.show_watch()
+    dialog.source.setCurrentIndex(dialog.source.findData(LISTENER))
+    dialog.port.setValue(port := free_port())
+    dialog.key.line.setText(str(own.key))
+    dialog.switch_button.click()
+    wait_for(window, lambda: "certificate of this computer" in dialog.error.text)
+    dialog.certificate.line.setText(str(own.certificate))
+    dialog.authority.line.setText(str(authority.certificate))
+    assert "encrypted with TLS" in dialog.warning.text()
+    dialog.switch_button.click()
+    qtbot.waitUntil(lambda: dialog.status.text().startswith("On."), timeout=120_000)
+    ct_series(tmp_path / "new", 3)
+    plain = replace(find_server(f"SEMBLANCE@localhost:{port}"), authority=str(authority.certificate))
+    named = replace(plain, tls=True, certificate=str(known.certificate), key=str(known.key))
+    for server in (plain, replace(plain, tls=True)):
+        with pytest.raises(SemblanceError):
+            send(server, tmp_path / "new")
+    assert len(send(named, tmp_path / "new").sent) == 3
+    dialog.switch_button.click()
+    assert dialog.status.text().startswith("Off.")
 
 
 def test_what_cannot_be_listened_on_has_a_reason(qtbot, window):

@@ -66,6 +66,7 @@ def test_the_dialog_describes_what_is_left_out(dialog):
 def test_text_in_images_is_blacked_out_if_that_is_chosen(qtbot, settings, chosen_titles, monkeypatch):
     monkeypatch.setattr(report_dialog, "is_text_detector_installed", lambda: True)
     for start in (False, True):
+        settings.blacks_out_text = start
         dialog = ReportDialog(query_selections("c000", [], []), settings)
         qtbot.addWidget(dialog)
         dialog.show()
@@ -83,14 +84,15 @@ def test_text_in_images_is_blacked_out_if_that_is_chosen(qtbot, settings, chosen
     assert not dialog.options.clean_pixels
 
 
-def test_text_in_images_stays_where_nothing_can_find_it(qtbot, settings, monkeypatch):
-    settings.set_flag("report_clean_pixels", True)
+def test_text_in_images_stays_only_by_choice_where_nothing_can_find_it(qtbot, settings, monkeypatch):
     monkeypatch.setattr(report_dialog, "is_text_detector_installed", lambda: False)
-    dialog = ReportDialog(query_selections("c000", [], []), settings)
-    qtbot.addWidget(dialog)
-    assert not dialog._clean_pixels.isEnabled()
-    assert not dialog._clean_pixels.isChecked()
-    assert "semblance[ocr]" in dialog._clean_pixels.toolTip()
+    for asked in (False, True):
+        settings.blacks_out_text = asked
+        dialog = ReportDialog(query_selections("c000", [], []), settings)
+        qtbot.addWidget(dialog)
+        # Who asked for it in the settings gets an error instead of a report with text, or unticks it.
+        assert (dialog._clean_pixels.isEnabled(), dialog._clean_pixels.isChecked()) == (asked, asked)
+        assert "semblance[ocr]" in dialog._clean_pixels.toolTip()
 
 
 def test_one_report_gets_the_suffix_of_its_format(dialog, chosen_titles, tmp_path, qtbot):

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PIL import Image as PILImage
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.settings import Settings
-from semblance.app.viewer.image_menu import copy_displayed_image, image_menu, save_displayed_image
+from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.view_settings import MAX_PRESETS, ViewSettings, saved_presets
 from semblance.app.viewer.window_level import Window
@@ -86,14 +84,3 @@ def test_the_menu_offers_them(view, context):
     texts = [action.text() for action in image_menu(view, context, view).actions()]
     assert "Liver\t8" in texts
     assert "Lung\t7" in texts
-
-
-def test_the_displayed_image_is_copied_and_saved_without_text_metadata(view, context, tmp_path):
-    copy_displayed_image(view)
-    assert QGuiApplication.clipboard().image().width() == view.grab().toImage().width()
-    save_displayed_image(view, context, tmp_path / "displayed.png")
-    with PILImage.open(tmp_path / "displayed.png") as saved:
-        assert saved.info.keys() <= {"dpi"}
-        assert saved.size == (view.grab().toImage().width(), view.grab().toImage().height())
-    save_displayed_image(view, context, tmp_path / "no" / "displayed.png")
-    assert context.messages.history[-1].level == "warning"

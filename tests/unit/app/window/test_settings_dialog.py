@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QPushButton
 from semblance.app.open_window import apply_settings
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.view_settings import saved_presets
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.window import settings_dialog
 from semblance.app.window.help_files import pages as help_pages
 from semblance.app.window.settings_dialog import SettingsDialog
 from semblance.core.engine import WORKERS_VARIABLE, default_workers
@@ -102,6 +104,27 @@ def test_libraries_are_forgotten_and_not_remembered_again(dialog, context, tmp_p
     assert (settings.recent, settings.last_library) == ([], None)
     assert not dialog.forget.isEnabled()
     assert dialog.forget.toolTip()
+
+
+def test_text_in_images_that_leave_can_only_be_left_as_it_is_where_nothing_finds_it(
+    context, qtbot, monkeypatch
+):
+    monkeypatch.setattr(settings_dialog, "is_text_detector_installed", lambda: False)
+    dialog = SettingsDialog(context)
+    qtbot.addWidget(dialog)
+    assert not dialog.hide_text.isEnabled()
+    assert any("semblance[ocr]" in label.text() for label in dialog.findChildren(WrappedLabel))
+    context.settings.blacks_out_text = True
+    dialog = SettingsDialog(context)
+    qtbot.addWidget(dialog)
+    assert dialog.hide_text.isEnabled() and dialog.hide_text.isChecked()
+    dialog.hide_text.click()
+    assert (context.settings.blacks_out_text, dialog.hide_text.isEnabled()) == (False, False)
+    monkeypatch.setattr(settings_dialog, "is_text_detector_installed", lambda: True)
+    dialog = SettingsDialog(context)
+    qtbot.addWidget(dialog)
+    dialog.hide_text.click()
+    assert context.settings.blacks_out_text
 
 
 def test_servers_and_help_are_reached_from_here(dialog, context, qtbot):

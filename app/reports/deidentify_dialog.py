@@ -1,0 +1,448 @@
+"""The dialog *De-identify DICOM files*: source, folder, options of the profile, review of burnt-in text, and result."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QGridLayout,
+    QLineEdit,
+    QStackedWidget,
+    QWidget,
+)
+
+from semblance.app.reports.text_review import TextReviewPage
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job
+from semblance.app.shell.state import Change
+from semblance.app.widgets.dialog import (
+    accept_button,
+    closing_row,
+    dialog_button,
+    dialog_layout,
+    form,
+    help_button,
+    resize_dialog,
+)
+from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.app.widgets.scroll_area import PanelScrollArea
+from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.errors import SemblanceError
+from semblance.core.imaging.deidentification.profile import CODES, Option
+from semblance.core.imaging.deidentification.project_key import project_folder
+from semblance.core.imaging.text_detector import is_text_detector_installed
+from semblance.core.language import tr, tr_n, translate
+from semblance.core.workflows.imaging import deidentify_files as workflow
+from semblance.core.workflows.imaging.clean_burnt_in_text import BOXES, TextReview, write_boxes
+from semblance.core.workflows.imaging.deidentify_files import DeidentifiedFiles
+
+_SIZE = (860, 720)
+LIBRARY, FILES = "library", "files"
+#: What is done with dates, and the option that says so.
+_DATES = (
+    (tr("Remove all dates"), None),
+    (tr("Move the dates of each patient by the same number of days"), Option.MODIFIED_DATES),
+    (tr("Keep dates and times"), Option.FULL_DATES),
+)
+_OPTIONS = (
+    (Option.PATIENT, tr("Keep sex, age, size and weight")),
+    (Option.DEVICE, tr("Keep station and serial numbers")),
+    (Option.INSTITUTION, tr("Keep the institution")),
+    (Option.UIDS, tr("Keep UIDs")),
+    (Option.SAFE_PRIVATE, tr("Keep safe private attributes")),
+    (Option.DESCRIPTORS, tr("Keep known words of descriptions")),
+    (Option.STRUCTURED, tr("Keep structured content that names nobody")),
+    (Option.GRAPHICS, tr("Keep drawn shapes without text")),
+)
+#: Reasons that are listed.
+_MOST_LISTED = 5
+
+
+class DeidentifyDialog(Dialog):
+    """Writes nothing before *De-identify*. ``help_requested``."""
+
+    help_requested = Signal()
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._job: Job | None = None
+        self._is_searching = False
+        self._result: DeidentifiedFiles | None = None
+        #: The images under review, which show the patients' names.
+        self._review_folder: TemporaryDirectory[str] | None = None
+        self.setWindowTitle(tr("De-identify DICOM files"))
+        resize_dialog(self, *_SIZE)
+        self._make_fields()
+        self.review_page = TextReviewPage()
+        self.error = ErrorLine()
+        self.note = WrappedLabel(selectable=True)
+        self.folder_button = dialog_button(tr("Open folder"), self._open_folder)
+        self.progress = ProgressLine()
+        self.progress.cancel_requested.connect(self.cancel)
+        self.back_button = dialog_button(tr("Back"), self._leave_review)
+        self.run_button = accept_button(tr("De-identify"))
+        self.run_button.clicked.connect(lambda _=False: self.run())
+        self._make_layout()
+        context.state.on_change(Change.LIBRARY, self, self._update)
+        self._update()
+
+    # Layout
+
+    def _make_fields(self) -> None:
+        self.kind: QComboBox = NoWheelComboBox()
+        self.kind.setAccessibleName(tr("Source"))
+        if self._context.state.path is not None:
+            self.kind.addItem(tr("The DICOM files of the open library"), LIBRARY)
+        self.kind.addItem(tr("A folder, a zip or a file"), FILES)
+        self.source, self.out = _line(tr("Folder or file")), _line(tr("Into the new folder"))
+        self.source_buttons = (
+            dialog_button(tr("Folder…"), partial(self._choose, self.source, is_folder=True)),
+            dialog_button(tr("File…"), partial(self._choose, self.source, is_folder=False)),
+        )
+        self.out_button = dialog_button(tr("Choose…"), partial(self._choose, self.out, is_folder=True))
+        self.dates: QComboBox = NoWheelComboBox()
+        self.dates.setAccessibleName(tr("Dates"))
+        for text, option in _DATES:
+            self.dates.addItem(_with_code(text, option), option)
+        self.options = {option: QCheckBox(_with_code(text, option)) for option, text in _OPTIONS}
+        for option, box in self.options.items():
+            box.setToolTip(CODES[option][1])
+        self.pixels = QCheckBox(_with_code(tr("Black out text burnt into images"), Option.PIXELS))
+        self.review = QCheckBox(tr("Let me review the text that is found first"))
+        self.review.setChecked(True)
+        self.review.toggled.connect(self._update)
+        self.pixels.setChecked(self._context.settings.blacks_out_text)
+        self._pixels_note = WrappedLabel(role="second")
+        self.project = _line(tr("Project"), workflow.PROJECT)
+        self._key_note = WrappedLabel(role="second")
+        self.kind.currentIndexChanged.connect(self._update)
+        self.pixels.toggled.connect(self._update)
+        for line in (self.source, self.out, self.project):
+            line.textChanged.connect(self._update)
+
+    def _make_layout(self) -> None:
+        self._form = form()
+        self._source_row, out_row = _row(self.source, *self.source_buttons), _row(self.out, self.out_button)
+        options = QGridLayout()
+        options.setHorizontalSpacing(16)
+        options.setVerticalSpacing(4)
+        for place, box in enumerate(self.options.values()):
+            options.addWidget(box, *divmod(place, 2))
+        for title, field in (
+            (tr("Source"), self.kind),
+            (self.source.accessibleName(), self._source_row),
+            (self.out.accessibleName(), out_row),
+            (tr("Dates"), self.dates),
+        ):
+            self._form.addRow(title, field)
+        self._form.addRow(tr("Options"), options)
+        for title, field in (
+            (tr("Text in images"), self.pixels),
+            ("", self.review),
+            ("", self._pixels_note),
+            (tr("Project"), self.project),
+            ("", self._key_note),
+        ):
+            self._form.addRow(title, field)
+        self._fields = QWidget()
+        column = vbox(self._fields, margins=(0, 0, 12, 0), spacing=12)
+        column.addWidget(
+            WrappedLabel(
+                tr(
+                    "Copies without what identifies patients, by the Basic Profile of DICOM PS3.15 (113100). "
+                    "The originals stay as they are."
+                ),
+                role="second",
+            )
+        )
+        column.addLayout(self._form)
+        column.addStretch(1)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(PanelScrollArea(self._fields, self.windowTitle()))
+        self.pages.addWidget(self.review_page)
+        actions = hbox(spacing=8)
+        actions.addWidget(self.folder_button)
+        actions.addStretch(1)
+        actions.addWidget(self.back_button)
+        actions.addWidget(self.run_button)
+        layout = dialog_layout(self)
+        layout.addWidget(self.pages, 1)
+        for widget in (self.note, self.error, self.progress):
+            layout.addWidget(widget)
+        layout.addLayout(actions)
+        layout.addLayout(closing_row(self, help_button(self, self.help_requested.emit)))
+        self.run_button.setDefault(True)
+
+    # What is asked for
+
+    @property
+    def is_running(self) -> bool:
+        """Whether files are being searched or written."""
+        return self._job is not None
+
+    @property
+    def is_reviewing(self) -> bool:
+        """Whether the boxes are shown."""
+        return self.pages.currentWidget() is self.review_page
+
+    def chosen_options(self) -> frozenset[Option]:
+        """The options of the profile."""
+        options = {option for option, box in self.options.items() if box.isChecked()}
+        if (dates := self.dates.currentData()) is not None:
+            options.add(Option(dates))
+        return frozenset(options | ({Option.PIXELS} if self.pixels.isChecked() else set()))
+
+    def _source_path(self) -> Path | None:
+        if self.kind.currentData() == LIBRARY:
+            return self._context.state.path
+        text = self.source.text().strip()
+        return Path(text).expanduser() if text else None
+
+    def _project(self) -> str | None:
+        return None if self.kind.currentData() == LIBRARY else self.project.text().strip()
+
+    def _choose(self, line: QLineEdit, *, is_folder: bool) -> None:
+        if is_folder:
+            chosen = QFileDialog.getExistingDirectory(self, line.accessibleName(), line.text())
+        else:
+            kinds = f"{tr('DICOM files and zips')} (*.dcm *.zip);;{tr('All files')} (*)"
+            chosen, _ = QFileDialog.getOpenFileName(self, line.accessibleName(), line.text(), kinds)
+        if chosen:
+            line.setText(chosen)
+
+    # Work
+
+    def run(self) -> None:
+        """De-identify, or first look for text to review."""
+        source = self._source_path()
+        if source is None or self._job is not None:
+            return
+        if self.is_reviewing:
+            self._write(source)
+        elif self.pixels.isChecked() and self.review.isChecked():
+            self._find_text(source)
+        else:
+            self._write(source)
+
+    def cancel(self) -> None:
+        """Cancel what runs. Files that were written stay."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def _find_text(self, source: Path) -> None:
+        self._forget_review()
+        self._review_folder = TemporaryDirectory(prefix="semblance-review-")
+        job = self._context.jobs.run(
+            tr("Looking for text in {name}", name=source.name),
+            workflow.find_text_for_review,
+            source,
+            Path(self._review_folder.name) / "images",
+            self.chosen_options(),
+            self._project(),
+        )
+        job.done.connect(self._show_review)
+        job.cancelled.connect(lambda: self.note.setText(tr("Cancelled. Nothing was written.")))
+        self._follow(job)
+        self._is_searching = True
+
+    def _show_review(self, review: TextReview) -> None:
+        if not review.images:
+            # There is nothing to decide.
+            self._job = None
+            self.review_page.show_review(review)
+            source = self._source_path()
+            if source is not None:
+                self._write(source)
+            return
+        self.review_page.show_review(review)
+        self.pages.setCurrentWidget(self.review_page)
+        self.review_page.list.setFocus()
+
+    def _write(self, source: Path) -> None:
+        boxes: Path | None = None
+        if self._review_folder is not None:
+            boxes = Path(self._review_folder.name) / BOXES
+            try:
+                write_boxes(boxes, self.review_page.review)
+            except SemblanceError as error:
+                self._show_error(error)
+                return
+        job = self._context.jobs.run(
+            tr("De-identifying {name}", name=source.name),
+            workflow.deidentify_files,
+            source,
+            Path(self.out.text().strip()).expanduser(),
+            self.chosen_options(),
+            self._project(),
+            boxes=boxes,
+        )
+        job.done.connect(self._show_result)
+        job.cancelled.connect(
+            lambda: self.note.setText(
+                tr("Cancelled. The files that were finished are in the folder, with their receipt.")
+            )
+        )
+        self._follow(job)
+
+    def _follow(self, job: Job) -> None:
+        self._job, self._is_searching, self._result = job, False, None
+        self.error.set_error(None)
+        self.note.setText("")
+        job.changed.connect(partial(self._show_progress, job))
+        job.failed.connect(self._show_error)
+        job.ended.connect(partial(self._end, job))
+        self.progress.show_job(job)
+        self._update()
+
+    def _show_progress(self, job: Job) -> None:
+        if job is self._job:
+            self.progress.show_job(job)
+
+    def _end(self, job: Job) -> None:
+        # After a search without text the next job may run already.
+        if self._job is job:
+            self._job, self._is_searching = None, False
+        self._update()
+
+    def _show_error(self, error: SemblanceError) -> None:
+        error.message, error.hint = translate(error.message), translate(error.hint)
+        self.error.set_error(error)
+        self._update()
+
+    def _show_result(self, result: DeidentifiedFiles) -> None:
+        self._leave_review()
+        self._result = result
+        document = result.to_json()
+        files = tr_n("{n} file was written", "{n} files were written", document["files"])
+        patients = tr_n("of {n} patient.", "of {n} patients.", document["patients"])
+        lines = [f"{files} {patients}"]
+        hidden = document["burnt_in_text"]
+        if hidden["boxes"]:
+            lines[0] += " " + tr_n(
+                "Text was blacked out in {n} image.", "Text was blacked out in {n} images.", hidden["frames"]
+            )
+        if result.unchecked:
+            lines.append(
+                tr_n(
+                    "{n} file may have text burnt into its pixels: look at it.",
+                    "{n} files may have text burnt into their pixels: look at them.",
+                    result.unchecked,
+                )
+            )
+        lines.append(tr("What was removed and by which rule: {file}", file=result.receipt_file))
+        lines += [
+            tr("Not written: {file}: {reason}", file=file, reason=translate(reason))
+            for file, reason in result.failed[:_MOST_LISTED]
+        ]
+        rest = len(result.failed) - _MOST_LISTED
+        if rest > 0:
+            lines.append(tr_n("{n} more was not written.", "{n} more were not written.", rest))
+        self.note.setText("\n".join(lines))
+        self._forget_review()
+        self._update()
+
+    def _open_folder(self) -> None:
+        if self._result is not None:
+            folder = str(self._result.receipt_file.parent)
+            QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
+
+    # Review
+
+    def _leave_review(self) -> None:
+        self.pages.setCurrentIndex(0)
+        self._update()
+
+    def _forget_review(self) -> None:
+        """Delete the images under review."""
+        if self._review_folder is not None:
+            self._review_folder.cleanup()
+            self._review_folder = None
+
+    def done(self, result: int) -> None:
+        """Close. Files that are being written are finished; a search for text and a review end."""
+        if self._is_searching:
+            self.cancel()
+        if self._job is None:
+            self._leave_review()
+            self._forget_review()
+        super().done(result)
+
+    # State
+
+    def _update(self) -> None:
+        running, of_library = self.is_running, self.kind.currentData() == LIBRARY
+        reviewing, installed = self.is_reviewing, is_text_detector_installed()
+        self._form.setRowVisible(self._source_row, not of_library)
+        self._form.setRowVisible(self.project, not of_library)
+        hides_text = self.pixels.isChecked()
+        self._form.setRowVisible(self.review, hides_text)
+        if not installed:
+            text = tr('What finds text is not installed. Run pip install "semblance[ocr]"')
+        elif hides_text:
+            text = tr("It takes about a second for each image. Small, faint and oblique text may be missed.")
+        else:
+            text = tr("Text burnt into images stays. Look at the images before you pass them on.")
+        self._pixels_note.setText(text)
+        if of_library:
+            key = tr("Codes are made with the library's own key, which is never in the folder.")
+        else:
+            key = tr(
+                "The same project gives the same codes, UIDs and moved dates again. Its key is in {folder}, never "
+                "among the files.",
+                folder=project_folder(),
+            )
+        self._key_note.setText(key)
+        if reviewing:
+            self.run_button.setText(tr("Black out and de-identify"))
+        elif hides_text and self.review.isChecked():
+            self.run_button.setText(tr("Look for text…"))
+        else:
+            self.run_button.setText(tr("De-identify"))
+        complete = self._source_path() is not None and bool(self.out.text().strip())
+        complete = complete and (of_library or bool(self.project.text().strip()))
+        self.run_button.setToolTip("" if complete else tr("Choose the source and the new folder first"))
+        self.back_button.setVisible(reviewing)
+        self.folder_button.setVisible(self._result is not None)
+        self.note.setVisible(bool(self.note.text()))
+        self.progress.setVisible(running)
+        enable_widgets(
+            {
+                self._fields: not running,
+                self.review_page: not running,
+                self.back_button: not running,
+                self.pixels: installed or hides_text,
+                self.run_button: complete and not running,
+            }
+        )
+
+
+def _line(name: str, text: str = "") -> QLineEdit:
+    line = QLineEdit(text)
+    line.setAccessibleName(name)
+    return line
+
+
+def _row(line: QLineEdit, *buttons: QWidget) -> QWidget:
+    row = QWidget()
+    across = hbox(row, spacing=8)
+    across.addWidget(line, 1)
+    for button in buttons:
+        across.addWidget(button)
+    return row
+
+
+def _with_code(text: str, option: Option | None) -> str:
+    """A text with the code of its option in CID 7050."""
+    return text if option is None else f"{text} ({CODES[option][0]})"
