@@ -23,6 +23,8 @@ from semblance.core.workflows.searches.saved_searches import ReopenedSearch
 
 #: Channel of the preparation in the search process while it is idle. It continues where it was cancelled.
 PRELOAD = "preload"
+#: Channel of the most different group of features beside each distance.
+DIFFERENCES = "differences"
 _RANKING = "ask"
 _TRAINING_WITHOUT = "training without a patient"
 #: Suffixes of query images. DICOM files often have none and are under "All files".
@@ -163,7 +165,7 @@ def find_differences(context: Context, cases: Sequence[str], then: Callable[[lis
         ranked.search,
         list(cases),
         lane=Lane.SEARCH,
-        channel="differences",
+        channel=DIFFERENCES,
         quiet=True,
     )
     job.done.connect(then)

@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from semblance.core.evaluation.builtin_tables import PREFIX, builtin_table
 from semblance.core.evaluation.data import EvaluationData
-from semblance.core.evaluation.splits import patient_codes, split_units
+from semblance.core.evaluation.splits import linked, numbered, split_units
 from semblance.core.features.registry import extractor_class
 from semblance.core.library.importers.read_table import read_table
 from semblance.core.library.importers.table_file import Table, TableFormat
 from semblance.core.library.open_library import open_library
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
@@ -100,12 +101,41 @@ def sealed_rows(library: Library) -> npt.NDArray[np.int64]:
     vault = read_vault(library.catalogue)
     if vault is None:
         return np.empty(0, dtype=np.int64)
-    cases = library.catalogue.all_cases()
-    rows = np.array([r.id for r in cases], dtype=np.int64)
-    sealed = np.array([r.case_id in vault.case_ids for r in cases], dtype=np.bool_)
-    codes = patient_codes(unit_names(library, cases), len(cases))
-    found: npt.NDArray[np.int64] = rows[sealed if codes is None else np.isin(codes, codes[sealed])]
+    rows, units = case_units(library)
+    sealed = np.isin(rows, list(library.catalogue.rows_of(sorted(vault.case_ids)).values()))
+    found: npt.NDArray[np.int64] = rows[np.isin(units, units[sealed])]
     return found
+
+
+def case_units(
+    library: Library, reporter: Reporter = SILENT
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """(n,) ids of all cases of ``library``, ascending, and a number for each, equal for cases of one patient, one
+    same-lesion group or one image.
+
+    Raises:
+        Cancelled: the reporter was cancelled.
+    """
+    from semblance.core.library.lesion_groups import read_groups
+
+    groups = read_groups(library.catalogue)
+    known: tuple[dict[object, int], ...] = ({}, {}, {}, {})
+    rows: list[int] = []
+    kinds: list[list[npt.NDArray[np.intp]]] = [[] for _ in known]
+    for ids, patients, *shown in library.catalogue.identities():
+        reporter.check_cancelled()
+        rows += ids
+        lesions = (
+            [groups[row].group if row in groups else None for row in ids] if groups else [None] * len(ids)
+        )
+        for parts, values, numbers in zip(kinds, (patients, lesions, *shown), known, strict=True):
+            parts.append(numbered(values, numbers))
+    if not rows:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.intp)
+    first = linked(*map(np.concatenate, kinds))
+    # The first case of a unit, counted on where there is one.
+    units = np.cumsum(first == np.arange(len(rows))) - 1
+    return np.array(rows, dtype=np.int64), units[first]
 
 
 def _unsealed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -75,29 +75,55 @@ def split_units(patients: Sequence[str | None], *shown: Sequence[object]) -> npt
     ``None`` in ``shown`` is equal to nothing. A unit with a patient has the patient's name; "" is a single case
     without a known patient. ``None`` if all cases are such.
     """
-    n = len(patients)
-    parent = list(range(n))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
-    for values in (patients, *shown):
-        first: dict[object, int] = {}
-        for row, value in enumerate(values):
-            if value is not None and value != "":
-                a, b = root(first.setdefault(value, row)), root(row)
-                parent[max(a, b)] = min(a, b)
-    roots = [root(row) for row in range(n)]
+    units = linked(*(numbered(values, {}) for values in (patients, *shown)))
     names: dict[int, str] = {}
-    for row, patient in enumerate(patients):
+    for unit, patient in zip(units.tolist(), patients, strict=True):
         if patient:
-            names.setdefault(roots[row], patient)
-    sizes = np.bincount(roots, minlength=n)
-    labels = [names.get(one) or (f"{ONE_IMAGE}{one}" if sizes[one] > 1 else "") for one in roots]
+            names.setdefault(unit, patient)
+    sizes = np.bincount(units, minlength=len(units))
+    labels = [names.get(one) or (f"{ONE_IMAGE}{one}" if sizes[one] > 1 else "") for one in units.tolist()]
     return np.array(labels, dtype=np.str_) if any(labels) else None
+
+
+def numbered(values: Iterable[object], known: dict[object, int]) -> Rows:
+    """(n,) a number for each of ``values``, from ``known``, which is added to; -1 for ``None`` and ""."""
+    return np.array(
+        [-1 if value is None or value == "" else known.setdefault(value, len(known)) for value in values],
+        dtype=np.intp,
+    )
+
+
+def linked(*kinds: Rows) -> Rows:
+    """(n,) for each case the first case of its unit: of those equal in one of ``kinds`` (n,), and of all that are
+    linked by these; -1 is equal to nothing."""
+    units = _first_places(kinds[0])
+    for kind in kinds[1:]:
+        others = units[_first_places(kind)]
+        if (apart := units != others).any():
+            units = _joined(units, units[apart], others[apart])
+    return units
+
+
+def _joined(units: Rows, some: Rows, others: Rows) -> Rows:
+    """``units`` (n,) after each of ``some`` (e,) of them was joined with the one of ``others`` (e,)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(units)
+    pairs = coo_array((np.ones(len(some), dtype=np.int8), (some, others)), shape=(n, n))
+    groups = connected_components(pairs, directed=False)[1].astype(np.intp)
+    joined: Rows = _first_places(groups)[units]
+    return joined
+
+
+def _first_places(kind: Rows) -> Rows:
+    """(n,) where the number of each place stands first; for -1 its own place."""
+    places = np.arange(len(kind))
+    # The last element is for -1.
+    first = np.empty(kind.max(initial=-1) + 2, dtype=np.intp)
+    # Of several assignments to one number the last counts, which is that of the first place.
+    first[kind[::-1]] = places[::-1]
+    return np.where(kind < 0, places, first[kind])
 
 
 def patients_known(groups: Groups | None) -> bool:

@@ -22,7 +22,6 @@ def fetch_question(
     skipped: Sequence[str] = (),
     query: str | None = None,
     across_queries: bool = False,
-    channel: str = "question",
 ) -> Job | None:
     """Fetch the next question about the query; with ``across_queries`` about any query, preferably ``query``."""
     state = context.state
@@ -37,7 +36,7 @@ def fetch_question(
         list(skipped),
         about=query,
         lane=Lane.SEARCH,
-        channel=channel,
+        channel=judgements.QUESTION.format(across_queries),
         quiet=True,
     )
     job.done.connect(then)

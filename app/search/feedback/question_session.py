@@ -158,7 +158,6 @@ class QuestionSession(QObject):
             skipped=skipped,
             query=query if self._across_queries else None,
             across_queries=self._across_queries,
-            channel=f"question {self._across_queries}",
         )
         self._job = job
         if job is not None:

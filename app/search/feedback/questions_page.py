@@ -161,7 +161,7 @@ class QuestionsPage(FullPage):
             refine_metric.fetch_score(
                 self._context,
                 lambda score: self.progress.show_score(judged, score),
-                channel="learning curve",
+                channel=refine_metric.CURVE,
             )
 
     def _clear(self) -> None:

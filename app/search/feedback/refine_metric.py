@@ -24,6 +24,20 @@ from semblance.core.workflows.searches.refinement_session import HeldOutScore
 #: Key of the user's name in the settings; empty for the name of the system account.
 AUTHOR = "author"
 _INFLUENCE, _SCORE = "influence", "held-out score"
+#: Channel of the scores of the learning curve.
+CURVE = "learning curve"
+#: Channel of the questions about the query, or about any query.
+QUESTION = "question {}"
+#: Channels of the search process whose work a judgement does not wait for.
+_GIVE_WAY = (
+    _INFLUENCE,
+    _SCORE,
+    CURVE,
+    QUESTION.format(False),
+    QUESTION.format(True),
+    search_operations.DIFFERENCES,
+    search_operations.PRELOAD,
+)
 #: Jobs that save judgements.
 _judgement_jobs: WeakSet[Job] = WeakSet()
 
@@ -74,8 +88,6 @@ def _change(
     path = state.path
     if path is None or search is None:
         return None
-    for channel in (_INFLUENCE, _SCORE, search_operations.PRELOAD):
-        context.jobs.cancel_channel(channel)
     job = context.jobs.run(
         tr("Saving a judgement"),
         function,
@@ -88,6 +100,9 @@ def _change(
         **options,
     )
     _judgement_jobs.add(job)
+    # Whatever is requested again when one of these ends comes after the judgement.
+    for channel in _GIVE_WAY:
+        context.jobs.cancel_channel(channel)
 
     def show(ranked_search: RankedSearch) -> None:
         # If the search changed in the meantime, its own ranking arrives.

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments
-from semblance.core.evaluation.data_sources import sealed_rows, unit_names
-from semblance.core.evaluation.splits import Rows, patient_codes
+from semblance.core.evaluation.data_sources import case_units, sealed_rows
+from semblance.core.evaluation.splits import Rows
 from semblance.core.metrics.registry import learner_class
+from semblance.core.tasks import SILENT, Reporter
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
@@ -26,25 +27,24 @@ ELSEWHERE = "trained_elsewhere"
 
 
 class IdentityIndex:
-    """All cases of a library, also those without features, and which are of one patient, one lesion or one image."""
+    """All cases of a library, also those without features, and which are of one patient, one lesion or one image.
 
-    def __init__(self, library: Library) -> None:
-        cases = library.catalogue.all_cases()
-        ids = [int(r.id) for r in cases]
-        self.ids: Ids = np.array(ids, dtype=np.int64)
-        self._contents = [r.content for r in cases]
-        codes = patient_codes(unit_names(library, cases), len(ids))
-        self._codes = np.arange(len(ids)) if codes is None else codes
+    Raises:
+        Cancelled: the reporter was cancelled.
+    """
+
+    def __init__(self, library: Library, reporter: Reporter = SILENT) -> None:
+        self._library = library
+        self.ids, self._codes = case_units(library, reporter)
 
     def unseen(self, used: npt.ArrayLike, elsewhere: Collection[str] = ()) -> Ids:
         """(f,) ids of the cases that are none of ``used`` (s,) ids, nor of their patients, lesions or images.
 
-        ``elsewhere``: contents of cases used in another library.
+        ``elsewhere``: contents of cases used in another library. The library must be open.
         """
         excluded = np.isin(self.ids, np.asarray(used, dtype=np.int64))
         if elsewhere:
-            known = frozenset(elsewhere)
-            excluded |= np.array([content in known for content in self._contents], dtype=np.bool_)
+            excluded |= np.isin(self.ids, list(self._library.catalogue.rows_of_contents(elsewhere)))
         out: Ids = self.ids[~np.isin(self._codes, self._codes[excluded])]
         return out
 

@@ -135,7 +135,7 @@ def _measured(session: RefinementSession, one: ConceptRecord, facts: ConceptFact
 
     points, has, places = marked(session, one)
     patients = [session.loaded.patients[place] for place in places]
-    units = session.loaded.identity_index.codes(session.loaded.rows[places])
+    units = session.loaded.identity_index().codes(session.loaded.rows[places])
     found, why = None, ""
     try:
         moves = learnt_direction(session, one) is not None

@@ -92,6 +92,7 @@ class LoadedMetric:
         self.prevalences = library.prevalences
         self._whole: LoadedMetric | None = None
         self._near: Neighbourhoods | None = None
+        self._identities: IdentityIndex | None = None
         self._ledgers: OrderedDict[str, Ledger] = OrderedDict()
         self._details: dict[int, CaseDetails] = {}
         #: Its cases after the metric's steps, read on first use.
@@ -349,16 +350,21 @@ class LoadedMetric:
         stored = load_arrays(file, digest.hexdigest()) if stamp else None
         if stored is not None and "cases" in stored:
             return stored["cases"]
-        identities = self.identity_index
+        identities = self.identity_index()
         found = np.setdiff1d(identities.ids, identities.unseen(self.record.training, elsewhere))
         if stamp and self.library.can_store_derived:
             save_arrays(file, {"cases": found}, digest.hexdigest())
         return found
 
-    @cached_property
-    def identity_index(self) -> IdentityIndex:
-        """The index of cases that share a patient, a lesion or an image."""
-        return IdentityIndex(self.library)
+    def identity_index(self, reporter: Reporter = SILENT) -> IdentityIndex:
+        """The index of cases that share a patient, a lesion or an image, made on first use.
+
+        Raises:
+            Cancelled: the reporter was cancelled.
+        """
+        if self._identities is None:
+            self._identities = IdentityIndex(self.library, reporter)
+        return self._identities
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:

@@ -229,14 +229,14 @@ def held_out_accuracy(library: Path, search: Search, *, reporter: Reporter = SIL
     """
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
-    return session.held_out_accuracy(entries, search.strength, SCORED)
+    return session.held_out_accuracy(entries, search.strength, SCORED, reporter)
 
 
 def held_out_score(library: Path, search: Search, *, reporter: Reporter = SILENT) -> HeldOutScore | None:
     """As :func:`held_out_accuracy`, with its interval and the score of the original metric."""
     session = open_search_refinement(library, search, reporter)
     entries = session.loaded.ledger(search.ledger).in_force
-    return session.held_out_score(entries, search.strength, SCORED)
+    return session.held_out_score(entries, search.strength, SCORED, reporter)
 
 
 def save_refined(

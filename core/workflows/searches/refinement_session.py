@@ -13,7 +13,6 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES, HELD_OUT_P
 from semblance.core.evaluation.intervals import over_queries
 from semblance.core.evaluation.neighbours import distances_after_steps
 from semblance.core.evaluation.scores import retrieval_accuracy
-from semblance.core.evaluation.splits import patients_known
 from semblance.core.imaging.region import Region
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.distances import LinearDistance
@@ -35,13 +34,19 @@ from semblance.core.workflows.searches.search_metric import open_search_metric
 
 #: Key of the session in the cache of a loaded metric.
 _SESSION = "session"
+#: Cases between two checks for cancellation.
+_AT_ONCE = 20_000
 
 
 class RefinementSession:
     """The cases of a loaded metric in the coordinates in which feedback is learned."""
 
     def __init__(self, loaded: LoadedMetric, reporter: Reporter = SILENT) -> None:
-        """Raises BadInput for a metric that cannot be refined."""
+        """
+        Raises:
+            BadInput: a metric that cannot be refined.
+            Cancelled: the reporter was cancelled.
+        """
         self.loaded = loaded
         rows = loaded.transformed.rows(reporter)
         #: (n,) whether each case is a training case; all are if the metric does not say.
@@ -50,7 +55,13 @@ class RefinementSession:
             self.trained[:] = True
         # The held-out cases are not used here either, because the refined metric is scored on them.
         self.space = FeedbackSpace.of(loaded.metric.distance, rows[self.trained])
-        self.coordinates = self.space.coordinates(rows)
+        reporter.check_cancelled()
+        self.coordinates = np.empty((len(rows), len(self.space.initial_weights.own)))
+        for start in range(0, len(rows), _AT_ONCE):
+            reporter.check_cancelled()
+            self.coordinates[start : start + _AT_ONCE] = self.space.coordinates(
+                rows[start : start + _AT_ONCE]
+            )
         #: Cached directions of concepts, by their marks.
         self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
@@ -183,22 +194,26 @@ class RefinementSession:
         measured[np.isinf(near.distances)] = np.inf
         return measured
 
-    def held_out_accuracy(self, entries: Sequence[LedgerEntry], strength: float, most: int) -> float | None:
+    def held_out_accuracy(
+        self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
+    ) -> float | None:
         """See :func:`semblance.core.workflows.searches.refine_metric.held_out_accuracy`."""
-        part = self._held_out(entries, most)
+        part = self._held_out(entries, most, reporter)
         if part is None:
             return None
         per_query = part.accuracies(self.embedded(part.places, entries, strength))
         return None if np.isnan(per_query).all() else float(np.nanmean(per_query))
 
     def held_out_score(
-        self, entries: Sequence[LedgerEntry], strength: float, most: int
+        self, entries: Sequence[LedgerEntry], strength: float, most: int, reporter: Reporter = SILENT
     ) -> HeldOutScore | None:
         """See :func:`semblance.core.workflows.searches.refine_metric.held_out_score`."""
-        part = self._held_out(entries, most)
+        part = self._held_out(entries, most, reporter)
         if part is None:
             return None
+        reporter.check_cancelled()
         now = part.accuracies(self.embedded(part.places, entries, strength))
+        reporter.check_cancelled()
         before = part.accuracies(self.embedded(part.places, (), strength))
         if np.isnan(now).all():
             return None
@@ -215,25 +230,27 @@ class RefinementSession:
             return plain
         return self.form(entries, strength).embed(self.coordinates[places])
 
-    def _held_out(self, entries: Sequence[LedgerEntry], most: int) -> _HeldOut | None:
+    def _held_out(self, entries: Sequence[LedgerEntry], most: int, reporter: Reporter) -> _HeldOut | None:
         """At most so many cases with a finding whose patients have no training case and no judged case."""
         loaded = self.loaded
         used_rows = np.concatenate([loaded.record.training, self.judged_rows(entries)])
-        fresh = np.isin(
-            loaded.rows, loaded.identity_index.unseen(used_rows, contents_elsewhere(loaded.record.card))
+        elsewhere = contents_elsewhere(loaded.record.card)
+        identities = loaded.identity_index(reporter)
+        # "" is no finding.
+        has_finding = np.array([*map(bool, loaded.cases.finding_names), False])
+        fresh = (
+            np.isin(loaded.rows, identities.unseen(used_rows, elsewhere)) & has_finding[loaded.finding_codes]
         )
-        fresh &= np.array([bool(finding) for finding in loaded.findings])
         places = np.flatnonzero(fresh)
         if len(places) > most:
             places = np.sort(np.random.default_rng(0).choice(places, most, replace=False))
         if len(places) < 2:
             return None
-        findings = np.unique([str(loaded.findings[place]) for place in places], return_inverse=True)[1]
-        known = patients_known(loaded.patients[np.isin(loaded.rows, used_rows)]) and patients_known(
-            loaded.patients[places]
-        )
-        known = known and not contents_elsewhere(loaded.record.card)
-        own = loaded.identity_index.codes(loaded.rows[places])
+        findings = np.unique(loaded.finding_codes[places], return_inverse=True)[1]
+        used = np.isin(loaded.rows, used_rows)
+        known = not elsewhere and bool(used.any()) and bool((loaded.patient_codes[used] >= 0).all())
+        known = known and bool((loaded.patient_codes[places] >= 0).all())
+        own = identities.codes(loaded.rows[places])
         return _HeldOut(places, findings.astype(np.intp), own, loaded.keys[places], known)
 
 

@@ -48,5 +48,5 @@ def _without_patient(loaded: LoadedMetric, query: Query, reporter: Reporter) -> 
     embedded = embed_query(loaded, query)
     if not trained_on(loaded, embedded):
         return None
-    excluded = loaded.identity_index.same_unit(own_cases(loaded, embedded))
+    excluded = loaded.identity_index(reporter).same_unit(own_cases(loaded, embedded))
     return refit_metric(loaded.library, loaded.record, excluded, reporter=reporter)

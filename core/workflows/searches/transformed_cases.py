@@ -25,7 +25,7 @@ MOST_BYTES = 1 << 29
 
 
 class TransformedCases:
-    """Rows (n, m) in the order of the case ids ``order`` (n,), read on first use and then cached."""
+    """Rows (n, m) of the cases with the ascending ids ``order`` (n,), read on first use and then cached."""
 
     def __init__(
         self, library: Library, feature_set: FeatureSet, metric: Metric, order: npt.NDArray[np.int64]
@@ -183,11 +183,12 @@ class TransformedCases:
 
     def _blocks(self, reporter: Reporter) -> Iterator[tuple[npt.NDArray[np.int64], Matrix]]:
         """Positions in the order and features (k, d) of the cases that have both, block by block."""
-        done, place_of = 0, {int(row): place for place, row in enumerate(self._order)}
+        done = 0
         for ids, numbers in self._library.features.blocks(self._feature_set, CHUNKS):
             reporter.check_cancelled()
             reporter.progress(done, len(self._order), "Preparing the cases")
-            places = np.array([place_of.get(int(row), -1) for row in ids], dtype=np.int64)
             done += len(ids)
-            if (places >= 0).any():
-                yield places[places >= 0], numbers[places >= 0].astype(np.float64)
+            places = np.minimum(np.searchsorted(self._order, ids), len(self._order) - 1)
+            there = self._order[places] == ids
+            if there.any():
+                yield places[there], numbers[there].astype(np.float64)

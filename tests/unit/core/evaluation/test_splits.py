@@ -16,6 +16,7 @@ from semblance.core.evaluation.splits import (
     folds,
     halves,
     hold_out,
+    linked,
     patient_codes,
     patients_known,
     per_finding,
@@ -221,3 +222,22 @@ def test_three_parts_need_three_and_every_two_are_checked():
     ):
         with pytest.raises(BadInput, match="in the training part and in the tested part"):
             HoldOut(np.array(train), np.array(test), True, 0, np.array(validation)).check_leakage(patients, 6)
+
+
+@given(
+    st.integers(0, 12).flatmap(
+        lambda n: st.lists(st.lists(st.integers(-1, 4), min_size=n, max_size=n), min_size=1, max_size=3)
+    )
+)
+def test_a_unit_holds_all_cases_linked_by_what_they_share(kinds):
+    n = len(kinds[0])
+    units = [{place} for place in range(n)]
+    for kind in kinds:
+        for a in range(n):
+            for b in range(a):
+                if kind[a] == kind[b] >= 0 and units[a] is not units[b]:
+                    units[a] |= units[b]
+                    for place in units[b]:
+                        units[place] = units[a]
+    found = linked(*(np.array(kind, dtype=np.intp) for kind in kinds))
+    assert found.tolist() == [min(unit) for unit in units]

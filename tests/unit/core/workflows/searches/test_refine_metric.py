@@ -10,6 +10,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
+from semblance.core.library import catalogue
 from semblance.core.library.library import Library
 from semblance.core.metrics.card import MetricCard
 from semblance.core.metrics.metric import load_metric
@@ -19,9 +20,10 @@ from semblance.core.searches.contradictions import ContradictionReason
 from semblance.core.searches.judgement import JudgementKind
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
+from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.metrics.score_metric import score_metric
 from semblance.core.workflows.searches import open_metrics as open_metrics_module
-from semblance.core.workflows.searches import refine_metric
+from semblance.core.workflows.searches import refine_metric, refinement_session
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import nearest_cases, rank_cases
 from semblance.core.workflows.searches.refine_metric import comparison_judgement, likeness_judgement
@@ -357,3 +359,33 @@ def test_a_thousand_contradictory_clicks_still_give_a_metric(table):
     form = session.form(session.loaded.ledger(search.ledger).in_force, 1.0)
     assert np.linalg.eigvalsh(form.dense()).min() >= -1e-9
     assert np.isfinite(form.dense()).all()
+
+
+class EndsAt(Reporter):
+    """Cancels at the given check."""
+
+    def __init__(self, check):
+        self.checks, self.check = 0, check
+
+    def check_cancelled(self):
+        self.checks += 1
+        if self.checks == self.check:
+            raise Cancelled
+
+
+def test_a_mark_ends_the_score_of_the_held_out_cases_at_any_of_its_steps(table, monkeypatch):
+    # A judgement waits for no more than a step.
+    monkeypatch.setattr(catalogue, "_CASES_AT_ONCE", 20)
+    monkeypatch.setattr(refinement_session, "_AT_ONCE", 20)
+    request = request_for()
+    refine_metric.judge(table, request, [likeness_judgement(request, "t/c9", True)])
+    counter = EndsAt(0)
+    score = refine_metric.held_out_score(table, request, reporter=counter)
+    assert score is not None
+    # Three parts of the cases into coordinates, three to see who belongs together, and the two accuracies.
+    assert counter.checks >= 3 + 3 + 2
+    for check in range(1, counter.checks + 1):
+        close_loaded_metrics()
+        with pytest.raises(Cancelled):
+            refine_metric.held_out_score(table, request, reporter=EndsAt(check))
+        assert refine_metric.held_out_score(table, request) == score
