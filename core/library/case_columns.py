@@ -21,6 +21,8 @@ from semblance.core.library.packed_texts import Texts, natural_order
 Indices = npt.NDArray[np.intp]
 NO_FINDING = -1
 NO_PATIENT = -1
+#: Case ids whose positions are remembered at most.
+_MOST_FOUND = 10_000
 SORT_KEYS = ("added", "id", "finding", "patient")
 
 
@@ -107,6 +109,19 @@ class CaseColumns:
 
     def index_of_id(self, case_id: str) -> int:
         """The position of a case id, -1 where it is not in this snapshot."""
+        index = self._found_ids.get(case_id)
+        if index is None:
+            if len(self._found_ids) >= _MOST_FOUND:
+                self._found_ids.clear()
+            index = self._found_ids[case_id] = self._find_id(case_id)
+        return index
+
+    @cached_property
+    def _found_ids(self) -> dict[str, int]:
+        """What :meth:`index_of_id` found: the few cases that a search is about are looked up again and again."""
+        return {}
+
+    def _find_id(self, case_id: str) -> int:
         key = natural_key(case_id)
         first = bisect_left(self.by_id, key, key=lambda at: natural_key(self.ids[at]))
         # Not as a list: the first is nearly always the one.

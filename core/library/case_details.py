@@ -34,8 +34,10 @@ def case_details(read: RunQuery, rows: Sequence[int]) -> dict[int, CaseDetails]:
             .join(sources, sources.c.id == files.c.source)
             .where(cases.c.id.in_(part))
         )
-        volumes = slice_addresses(read, part)
-        for r in read(query):
+        found = read(query)
+        with_slices = [r.id for r in found if r.depth is not None]
+        volumes = slice_addresses(read, with_slices) if with_slices else {}
+        for r in found:
             volume = volumes.get(r.id, NO_SLICES)
             own_address = _address(Path(r.source_path), r.file_path, r.member, r.frame)
             parts = tuple(_address(Path(r.source_path), path, "", f) for path, f in volume.slices)

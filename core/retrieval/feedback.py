@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +93,7 @@ def feedback_scores(
             raise ValueError(f"Expected {len(table)} distances, got an array of shape {distances.shape}.")
         if not np.isfinite(distances).all():
             raise ValueError("The base distances contain NaN or infinity.")
-    marks = Feedback(table.__getitem__, table.shape, query_row, plus, minus)
-    return marks.scores(distances)
+    return Feedback(FeedbackCases(table.__getitem__, table.shape, distances), query_row, plus, minus).scores()
 
 
 def squared_distances(X: npt.NDArray[np.floating], point: Matrix) -> Matrix:
@@ -105,67 +105,119 @@ def squared_distances(X: npt.NDArray[np.floating], point: Matrix) -> Matrix:
     return out
 
 
-class Feedback:
-    """The marks of one search among n cases, in coordinates stretched by them.
+class FeedbackCases:
+    """The n cases of one search, with what all orders by its marks have in common.
 
-    ``rows_of``: row numbers (r,) -> coordinates (r, d), of a table of ``shape`` (n, d). ``query_row`` (d,): the query.
-    ``liked`` and ``disliked``: different row numbers. ``more_liked`` (p, d) and ``more_disliked`` (m, d): marked
-    images that are no case.
+    ``rows_of``: row numbers (r,) -> coordinates (r, d), of a table of ``shape`` (n, d). ``base`` (n,): squared
+    distances from the query before the marks.
+    """
+
+    def __init__(
+        self, rows_of: Callable[[Rows], npt.NDArray[np.floating]], shape: tuple[int, ...], base: Matrix
+    ) -> None:
+        self._rows_of, self.n, self.d = rows_of, shape[0], shape[1]
+        self.base = base
+        sample = self._rows(np.arange(0, self.n, max(1, self.n // SAMPLE)))
+        #: (d,) what is subtracted from coordinates, and what they are multiplied by then.
+        self.centre = sample.mean(axis=0)
+        self.scale = _one_over_deviation(sample - self.centre)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is in memory."""
+        arrays = (self.__dict__.get(name) for name in ("scaled_base", "behind", "nearest", "nearest_rows"))
+        return sum(one.nbytes for one in arrays if one is not None)
+
+    def centred(self, places: Rows) -> Matrix:
+        """(r, d) coordinates of some cases less the centre."""
+        rows: Matrix = self._rows(places) - self.centre
+        return rows
+
+    def _rows(self, places: Rows) -> Matrix:
+        return np.asarray(self._rows_of(places), dtype=np.float64).reshape(-1, self.d)
+
+    @cached_property
+    def scaled_base(self) -> Matrix:
+        """(n,) ``base`` in a unit of its own: its square might be too large or too small."""
+        scaled: Matrix = self.base / (float(np.abs(self.base).max()) or 1.0)
+        return scaled
+
+    @cached_property
+    def base_range(self) -> tuple[float, float, float]:
+        """The least, mean and deviation of :attr:`scaled_base`."""
+        base = self.scaled_base
+        return float(base.min()), float(base.mean()), float(base.std())
+
+    @cached_property
+    def behind(self) -> Matrix:
+        """(n,) scores below 1 in the order of the distances."""
+        return _behind(-self.scaled_base, 0.0)
+
+    @cached_property
+    def nearest(self) -> Rows:
+        """The cases that are scored whatever the marks are, ascending."""
+        most = min(POOL, max(REGRESSED, POOL_NUMBERS // self.d))
+        if self.n <= most:
+            return np.arange(self.n)
+        near: Rows = np.sort(np.argpartition(self.scaled_base, most - 1)[:most])
+        return near
+
+    @cached_property
+    def nearest_rows(self) -> Matrix:
+        """(p, d) :meth:`centred` coordinates of :attr:`nearest`."""
+        return self.centred(self.nearest)
+
+    @cached_property
+    def sample_rows(self) -> Matrix:
+        """(s, d) :meth:`centred` coordinates of cases of the whole range of distances, whatever their order."""
+        step = max(1, self.n // SAMPLE)
+        order = np.argsort(self.scaled_base[::step], kind="stable") * step
+        return self.centred(order[_spread_over(len(order), PAIRED)])
+
+
+class Feedback:
+    """The marks of one search among its ``cases``, in coordinates stretched by them.
+
+    ``query_row`` (d,): the query. ``liked`` and ``disliked``: different row numbers. ``more_liked`` (p, d) and
+    ``more_disliked`` (m, d): marked images that are no case.
     """
 
     def __init__(
         self,
-        rows_of: Callable[[Rows], npt.NDArray[np.floating]],
-        shape: tuple[int, ...],
+        cases: FeedbackCases,
         query_row: Matrix,
         liked: Rows,
         disliked: Rows,
         more_liked: Sequence[Matrix] = (),
         more_disliked: Sequence[Matrix] = (),
     ) -> None:
-        self._rows_of, self._n, self._d = rows_of, shape[0], shape[1]
-        self.liked, self.disliked = liked, disliked
-        sample = self._rows(np.arange(0, self._n, max(1, self._n // SAMPLE)))
-        #: (d,) what is subtracted from coordinates, and what they are multiplied by then.
-        self._centre = sample.mean(axis=0)
-        scale = _one_over_deviation(sample - self._centre)
-        positive = np.vstack(
-            [query_row[np.newaxis], self._rows(liked), *(one[np.newaxis] for one in more_liked)]
-        )
-        negative = np.vstack([self._rows(disliked), *(one[np.newaxis] for one in more_disliked)])
-        positive, negative = positive - self._centre, negative - self._centre
-        self._stretch = scale * np.sqrt(coordinate_weights(positive * scale, negative * scale))
+        self._cases, self.liked, self.disliked = cases, liked, disliked
+        around = [one[np.newaxis] - cases.centre for one in (query_row, *more_liked, *more_disliked)]
+        positive = np.vstack([around[0], cases.centred(liked), *around[1 : 1 + len(more_liked)]])
+        negative = np.vstack([cases.centred(disliked), *around[1 + len(more_liked) :]])
+        weights = coordinate_weights(positive * cases.scale, negative * cases.scale)
+        self._stretch = cases.scale * np.sqrt(weights)
         self._positive, self._negative = positive * self._stretch, negative * self._stretch
 
-    def _rows(self, places: Rows) -> Matrix:
-        return np.asarray(self._rows_of(places), dtype=np.float64).reshape(-1, self._d)
-
-    def _stretched(self, places: Rows) -> Matrix:
-        rows: Matrix = self._rows(places) - self._centre
-        rows *= self._stretch
-        return rows
-
-    def scores(self, base: Matrix) -> Matrix:
-        """(n,) as :func:`feedback_scores`; ``base`` (n,) squared distances."""
+    def scores(self) -> Matrix:
+        """(n,) as :func:`feedback_scores`."""
+        cases = self._cases
         if len(self._positive) + len(self._negative) == 1:
-            return -base
-        pool = self._pool(base)
-        # Statistics of the distances do not depend on their unit, whose square may be too large or too small.
-        base = base / (float(np.abs(base).max()) or 1.0)
-        rows = self._stretched(pool)
+            return -cases.base
+        pool, rows = self._pool()
         to_positive = _squared(rows, self._positive)
         to_negative = _squared(rows, self._negative)
         rule = _rule(to_positive, to_negative)
         best = _largest(rule, REGRESSED)
-        sample = self._sample(base)
+        sample = cases.sample_rows * self._stretch
         blended = _standardised(rule[best])
         blended += PROCESS * _standardised(
-            self._process(to_positive[best], to_negative[best], base, pool[best], sample)
+            self._process(to_positive[best], to_negative[best], pool[best], sample)
         )
         blended += LOGISTIC * _standardised(self._logistic(rows[best], sample))
         shown = _smoothed(blended, rows[best], np.isin(pool[best], self.liked))
         # In descending order: the best, the rest of the pool by the rule, all others by their distance, the disliked.
-        out = _behind(-base, 0.0)
+        out = cases.behind.copy()
         out[pool] = _behind(rule, 2.0)
         out[pool[best]] = 3.0 + (shown - shown.min())
         out[self.disliked] = _behind(out[self.disliked], -2.0)
@@ -173,30 +225,22 @@ class Feedback:
 
     def nearest(self, rows: Rows) -> NearestMarks:
         """Which marked cases each of ``rows`` (r,) is nearest to, other than itself."""
-        here = self._stretched(rows)
+        here = self._cases.centred(rows) * self._stretch
         plus = self._positive[1 : 1 + len(self.liked)]
         minus = self._negative[: len(self.disliked)]
         liked, to_liked = _nearest(here, plus, rows, self.liked)
         disliked, to_disliked = _nearest(here, minus, rows, self.disliked)
         return NearestMarks(liked, disliked, to_liked <= to_disliked)
 
-    def _pool(self, base: Matrix) -> Rows:
-        """The nearest cases, ascending, with all marked ones."""
-        most = min(POOL, max(REGRESSED, POOL_NUMBERS // self._d))
-        if self._n <= most:
-            return np.arange(self._n)
-        near = np.argpartition(base, most - 1)[:most]
-        return np.union1d(near, np.concatenate([self.liked, self.disliked]))
+    def _pool(self) -> tuple[Rows, Matrix]:
+        """The cases that are scored, the nearest and all marked ones, and their stretched coordinates."""
+        near, rows = self._cases.nearest, self._cases.nearest_rows * self._stretch
+        more = np.setdiff1d(np.concatenate([self.liked, self.disliked]), near)
+        if not len(more):
+            return near, rows
+        return np.concatenate([near, more]), np.vstack([rows, self._cases.centred(more) * self._stretch])
 
-    def _sample(self, base: Matrix) -> Matrix:
-        """(s, d) cases of the whole range of distances, the same whatever their order."""
-        step = max(1, len(base) // SAMPLE)
-        order = np.argsort(base[::step], kind="stable") * step
-        return self._stretched(order[_spread_over(len(order), PAIRED)])
-
-    def _process(
-        self, to_positive: Matrix, to_negative: Matrix, base: Matrix, rows: Rows, sample: Matrix
-    ) -> Matrix:
+    def _process(self, to_positive: Matrix, to_negative: Matrix, rows: Rows, sample: Matrix) -> Matrix:
         """Posterior mean of a Gaussian process with an RBF kernel, liked 1 and disliked -1."""
         pairs = _squared(sample, sample)[np.triu_indices(len(sample), 1)]
         length = 2.0 * float(np.median(pairs)) if len(pairs) else 0.0
@@ -204,10 +248,11 @@ class Feedback:
             length = 1.0
         points = np.vstack([self._positive, self._negative])
         labels = np.concatenate([np.ones(len(self._positive)), -np.ones(len(self._negative))])
-        middle, spread = float(base.mean()), float(base.std())
+        base = self._cases.scaled_base
+        least, middle, spread = self._cases.base_range
         slope = PRIOR_SLOPE / spread if spread > _TINY else 0.0
         # The prior mean of marked images from outside is that of the query.
-        away = np.full(len(points), float(base.min()))
+        away = np.full(len(points), least)
         first = len(self._positive)
         away[1 : 1 + len(self.liked)] = base[self.liked]
         away[first : first + len(self.disliked)] = base[self.disliked]

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame
 from semblance.app.search.similar.case_strip import CaseStrip, StripCase
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.delayed_call import one_shot
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.layouts import hbox, vbox
@@ -20,6 +21,9 @@ from semblance.core.library.case_columns import CaseColumns
 from semblance.core.reports.formatting import digits_for, distance_text
 from semblance.core.retrieval.explanation.sentence import spoken
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
+
+#: A mark made within this time needs no differences of the ranking before it.
+FIND_AFTER_MS = 50
 
 
 class OtherDiagnoses(QFrame):
@@ -48,6 +52,10 @@ class OtherDiagnoses(QFrame):
         column = vbox(self, spacing=4, margins=(12, 6, 12, 4))
         column.addLayout(header_row)
         column.addWidget(self.strip)
+        #: Catalogue rows and ids of the cases shown.
+        self._sought: list[tuple[int, str]] = []
+        # The ranking is painted first.
+        self._find_timer = one_shot(self, self._find_differences, FIND_AFTER_MS)
         self.hide()
 
     def show_ranking(self, ranking: SearchResult | None, columns: CaseColumns) -> None:
@@ -55,6 +63,7 @@ class OtherDiagnoses(QFrame):
         self.setVisible(bool(cases))
         if ranking is None or not cases:
             self.strip.set_cases(())
+            self._find_timer.stop()
             return
         findings = {case.finding for case in cases}
         single = next(iter(findings)) if len(columns.findings) == 2 else None
@@ -65,12 +74,16 @@ class OtherDiagnoses(QFrame):
         self._finding_label.setText(single or "")
         digits = digits_for([case.distance for case in cases])
         self.strip.set_cases([_strip_case(case, columns, digits, with_chip=single is None) for case in cases])
-        rows = [case.row for case in cases]
+        self._sought = [(case.row, case.case_id) for case in cases]
+        self._find_timer.start()
+
+    def _find_differences(self) -> None:
+        rows, ids = zip(*self._sought, strict=True)
 
         def show(groups: list[str]) -> None:
             self._show_differences(dict(zip(rows, groups, strict=True)))
 
-        search_operations.find_differences(self._context, [case.case_id for case in cases], show)
+        search_operations.find_differences(self._context, ids, show)
 
     def set_single_line(self, single_line: bool) -> None:
         """Show each case in a single line, where there is little space."""

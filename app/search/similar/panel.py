@@ -274,7 +274,7 @@ class RankingPanel(Panel):
                 rows += [(row, distance, 0, case.rank, shift) for row, distance in members]
                 if notes:
                     notes |= dict.fromkeys(case.near_duplicate_rows, notes[case.row])
-        indices = np.array([columns.index_of_row(row[0]) for row in rows], dtype=np.intp)
+        indices = columns.indices_of_rows(np.array([row[0] for row in rows], dtype=np.int64))
         present = indices >= 0
         numbers = np.array(rows, dtype=np.float64).reshape(-1, 5)[present]
         distances, (group_sizes, ranks, shifts) = numbers[:, 1], numbers[:, 2:].T.astype(np.int64)

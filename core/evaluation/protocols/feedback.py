@@ -16,7 +16,7 @@ from semblance.core.evaluation.scores import Matrix, Rows
 from semblance.core.evaluation.splits import HoldOut, patient_codes
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter
-from semblance.core.retrieval.feedback import Feedback
+from semblance.core.retrieval.feedback import Feedback, FeedbackCases
 
 #: Judged cases, and the rank to which precision is counted.
 JUDGED, RANK = (0, 5, 10, 20), 20
@@ -125,6 +125,7 @@ class _SimulatedSearch:
         order = self._order(query, base)
         rng = np.random.default_rng([self._trial.split.seed, query])
         liked = relevant[order] ^ (rng.random(len(order)) < self._wrong)
+        cases = FeedbackCases(self._coordinates.__getitem__, self._coordinates.shape, base)
         with_marks, without = np.full((2, len(JUDGED)), np.nan)
         for place, n in enumerate(JUDGED):
             judged, rest = order[:n], self._residual(query, order, n)
@@ -132,13 +133,12 @@ class _SimulatedSearch:
             with_marks[place] = without[place]
             if n and len(rest):
                 marks = Feedback(
-                    self._coordinates.__getitem__,
-                    self._coordinates.shape,
+                    cases,
                     self._coordinates[query],
                     np.sort(judged[liked[:n]]),
                     np.sort(judged[~liked[:n]]),
                 )
-                scores = marks.scores(base)
+                scores = marks.scores()
                 first = rest[np.argsort(-scores[rest], kind="stable")[:RANK]]
                 with_marks[place] = relevant[first].mean()
         return with_marks, without

@@ -74,7 +74,8 @@ class CaseTable:
         Raises:
             BadInput: the library has no such case.
         """
-        self.look_up([case_id])
+        if case_id not in self._looked_up:
+            self.look_up([case_id])
         row = self._looked_up[case_id]
         if row is None:
             raise self._catalogue.no_such_case(case_id)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from semblance.core.retrieval.feedback import FeedbackCases
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
 from semblance.core.workflows.searches.grouped_ranking import QueryComparison, group_ranking
@@ -36,7 +37,14 @@ class MeasuredQuery:
     @property
     def nbytes(self) -> int:
         """Bytes of what grows with the library."""
-        return 2 * self.distances.nbytes
+        cases = self.__dict__.get("feedback_cases")
+        return 2 * self.distances.nbytes + (0 if cases is None else cases.nbytes)
+
+    @cached_property
+    def feedback_cases(self) -> FeedbackCases:
+        """What all orders by marks on this query have in common."""
+        shape = (len(self.distances), len(self.query.embedded))
+        return FeedbackCases(self._loaded.coordinates, shape, self.distances)
 
     def ranking(self, compared: QueryComparison, count: int) -> Ranking:
         """The first ``count`` cases of ``compared``, which compares this query by the metric alone; the same with and

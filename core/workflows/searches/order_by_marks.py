@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.retrieval.feedback import Feedback
+from semblance.core.retrieval.feedback import Feedback, FeedbackCases
 from semblance.core.retrieval.feedback_index import FeedbackIndex
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.searches.influence import ranks_of
@@ -18,7 +19,6 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.searches.grouped_ranking import QueryComparison
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.measured_query import MeasuredQuery
-from semblance.core.workflows.searches.search_result import RankedCase
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,19 +30,19 @@ class MarkedComparison:
     marks: QueryMarks
     feedback: Feedback
 
-    def with_nearest(self, ranked: Sequence[RankedCase]) -> tuple[RankedCase, ...]:
-        """The same cases, each with the marked cases that it is nearest to."""
+    def nearest_marks(self, places: Rows) -> list[tuple[str | None, str | None, bool]]:
+        """For each of the cases at ``places`` the ids of the liked and of the disliked case that it is nearest to, and
+        whether it is nearer to the liked one."""
         loaded = self.compared.loaded
-        found = self.feedback.nearest(np.searchsorted(loaded.rows, [case.row for case in ranked]))
+        found = self.feedback.nearest(places)
 
+        # Many cases are near to the same few marks.
+        @cache
         def named(place: int) -> str | None:
             return None if place < 0 else loaded.cases.id_of(int(loaded.rows[place]))
 
         near = zip(found.liked.tolist(), found.disliked.tolist(), found.nearer_to_liked.tolist(), strict=True)
-        return tuple(
-            replace(case, near_liked=named(liked), near_disliked=named(disliked), nearer_to_liked=nearer)
-            for case, (liked, disliked, nearer) in zip(ranked, near, strict=True)
-        )
+        return [(named(liked), named(disliked), nearer) for liked, disliked, nearer in near]
 
 
 def order_by_marks(
@@ -58,18 +58,17 @@ def order_by_marks(
     )
     if not there:
         return None
-    query_point, distances = compared.query_coordinates, distances_of(compared)
+    query_point, cases = compared.query_coordinates, _cases(compared)
     liked, disliked = _places(loaded, there.liked), _places(loaded, there.disliked)
     feedback = Feedback(
-        compared.coordinates,
-        (len(distances), len(query_point)),
+        cases,
         query_point,
         liked,
         disliked,
         [compared.coordinates_of(image) for image in there.liked_images],
         [compared.coordinates_of(image) for image in there.disliked_images],
     )
-    scores = feedback.scores(distances)
+    scores, distances = feedback.scores(), cases.base
     if strength < 1.0:
         scores = -(strength * ranks_of(-scores) + (1.0 - strength) * ranks_of(distances))
     index = FeedbackIndex(distances, scores)
@@ -110,6 +109,14 @@ def distances_of(compared: QueryComparison) -> Matrix:
     if compared.by_metric_alone:
         return MeasuredQuery.of(loaded, compared.query).distances
     return compared.index.distances(compared.query.embedded, np.arange(len(loaded.rows)))
+
+
+def _cases(compared: QueryComparison) -> FeedbackCases:
+    if compared.by_metric_alone:
+        return MeasuredQuery.of(compared.loaded, compared.query).feedback_cases
+    distances = distances_of(compared)
+    shape = (len(distances), len(compared.query_coordinates))
+    return FeedbackCases(compared.coordinates, shape, distances)
 
 
 def check_marks(loaded: LoadedMetric, query: Query, marks: QueryMarks) -> None:

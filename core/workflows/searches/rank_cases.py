@@ -253,9 +253,8 @@ def _result(
     shown = found.rows[order]
     others, other_distances = nearest_others(compared, found, next(iter(vote.counts), None))
     details = loaded.details(loaded.rows[np.union1d(shown, others)].tolist())
-    ranked = _lines(loaded, details, shown, found.distances[order], grouped_cases(compared, found))
-    if marked is not None:
-        ranked = marked.with_nearest(ranked)
+    near = None if marked is None else marked.nearest_marks(shown)
+    ranked = _lines(loaded, details, shown, found.distances[order], grouped_cases(compared, found), near)
     rank_of = {case.row: case.rank for case in ranked}
     beside = _lines(loaded, details, others, other_distances, {})
     match = check_match(plain, comparison.plain_query, voting)
@@ -306,16 +305,20 @@ def _lines(
     places: Rows,
     distances: Matrix,
     near_duplicates: Mapping[int, GroupedCases],
+    near_marks: Sequence[tuple[str | None, str | None, bool]] | None = None,
 ) -> tuple[RankedCase, ...]:
     lines = []
-    pairs = zip(places.tolist(), distances.tolist(), strict=True)
-    for rank, (place, distance) in enumerate(pairs, start=1):
-        case = details.get(int(loaded.rows[place]))
+    marks = near_marks or [(None, None, False)] * len(places)
+    cases = zip(places.tolist(), loaded.rows[places].tolist(), distances.tolist(), marks, strict=True)
+    for rank, (place, row, distance, near) in enumerate(cases, start=1):
+        case = details.get(row)
         if case is not None:
             path = "" if case.address is None else str(case.address)
             copies = near_duplicates.get(place, (0, (), (), ()))
             lines.append(
-                RankedCase(rank, case.row, case.case_id, distance, case.finding, case.patient, path, *copies)
+                RankedCase(
+                    rank, row, case.case_id, distance, case.finding, case.patient, path, *copies, *near
+                )
             )
     return tuple(lines)
 

@@ -206,3 +206,18 @@ def test_bad_input_is_refused(changes, says):
         feedback_scores(
             given.pop("X"), given.pop("query"), given.pop("liked"), given.pop("disliked"), **given
         )
+
+
+def test_marks_one_after_another_give_the_order_of_all_of_them_at_once(monkeypatch):
+    # More cases than are scored, and marks among the others.
+    monkeypatch.setattr(feedback, "POOL", 40)
+    monkeypatch.setattr(feedback, "REGRESSED", 20)
+    X = cases(200)
+    base = np.array([squared(row, X[3]) for row in X])
+    far = np.argsort(base)[[60, 120, 199]]
+    shared = feedback.FeedbackCases(X.__getitem__, X.shape, base)
+    for liked, disliked in (([7], []), ([7, far[0]], [12]), ([7], [12, far[1]]), ([7, far[2]], [12, 40, 41])):
+        marks = feedback.Feedback(
+            shared, X[3], np.array(liked, dtype=np.int64), np.array(disliked, dtype=np.int64)
+        )
+        assert np.array_equal(marks.scores(), feedback_scores(X, 3, liked, disliked, base=base))

@@ -275,7 +275,7 @@ def test_match_threshold_is_set_in_the_menu_and_ranked_again(panel, context, mon
 # The other finding
 
 
-def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatch, jobs):
+def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatch, jobs, qtbot):
     monkeypatch.setattr(
         explain_distance,
         "most_different_groups",
@@ -290,6 +290,9 @@ def test_cases_with_a_different_diagnosis_show_their_difference(show, monkeypatc
         ("", "3.000"),
     ]
     assert "benign" in texts(others)
+    jobs.run_pending()
+    # The ranking is painted before they are looked for.
+    qtbot.waitUntil(lambda: bool(jobs.pending))
     jobs.run_pending()
     assert others.strip.cases[0].note == "differs in outline"
     assert others.strip.cases[1].note == "differs in AUC x"

@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.imaging.region import Region
@@ -389,3 +390,16 @@ def test_a_mark_ends_the_score_of_the_held_out_cases_at_any_of_its_steps(table, 
         with pytest.raises(Cancelled):
             refine_metric.held_out_score(table, request, reporter=EndsAt(check))
         assert refine_metric.held_out_score(table, request) == score
+
+
+def test_a_mark_asks_the_catalogue_a_few_times_whatever_the_number_of_ranked_cases(table):
+    request = request_for()
+    shown = ranked(rank_cases(table, request, k=200))
+    for case in shown[:3]:
+        refine_metric.judge(table, request, [likeness_judgement(request, case, True)], k=200)
+    statements = []
+    engine = open_metrics_module.open_metric(table, "plain").library.catalogue.engine
+    sa.event.listen(engine, "before_cursor_execute", lambda *event: statements.append(event[2]))
+    refine_metric.judge(table, request, [likeness_judgement(request, shown[3], False)], k=200)
+    # The row of the case, and the judgement itself.
+    assert len([one for one in statements if not one.startswith("BEGIN")]) <= 2, statements
