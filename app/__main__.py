@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -27,6 +28,10 @@ def _named_library(given: list[str]) -> Path | None:
     """
     if len(given) != 1:
         return None
+    if re.match(r"(?i)postgres(ql)?://", given[0]):
+        from semblance.core.library.address import server_address
+
+        return server_address(given[0])
     path = Path(given[0])
     opened = (path / "catalogue.sqlite").is_file() or (
         _has_display() and path.is_absolute() and path.is_dir()

@@ -32,5 +32,9 @@ class BadArguments(SemblanceError):
     """A request with an unknown name or a missing argument (exit status 2)."""
 
 
+class WrongPassword(SemblanceError):
+    """The server of a library refuses the user or the password."""
+
+
 class ServerUnavailable(SemblanceError):
     """The server of a library does not answer, or not any more."""

@@ -376,9 +376,7 @@ class EvaluationPanel(Panel):
     def _update_header(self) -> None:
         """Update the buttons and the split, and show the next step if there is nothing to show."""
         metric, library = self._current_metric, self._state.library
-        can_score = (
-            metric is not None and metric.has_held_out_cases and library is not None and library.writable
-        )
+        can_score = metric is not None and metric.has_held_out_cases and self._state.can_edit
         can_score = can_score and self._scoring is None
         self.score_button.setEnabled(can_score)
         self.evaluate_again_button.setVisible(can_score and metric is not None and metric.stale)

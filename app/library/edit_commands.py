@@ -81,8 +81,7 @@ class EditCommands(QObject):
         """Add the entries for the case of the menu and the cases selected with it."""
         rows = self._selected_cases()
         rows = rows if case_row in rows else [case_row]
-        library = self._context.state.library
-        if library is None or not library.writable:
+        if not self._context.state.can_edit:
             return
         n = len(rows)
         menu.addSeparator()
@@ -201,7 +200,7 @@ class EditCommands(QObject):
         workflow: Callable[..., EditResult],
     ) -> None:
         ids, state = self._ids(rows), self._context.state
-        if not ids or state.library is None or not state.library.writable:
+        if not ids or not state.can_edit:
             return
         common = next(iter(present)) if len(present) == 1 else None
         note = edit_operations.outdated_note(self._context)

@@ -62,7 +62,7 @@ class EditHistoryDialog(Dialog):
         library = self._context.state.library
         edits = library.edits if library is not None else ()
         in_force = sum(not edit.undone for edit in edits)
-        writable = library is not None and library.writable
+        writable = self._context.state.can_edit
         self._summary.setText(
             tr_n("{n} edit, newest first.", "{n} edits, newest first.", len(edits))
             if edits
@@ -93,10 +93,9 @@ class EditHistoryDialog(Dialog):
         job.done.connect(self._show_size)
 
     def _show_size(self, history: EditHistory) -> None:
-        library = self._context.state.library
         self.free_button.setText(tr("Free {size}", size=size_text(history.deleted_bytes)))
         self.free_button.setVisible(history.deleted_bytes > 0)
-        self.free_button.setEnabled(library is not None and library.writable)
+        self.free_button.setEnabled(self._context.state.can_edit)
 
     def _free(self) -> None:
         path = self._context.state.path

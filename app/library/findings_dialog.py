@@ -118,8 +118,7 @@ class FindingsDialog(Dialog):
     def _update_buttons(self) -> None:
         state, chosen = self._context.state, self.selected()
         names = self.table.names()
-        writable = state.library is not None and state.library.writable
-        reason = "" if writable else tr("The library is read-only.")
+        writable, reason = state.can_edit, state.why_not_edited
         one = len(chosen) == 1 and writable
         self.table.set_editable(writable)
         for button, on in (

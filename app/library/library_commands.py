@@ -6,12 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from semblance.app.library.demo_library import open_demo
 from semblance.app.library.import_dialog import ImportDialog, default_library
 from semblance.app.library.prepare_operations import import_and_prepare, prepare_for_searching
+from semblance.app.library.server_dialog import OpenServerDialog
 from semblance.app.library.table_settings import TableSettings
 from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
 from semblance.app.shell import library_operations, plot_operations, search_operations
@@ -20,6 +21,7 @@ from semblance.app.shell.jobs import Lane
 from semblance.app.shell.messages import Action
 from semblance.app.shell.settings import LAST_FOLDER
 from semblance.core.language import tr
+from semblance.core.library.address import server_address
 from semblance.core.library.importers.importer import Recognition
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.searches.query import Query
@@ -27,7 +29,12 @@ from semblance.core.workflows.library.preview_table import preview_of_table
 
 
 class LibraryCommands(QObject):
-    """Commands that ask for files and folders. ``parent`` is the parent of their dialogs."""
+    """Commands that ask for files and folders. ``parent`` is the parent of their dialogs.
+
+    ``help_requested(page)``.
+    """
+
+    help_requested = Signal(str)
 
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
@@ -36,6 +43,7 @@ class LibraryCommands(QObject):
             "new_library": self.new_from_file,
             "new_library_folder": self.new_from_folder,
             "open_library": self.choose_and_open,
+            "open_server": self.ask_address,
             "demo": partial(open_demo, context),
             "import_more": self.import_folder,
             "import_file": self.import_file,
@@ -59,6 +67,19 @@ class LibraryCommands(QObject):
         """Choose a library and open it."""
         if chosen := self._ask_folder(tr("Open a library (a folder ending in .semblance)")):
             library_operations.open_library(self._context, chosen)
+
+    def ask_address(self) -> None:
+        """Ask for the address of a library on a server and open it. The one that could not be opened is shown."""
+        tried = self._context.state.opening
+        dialog = OpenServerDialog(
+            self._context,
+            partial(library_operations.open_library, self._context),
+            partial(self.help_requested.emit, "server"),
+            None if tried is None else server_address(tried),
+            self._parent,
+        )
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     def import_folder(self) -> None:
         """Ask for a folder of images to add to the open library."""

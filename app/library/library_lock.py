@@ -6,6 +6,7 @@ from PySide6.QtCore import QLockFile
 
 from semblance.app.shell.context import Context
 from semblance.core.language import tr
+from semblance.core.library.address import server_address
 
 
 class LibraryLock:
@@ -25,7 +26,8 @@ class LibraryLock:
         """Lock the library that is open now, or show which process has locked it."""
         self.release()
         library = self._context.state.library
-        if library is None or not library.writable:
+        if library is None or not library.writable or server_address(library.path) is not None:
+            # On a server, changes of others are shown as they happen.
             return
         lock = QLockFile(str(library.path / "window.lock"))
         lock.setStaleLockTime(0)

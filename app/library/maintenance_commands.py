@@ -90,7 +90,7 @@ class MaintenanceCommands(QObject):
 
         def show(result: VerificationResult) -> None:
             if isValid(dialog):
-                dialog.show_result(result, writable=library.writable)
+                dialog.show_result(result, writable=self._context.state.can_edit)
 
         def fail(*_: object) -> None:
             if isValid(dialog):

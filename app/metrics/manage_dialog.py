@@ -88,7 +88,7 @@ class ManageDialog(Dialog):
 
     def _update_buttons(self) -> None:
         state, chosen = self._context.state, self.tree.chosen()
-        writable = state.library is not None and state.library.writable
+        writable = state.can_edit
         for button in (self.rename_button, self.duplicate_button, self.delete_button):
             button.setEnabled(chosen is not None and writable)
         self.undo_button.setEnabled("edits" in state.available)
@@ -103,7 +103,7 @@ class ManageDialog(Dialog):
             if n
             else ""
         )
-        self._note.setText(note if writable else tr("The library is read-only."))
+        self._note.setText(note if writable else state.why_not_edited)
 
     def _metrics_on(self, feature_set: str) -> int:
         library = self._context.state.library

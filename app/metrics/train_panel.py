@@ -412,8 +412,8 @@ class TrainPanel(Panel):
         library = self._state.library
         if library is None:
             return tr("Open a library first.")
-        if not library.writable:
-            return tr("The library is open read-only.")
+        if not self._state.can_edit:
+            return self._state.why_not_edited
         if not library.feature_sets:
             return tr("The cases have no features yet. Choose Metric > Extract features….")
         return ""

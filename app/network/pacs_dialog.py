@@ -448,7 +448,7 @@ class PacsDialog(Dialog):
         ready = has_server and self.is_installed and not running
         chosen = self.tree.chosen() if self._asked is not None else []
         snapshot = state.library
-        writable = snapshot is None or snapshot.writable
+        writable = snapshot is None or state.can_edit
         can_rank = "metric" in state.available
         self.stack.setCurrentWidget(self.tree if self.tree.topLevelItemCount() else self.empty)
         self.note.setVisible(bool(self.note.text()))
@@ -469,7 +469,7 @@ class PacsDialog(Dialog):
             }
         )
         nothing = "" if chosen else tr("Select a study or series first")
-        self.retrieve_button.setToolTip(nothing or ("" if writable else tr("The library is read-only")))
+        self.retrieve_button.setToolTip(nothing or state.why_not_edited)
         one = nothing or ("" if len(chosen) == 1 else tr("Select one study or some of its series"))
         self.query_button.setToolTip(one or ("" if can_rank else tr("Open a library with a metric first")))
 

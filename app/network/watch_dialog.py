@@ -205,12 +205,12 @@ class WatchDialog(Dialog):
         self.switch_button.setText(tr("Stop watching") if running else tr("Start watching"))
         self.status.setText(self._status())
         snapshot = self._context.state.library
-        writable = snapshot is not None and snapshot.writable
+        writable = self._context.state.can_edit
         complete = bool(self.host.text().strip() if listens else self.folder.text().strip())
         fields = (self.source, self._folder_row, *self._listener_fields, self.quiet, self.identified)
         able = dict.fromkeys(fields, not running)
         enable_widgets(able | {self.switch_button: running or (writable and complete)})
-        reason = tr("Open a library first") if snapshot is None else tr("The library is read-only")
+        reason = tr("Open a library first") if snapshot is None else self._context.state.why_not_edited
         missing = "" if complete else tr("Enter the folder or address first")
         self.switch_button.setToolTip("" if running else missing if writable else reason)
 

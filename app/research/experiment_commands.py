@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from semblance.app.shell.context import Context
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
+from semblance.core.library.address import library_path
 
 if TYPE_CHECKING:
     from semblance.app.research.encoders_dialog import EncodersDialog
@@ -111,7 +112,7 @@ class ExperimentCommands(QObject):
     def _show_case(self, dialog: ExperimentsDialog, library: str, row: int) -> None:
         """Show the image of a case of the open library. The dialog is hidden, because it would cover the image."""
         path, messages = self._context.state.path, self._context.messages
-        if path is not None and path == Path(library):
+        if path is not None and path == library_path(library):
             self.case_requested.emit(row)
             dialog.hide()
             messages.info(tr("Choose Research > Experiments… to go back to the experiment."))

@@ -240,8 +240,7 @@ class VaultDialog(Dialog):
 
     def _update(self) -> None:
         status, running = self._status, self._job is not None
-        snapshot = self._context.state.library
-        writable = snapshot is not None and snapshot.writable and not running
+        writable = self._context.state.can_edit and not running
         sealed, opened = bool(status and status.cases), bool(status and status.openings)
         self.progress.setVisible(running)
         enable_widgets(

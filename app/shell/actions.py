@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -54,6 +54,7 @@ COMMANDS = (
         "new_library", tr("New library from a zip, table or file…"), "File", "Ctrl+Shift+N", "folder-plus"
     ),
     Command("open_library", tr("Open library…"), "File", "Ctrl+O", "folder"),
+    Command("open_server", tr("Open library on a server…"), "File", "", "library"),
     Command("demo", tr("Try the demo"), "File", "Ctrl+D", "play"),
     Command(
         "import_more",
@@ -61,16 +62,16 @@ COMMANDS = (
         "File",
         "Ctrl+I",
         "plus",
-        "writable",
+        "editable",
         separator=True,
     ),
-    Command("import_file", tr("Add a zip, table or file…"), "File", "Ctrl+Shift+I", "plus", "writable"),
+    Command("import_file", tr("Add a zip, table or file…"), "File", "Ctrl+Shift+I", "plus", "editable"),
     Command("pacs", tr("PACS…"), "File", "", "search"),
     Command("send_to_pacs", tr("Send to PACS…"), "File", "", "export", "library"),
-    Command("watch", tr("Watch for new images…"), "File", "", "plus", "writable"),
-    Command("import_labels", tr("Import labels…"), "File", "", "table", "writable"),
+    Command("watch", tr("Watch for new images…"), "File", "", "plus", "editable"),
+    Command("import_labels", tr("Import labels…"), "File", "", "table", "editable"),
     Command("not_read", tr("Files that could not be read…"), "File", "", "warning", "library"),
-    Command("relink", tr("Find moved images…"), "File", "", "relink", "writable"),
+    Command("relink", tr("Find moved images…"), "File", "", "relink", "editable"),
     Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True),
     Command("restore", tr("Restore library…"), "File", "", "undo"),
     Command("check_library", tr("Verify library…"), "File", "", "check", "library"),
@@ -124,11 +125,11 @@ COMMANDS = (
     Command("why", tr("Why these cases"), "Case", "Ctrl+Y", "help", "library"),
     Command("refine", tr("Show judgements"), "Case", "Ctrl+J", "plus", "library"),
     Command("header", tr("File header…"), "Case", "Ctrl+H", "table", "library"),
-    Command("set_finding", tr("Set finding…"), "Case", "Ctrl+Shift+L", "", "writable", separator=True),
-    Command("set_patient", tr("Set patient…"), "Case", "", "", "writable"),
-    Command("join_lesions", tr("Mark as one lesion"), "Case", "", "", "writable"),
-    Command("split_lesions", tr("Mark as another lesion"), "Case", "", "", "writable"),
-    Command("remove_cases", tr("Remove from the library"), "Case", "", "close", "writable"),
+    Command("set_finding", tr("Set finding…"), "Case", "Ctrl+Shift+L", "", "editable", separator=True),
+    Command("set_patient", tr("Set patient…"), "Case", "", "", "editable"),
+    Command("join_lesions", tr("Mark as one lesion"), "Case", "", "", "editable"),
+    Command("split_lesions", tr("Mark as another lesion"), "Case", "", "", "editable"),
+    Command("remove_cases", tr("Remove from the library"), "Case", "", "close", "editable"),
     Command("next_case", tr("Next case"), "Case", "Ctrl+Down", "chevron-down", "library"),
     Command("previous_case", tr("Previous case"), "Case", "Ctrl+Up", "chevron-up", "library"),
     Command("ask_file", tr("Search with an image file…"), "Search", "Ctrl+Shift+O", "image", "metric"),
@@ -152,7 +153,7 @@ COMMANDS = (
         "show_alike", tr("Expand or collapse near-duplicates"), "Search", "Ctrl+Shift+F", "layers", "ranking"
     ),
     Command("no_good_match", tr("Set match threshold…"), "Search", "", "settings", "library"),
-    Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "writable"),
+    Command("set_prevalence", tr("Set prevalence…"), "Search", "", "", "editable"),
     Command("judge_alike", tr("More like this"), "Refine", "U", "plus", "can judge"),
     Command("judge_not_alike", tr("Less like this"), "Refine", "D", "minus", "can judge"),
     Command("judge_closer", tr("Mark as closer than…"), "Refine", "T", "target", "can judge"),
@@ -166,7 +167,7 @@ COMMANDS = (
         "Refine",
         "Ctrl+Shift+S",
         "save",
-        "judgements",
+        "can save metric",
         separator=True,
     ),
     Command(
@@ -188,8 +189,8 @@ COMMANDS = (
     Command("concept_without", tr("Mark as lacking the concept"), "Refine", "N", "dash", "concepts"),
     Command("concept_unmark", tr("Remove concept mark"), "Refine", "", "", "concepts"),
     Command("undo_concept", tr("Undo concept change"), "Refine", "", "undo", "concepts changed"),
-    Command("prepare", tr("Prepare for searching"), "Metric", "", "play", "writable"),
-    Command("extract", tr("Extract features…"), "Metric", "Ctrl+E", "layers", "writable"),
+    Command("prepare", tr("Prepare for searching"), "Metric", "", "play", "editable"),
+    Command("extract", tr("Extract features…"), "Metric", "Ctrl+E", "layers", "editable"),
     Command("train", tr("Train selected learners"), "Metric", "Ctrl+T", "play", "features"),
     Command("prepare_slider", tr("Prepare visual–diagnostic slider…"), "Metric", "", "sliders", "features"),
     Command("stop_training", tr("Stop training and keep best"), "Metric", "Ctrl+.", "stop", "training"),
@@ -198,11 +199,11 @@ COMMANDS = (
     Command("two_metrics", tr("Compare two metrics"), "Metric", "Ctrl+Shift+M", "two-metrics", "two metrics"),
     Command("metric_card", tr("Metric card…"), "Metric", "", "info", "metric"),
     Command("export_metric", tr("Export metric…"), "Metric", "", "export", "metric"),
-    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "writable"),
+    Command("import_metric", tr("Import metric…"), "Metric", "", "plus", "editable"),
     Command("manage_metrics", tr("Feature sets and metrics…"), "Metric", "", "list", "library"),
     Command("save_plot", tr("Save plots…"), "Metric", "Ctrl+S", "save", "scores"),
     Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
-    Command("detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "writable"),
+    Command("detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "editable"),
     Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),
     Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library"),
     Command("vault", tr("Test vault…"), "Research", "", "lock", "library"),
@@ -264,10 +265,13 @@ class Actions(QObject):
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         widget.addAction(action)
 
-    def enable(self, available: set[str]) -> None:
-        """Enable the commands whose condition is in ``available``, disable the others."""
+    def enable(self, available: set[str], refused: Mapping[str, str] | None = None) -> None:
+        """Enable the commands whose condition is in ``available``, disable the others. ``refused``: condition -> why
+        it is not met, which is shown as their tooltip."""
         for command in COMMANDS:
-            self._actions[command.id].setEnabled(not command.needs or command.needs in available)
+            enabled = not command.needs or command.needs in available
+            self._actions[command.id].setEnabled(enabled)
+            self._actions[command.id].setToolTip("" if enabled else (refused or {}).get(command.needs, ""))
 
     def set_text(self, command: str, text: str) -> None:
         """Show ``text`` for the command in the menus and the palette; empty: its own."""

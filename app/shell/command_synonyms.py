@@ -9,6 +9,7 @@ SYNONYMS = {
     "new_library_folder": tr("create import dicom images"),
     "new_library": tr("create import csv medmnist"),
     "open_library": tr("load change recent"),
+    "open_server": tr("PostgreSQL database address connect shared department password"),
     "demo": tr("example sample"),
     "import_more": tr("import dicom images"),
     "import_file": tr("import csv"),

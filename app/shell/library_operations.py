@@ -12,6 +12,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
 from semblance.core.language import tr, tr_n
+from semblance.core.library.address import server_address
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -58,12 +59,15 @@ def open_library(
             context.jobs.close_library(before)
         context.settings.add_recent(path)
         context.settings.last_library = path
-        if not snapshot.writable:
+        if server_address(path) is not None:
+            if reason := context.state.why_not_edited:
+                context.messages.info(tr("{name} cannot be changed here.", name=snapshot.name), reason)
+        elif not snapshot.writable:
             context.messages.info(
                 tr("{name} is read-only, because its folder cannot be written to.", name=snapshot.name),
                 tr("To add cases or train, copy it to a folder with write permission."),
             )
-        elif snapshot.not_compared and not is_growing:
+        if context.state.can_edit and snapshot.not_compared and not is_growing:
             context.messages.info(
                 tr_n(
                     "{n} image was not compared with the others yet, so copies of it are not grouped.",
@@ -77,7 +81,12 @@ def open_library(
         if then is not None:
             then()
 
-    return context.follow(job, receive)
+    if server_address(path) is None:
+        return context.follow(job, receive)
+    job.done.connect(receive)
+    change = (tr("Change address or password…"), context.actions["open_server"].trigger)
+    job.failed.connect(lambda error: context.messages.error(error, [change]))
+    return job
 
 
 def renew(context: Context, then: Callable[[], None] | None = None) -> None:
@@ -181,7 +190,7 @@ def _leave_library(context: Context) -> None:
 def _save_view(context: Context) -> Job | None:
     """Save the present search and its view in the library."""
     library = context.state.library
-    if library is None or not library.writable:
+    if library is None or not context.state.can_write:
         return None
     job = context.jobs.run(
         tr("Saving the view"),

@@ -9,7 +9,9 @@ from typing import Any
 from PySide6.QtCore import QByteArray, QSettings
 
 from semblance.app.shell.stored_values import shared_values
+from semblance.core.errors import SemblanceError
 from semblance.core.language import ENGLISH, LANGUAGES
+from semblance.core.library.address import library_path, server_address
 from semblance.core.searches.search import NO_MATCH_RATE
 
 #: Key of the folder that a file was chosen from last.
@@ -63,10 +65,11 @@ class Settings:
 
     @property
     def recent(self) -> list[Path]:
-        """Recently opened libraries that still exist, the last one first."""
+        """Recently opened libraries, the last one first: those on servers, and folders that still exist."""
         value: Any = self._values.get("recent", [])
         texts = [value] if isinstance(value, str) else list(value or [])
-        return [Path(text) for text in texts if Path(text).exists()]
+        paths = [_stored_path(text) for text in texts]
+        return [path for path in paths if server_address(path) is not None or path.exists()]
 
     def add_recent(self, library: Path) -> None:
         """Put ``library`` first in :attr:`recent`, if libraries are remembered."""
@@ -79,7 +82,7 @@ class Settings:
     def last_library(self) -> Path | None:
         """The library that was open when the program ended."""
         text = str(self._values.get("last_library", "") or "")
-        return Path(text) if text else None
+        return _stored_path(text) if text else None
 
     @last_library.setter
     def last_library(self, library: Path | None) -> None:
@@ -168,3 +171,12 @@ class Settings:
     def save(self) -> None:
         """Wait until everything is written to disk."""
         self._values.wait()
+
+
+def _stored_path(text: str) -> Path:
+    """The folder or the address of a server that was stored."""
+    try:
+        return library_path(text)
+    except SemblanceError:
+        # Written by hand or by another version: a path that does not exist.
+        return Path(text)

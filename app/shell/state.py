@@ -15,6 +15,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from semblance.app.shell.kept_views import KeptViews
 from semblance.app.shell.theme import set_finding_colours
 from semblance.core.errors import SemblanceError
+from semblance.core.language import tr
+from semblance.core.library.address import server_address
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 
@@ -46,6 +48,9 @@ class TrainingRun:
 
 #: Fields of a search: what is hidden, grouped, diverse or counts as no close match.
 OPTIONS = frozenset({"hide_same_patient", "group_duplicates", "diverse", "no_match_rate"})
+#: Conditions of commands that change cases, features or metrics, and of those that save judgements and searches.
+_OF_EDITS = ("editable", "features", "can score", "edits", "undone edits", "can save metric")
+_OF_MARKS = ("writable", "can judge", "can save search", "can add concepts", "concepts")
 #: Stands for no query.
 _NO_QUERY = Query()
 
@@ -349,10 +354,44 @@ class State(QObject):
         self._notify(Change.REFUSAL)
 
     @property
+    def can_write(self) -> bool:
+        """Whether judgements, concepts and searches can be saved in the open library now."""
+        return self.library is not None and self.library.writable
+
+    @property
+    def can_edit(self) -> bool:
+        """Whether cases, findings, features and metrics of the open library can be changed now."""
+        return self.library is not None and self.library.editable
+
+    @property
+    def why_not_written(self) -> str:
+        """Why nothing can be saved in the open library; empty if it can."""
+        return "" if self.library is None or self.can_write else self._why_refused(self.library)
+
+    @property
+    def why_not_edited(self) -> str:
+        """Why the open library cannot be changed; empty if it can."""
+        return "" if self.library is None or self.can_edit else self._why_refused(self.library)
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Condition of commands -> why it is not met, where rights are the reason."""
+        of_edits, of_marks = self.why_not_edited, self.why_not_written
+        found = dict.fromkeys(_OF_EDITS, of_edits) if of_edits else {}
+        return found | (dict.fromkeys(_OF_MARKS, of_marks) if of_marks else {})
+
+    def _why_refused(self, library: LibrarySnapshot) -> str:
+        if server_address(library.path) is None:
+            return tr("The library is read-only.")
+        return tr(
+            "Your right in this library is {right}. An administrator can give you another one.",
+            right=library.right,
+        )
+
+    @property
     def can_judge(self) -> bool:
         """Whether ranked cases can be judged now."""
-        writable = self.library is not None and self.library.writable
-        return writable and self.ranking is not None
+        return self.can_write and self.ranking is not None
 
     @property
     def marks(self) -> QueryMarks:
@@ -407,13 +446,15 @@ class State(QObject):
             out.add("library")
             if len(self.library.metrics) > 1:
                 out.add("two metrics")
-            if self.library.writable:
+            if self.can_write:
                 out.add("writable")
+            if self.can_edit:
+                out.add("editable")
                 if self.library.feature_sets:
                     out.add("features")
         if self.metric is not None:
             out.add("metric")
-            if "writable" in out:
+            if "editable" in out:
                 out.add("can score")
             if self.metric.scores:
                 out.add("scores")
@@ -450,7 +491,7 @@ class State(QObject):
 
     def _edit_conditions(self) -> set[str]:
         out: set[str] = set()
-        if self.library is None or not self.library.writable:
+        if not self.can_edit:
             return out
         if self.last_edit is not None:
             out.add("edits")
@@ -464,7 +505,7 @@ class State(QObject):
             out.add("can add examples")
             if self.search.like or self.search.unlike:
                 out.add("examples")
-        if self.metric is not None and self.library is not None and self.library.writable:
+        if self.metric is not None and self.can_write:
             out.add("can add concepts")
         return out
 
@@ -472,6 +513,8 @@ class State(QObject):
         out = {"can judge"} if self.can_judge else set()
         if self.judgement_count:
             out.add("judgements")
+            if self.can_edit:
+                out.add("can save metric")
         if self.ranked_search is not None and self.judgement_count < len(self.ranked_search.entries):
             out.add("undone judgements")
         return out

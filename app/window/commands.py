@@ -74,6 +74,7 @@ class Commands(QObject):
         self._header: HeaderDialog | None = None
         self.focus = PanelFocus(context, panels, layout, full, top)
         self.library = LibraryCommands(context, window)
+        self.library.help_requested.connect(self.show_help)
         self.maintenance = MaintenanceCommands(context, window)
         self.edits = EditCommands(context, window, self.selected_cases)
         self.metrics = MetricCommands(context, window)

@@ -45,6 +45,7 @@ from semblance.app.window.startup import PARTS, steps
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar
 from semblance.core.language import tr, visible
+from semblance.core.library.address import library_path, server_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +127,8 @@ class MainWindow(QMainWindow):
         page.new_requested.connect(self.context.actions["new_library_folder"].trigger)
         page.file_requested.connect(self.context.actions["new_library"].trigger)
         page.open_requested.connect(self.context.actions["open_library"].trigger)
-        page.recent_requested.connect(lambda path: self.open_library(Path(path)))
+        page.server_requested.connect(self.context.actions["open_server"].trigger)
+        page.recent_requested.connect(lambda path: self.open_library(library_path(path)))
         page.dropped.connect(lambda path: self._open_dropped(Path(path)))
         page.glossary_requested.connect(self.context.actions["words"].trigger)
 
@@ -200,7 +202,11 @@ class MainWindow(QMainWindow):
     def open_first(self, library: Path | None) -> None:
         """Open ``library`` or the last one, unless the user already opened another. It is shown once all is built."""
         chosen = library or self.context.settings.last_library
-        if self.state.opening is None and chosen is not None and (library is not None or chosen.exists()):
+        if (
+            self.state.opening is None
+            and chosen is not None
+            and (library is not None or server_address(chosen) is not None or chosen.exists())
+        ):
             self.open_library(chosen, self._show_when_built)
 
     def open_library(self, path: Path, when: Callable[[Callable[[], None]], None] | None = None) -> None:
@@ -311,7 +317,7 @@ class MainWindow(QMainWindow):
         """Enable the commands whose conditions are met."""
         parts = MainWindow.parts.built(self)
         conditions = parts.panels.concept_conditions if parts is not None else set()
-        self.context.actions.enable(self.state.available | conditions)
+        self.context.actions.enable(self.state.available | conditions, self.state.refused)
 
     def show_help(self, page: str) -> None:
         """A help page by its name."""

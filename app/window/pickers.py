@@ -13,6 +13,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.window.top_bar import Picker
 from semblance.core.language import tr, tr_n
+from semblance.core.library.address import server_address
 from semblance.core.workflows.metrics.slider_steps import slider_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def make_pickers(context: Context) -> dict[str, Picker]:
 
     def recent() -> list[QAction]:
         return [
-            _make_action(path.stem, path == state.path, partial(_open, path))
+            _make_action(_library_title(path), path == state.path, partial(_open, path))
             for path in context.settings.recent
         ]
 
@@ -80,6 +81,12 @@ def make_pickers(context: Context) -> dict[str, Picker]:
     state.on_change(Change.LIBRARY | Change.CASES | Change.METRIC, state, follow)
     follow()
     return pickers
+
+
+def _library_title(path: Path) -> str:
+    """The name of a library in a list; of one on a server with its server."""
+    address = server_address(path)
+    return path.stem if address is None else tr("{name} on {host}", name=address.name, host=address.host)
 
 
 def _shown_name(metric: MetricFacts) -> str:

@@ -37,6 +37,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.icon_label import IconLabel
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr, visible
+from semblance.core.library.address import library_path, server_address
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +61,7 @@ class StartPage(QScrollArea):
     new_requested = Signal()
     file_requested = Signal()
     open_requested = Signal()
+    server_requested = Signal()
     recent_requested = Signal(str)
     dropped = Signal(str)
     glossary_requested = Signal()
@@ -92,18 +94,23 @@ class StartPage(QScrollArea):
             ),
             tr("Choose a folder…"),
         )
-        # Two buttons leave no space for their keys.
         self.file_button = self._new.add_button(tr("Choose a file…"))
-        for button, keys in ((self._new.button, "Ctrl+N"), (self.file_button, "Ctrl+Shift+N")):
-            button.setToolTip(_native(keys))
         self.file_button.clicked.connect(self.file_requested)
         self._open = _StartCard(
             "folder",
             tr("Open library"),
-            tr("A folder whose name ends in .semblance."),
+            tr("A folder whose name ends in .semblance, or a library on a server that several people share."),
             tr("Open…"),
-            "Ctrl+O",
         )
+        self.server_button = self._open.add_button(tr("On a server…"))
+        self.server_button.clicked.connect(self.server_requested)
+        # Two buttons leave no space for their keys.
+        for button, keys in (
+            (self._new.button, "Ctrl+N"),
+            (self.file_button, "Ctrl+Shift+N"),
+            (self._open.button, "Ctrl+O"),
+        ):
+            button.setToolTip(_native(keys))
         for card, signal in (
             (self._demo, self.demo_requested),
             (self._new, self.new_requested),
@@ -136,7 +143,7 @@ class StartPage(QScrollArea):
         if not paths:
             self._recent.addWidget(_label(tr("Libraries you open appear here."), "third"))
         for path in paths[:MAX_RECENT]:
-            self._recent.addWidget(self._recent_line(Path(path)))
+            self._recent.addWidget(self._recent_line(library_path(str(path))))
 
     def show_previews(self, previews: Mapping[Path, Sequence[npt.NDArray[np.uint8]]]) -> None:
         """Show images of recent libraries: (h, w, 3) RGB."""
@@ -234,7 +241,8 @@ class StartPage(QScrollArea):
     def _recent_line(self, path: Path) -> QWidget:
         line = QWidget()
         row = hbox(line, spacing=10)
-        exists = path.is_dir()
+        address = server_address(path)
+        exists = address is not None or path.is_dir()
         preview = QLabel()
         preview.setFixedSize(theme().px(PREVIEWS * PREVIEW_PX), theme().px(PREVIEW_PX))
         self._previews[path] = preview
@@ -244,7 +252,14 @@ class StartPage(QScrollArea):
         button.setToolTip(plain_tip(str(path)))
         button.clicked.connect(lambda: self.recent_requested.emit(str(path)))
         set_look(button, quiet=True)
-        where = str(path.parent) if exists else tr("{folder} (not found)", folder=path.parent)
+        if address is not None:
+            where = (
+                tr("on {host} as {user}", host=address.host, user=address.user)
+                if address.user
+                else address.host
+            )
+        else:
+            where = str(path.parent) if exists else tr("{folder} (not found)", folder=path.parent)
         row.addWidget(button)
         row.addWidget(ElidedLabel(where, role="third", mode=Qt.TextElideMode.ElideMiddle), 1)
         return line

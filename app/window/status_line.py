@@ -15,6 +15,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.core.language import tr, tr_n
+from semblance.core.library.address import server_address
 
 HEIGHT = 28
 #: How long a message is shown.
@@ -78,9 +79,14 @@ class StatusLine(QFrame):
         unusable = len(library.unusable_files)
         self.not_read.setVisible(bool(unusable))
         self.not_read.setText(tr_n("Could not read {n} file", "Could not read {n} files", unusable))
-        self.where.setText(
-            library.path.name if library.writable else tr("{name} (read-only)", name=library.path.name)
-        )
+        address = server_address(library.path)
+        if address is not None:
+            names = {"name": address.name, "host": address.host, "right": library.right}
+            self.where.setText(tr("{name} on {host} ({right})", **names))
+        else:
+            self.where.setText(
+                library.path.name if library.writable else tr("{name} (read-only)", name=library.path.name)
+            )
 
 
 class JobStrip(QWidget):

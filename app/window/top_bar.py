@@ -193,6 +193,7 @@ class TopBar(QFrame):
         for command in COMMANDS:
             if command.menu not in self.menu:
                 self.menu[command.menu] = self.menus.addMenu(titles[command.menu])
+                self.menu[command.menu].setToolTipsVisible(True)
             if command.separator:
                 self.menu[command.menu].addSeparator()
             self.menu[command.menu].addAction(actions[command.id])

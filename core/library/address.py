@@ -67,6 +67,17 @@ class ServerAddress(_NativePath):
         return named or dict(parse_qsl(query)).get("host", "localhost")
 
     @property
+    def user(self) -> str:
+        """The account in the address; "" where it names none."""
+        return unquote(self.parts[1].rpartition("@")[0])
+
+    def with_user(self, user: str) -> ServerAddress:
+        """This address for another account, without its password."""
+        authority = self.parts[1].rpartition("@")[2]
+        prefix = f"{quote(user, safe='')}@" if user or not authority else ""
+        return ServerAddress(f"{self.parts[0]}//{prefix}{authority}/{'/'.join(self.parts[2:])}")
+
+    @property
     def secrets(self) -> dict[str, str]:
         """The password that was given with the address in this process, as the driver takes it."""
         return dict(_passwords.get(str(self), {}))
@@ -89,7 +100,23 @@ def server_address(library: str | Path) -> ServerAddress | None:
     """
     if isinstance(library, ServerAddress):
         return library
-    found = _ADDRESS.match(library if isinstance(library, str) else library.as_posix())
+    divided = _divided(library if isinstance(library, str) else library.as_posix())
+    return None if divided is None else _restored(*divided)
+
+
+def given_password(text: str) -> str:
+    """The password in an address that a person wrote; "" where there is none.
+
+    Raises:
+        BadInput, BadArguments: as :func:`server_address`.
+    """
+    divided = _divided(text)
+    return "" if divided is None else divided[1].get("password", "")
+
+
+def _divided(text: str) -> tuple[str, dict[str, str]] | None:
+    """An address without its secrets, and these; ``None`` for a path."""
+    found = _ADDRESS.match(text)
     if found is None:
         return None
     scheme, slashes, rest = found.groups()
@@ -121,7 +148,7 @@ def server_address(library: str | Path) -> ServerAddress | None:
     # Without a host an @ stays, so that the address is read again in the same way when slashes are lost.
     authority = f"{quote(unquote(user), safe='')}@{host}" if user or not host else host
     text = f"{_SCHEMES[0]}://{authority}/{quote(database, safe='')}" + (f"?{settings}" if settings else "")
-    return _restored(text, secrets)
+    return text, secrets
 
 
 def library_path(text: str) -> Path:
@@ -134,8 +161,9 @@ def library_path(text: str) -> Path:
 
 
 def set_password(address: ServerAddress, password: str) -> None:
-    """Use ``password`` for ``address`` in this process and those that it starts."""
-    _passwords[str(address)] = {**_passwords.get(str(address), {}), "password": password}
+    """Use ``password`` for ``address`` in this process and those that it starts; "" for none."""
+    others = {name: value for name, value in _passwords.get(str(address), {}).items() if name != "password"}
+    _passwords[str(address)] = others | ({"password": password} if password else {})
 
 
 def local_folder(library: Path) -> Path:

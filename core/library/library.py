@@ -38,6 +38,7 @@ from semblance.core.library.records import (
     MetricRecord,
     now,
 )
+from semblance.core.library.rights import ADMINISTRATOR, READER
 from semblance.core.library.schema import cases, metrics, searches
 from semblance.core.library.sealed_cards import seal_scores, sealed_card
 from semblance.core.library.stored_values import store_value, stored_value
@@ -45,6 +46,8 @@ from semblance.core.library.thumbnails import ThumbnailStore
 
 #: Keys of stored values: the name of the current metric, the prevalences, what is known of the library's preparation.
 CURRENT_METRIC, PREVALENCES, _PREPARATION = "current metric", "prevalences", "preparation"
+#: Name of the search that the window showed last.
+_LAST = "(last)"
 
 
 class Library:
@@ -161,6 +164,11 @@ class Library:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def right(self) -> str:
+        """What the user may do, one of :data:`semblance.core.library.rights.RIGHTS`. A folder knows two."""
+        return ADMINISTRATOR if self.writable else READER
 
     @property
     def can_store_derived(self) -> bool:
@@ -349,6 +357,14 @@ class Library:
         with self.catalogue.transaction() as connection:
             connection.execute(searches.delete().where(searches.c.name == name))
             connection.execute(searches.insert().values(name=name, state=dict(state), saved=now()))
+
+    def load_last_search(self) -> Mapping[str, Any] | None:
+        """The search that the window showed last, as it was saved; ``None`` without one."""
+        return self.load_search(_LAST)
+
+    def save_last_search(self, state: Mapping[str, Any]) -> None:
+        """Save the search that the window shows, for its next start."""
+        self.save_search(_LAST, state)
 
     @contextlib.contextmanager
     def removal(self) -> Iterator[sa.Connection]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from typing import Final
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
+from semblance.core.network.keyring_entries import NoKeyring, read_entry, write_entry
 
 #: Environment variable of every server; with ``_`` and a name in capitals, of that server.
 VARIABLE: Final = "SEMBLANCE_PACS_PASSWORD"
@@ -28,13 +30,7 @@ def read_password(name: str) -> str:
     for variable in (variable_of(name), VARIABLE):
         if found := os.environ.get(variable):
             return found
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        stored = keyring.get_password(_SERVICE, name)
-    except KeyringError as error:
-        raise _no_keyring(name) from error
+    stored = read_entry(_SERVICE, name, hint=_hint(name))
     if not stored:
         raise SemblanceError(
             tr_lazy("There is no password or token for the PACS '{name}'.", name=name),
@@ -43,7 +39,7 @@ def read_password(name: str) -> str:
                 variable=variable_of(name),
             ),
         )
-    return str(stored)
+    return stored
 
 
 def store_password(name: str, password: str) -> None:
@@ -52,49 +48,25 @@ def store_password(name: str, password: str) -> None:
     Raises:
         SemblanceError: this computer has no keyring, or it is locked.
     """
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        keyring.set_password(_SERVICE, name, password)
-    except KeyringError as error:
-        raise _no_keyring(name) from error
+    write_entry(_SERVICE, name, password, hint=_hint(name))
 
 
 def copy_password(name: str, to: str) -> None:
     """Keep what the keyring has for the server ``name`` for the server ``to`` too, where there is something."""
-    try:
-        import keyring
-        from keyring.errors import KeyringError
-    except ImportError:
-        return
-    try:
-        if stored := keyring.get_password(_SERVICE, name):
-            keyring.set_password(_SERVICE, to, stored)
-    except KeyringError:
-        # Without a keyring there is nothing in it.
-        return
+    # Without a keyring there is nothing in it.
+    with contextlib.suppress(ImportError, NoKeyring):
+        if stored := read_entry(_SERVICE, name, hint=_hint(name)):
+            write_entry(_SERVICE, to, stored, hint=_hint(to))
 
 
 def forget_password(name: str) -> None:
     """Remove the password or token of the server ``name`` from the keyring, where there is one."""
-    try:
-        import keyring
-        from keyring.errors import KeyringError
-    except ImportError:
-        return
-    try:
-        if keyring.get_password(_SERVICE, name):
-            keyring.delete_password(_SERVICE, name)
-    except KeyringError:
-        # Without a keyring there is nothing in it.
-        return
+    # Without a keyring there is nothing in it.
+    with contextlib.suppress(ImportError, NoKeyring):
+        write_entry(_SERVICE, name, "", hint=_hint(name))
 
 
-def _no_keyring(name: str) -> SemblanceError:
-    return SemblanceError(
-        "This computer has no keyring that can keep passwords, or it is locked.",
-        tr_lazy(
-            "Unlock it, install one (GNOME Keyring, KWallet), or set {variable}.", variable=variable_of(name)
-        ),
+def _hint(name: str) -> str:
+    return tr_lazy(
+        "Unlock it, install one (GNOME Keyring, KWallet), or set {variable}.", variable=variable_of(name)
     )

@@ -319,8 +319,7 @@ class DataCheckPage(FullPage):
             self._show_issues(self.table.currentIndex().row())
 
     def _update_buttons(self) -> None:
-        library = self._state.library
-        writable = library is not None and library.writable
+        writable = self._state.can_edit
         idle = self._job is None and not self._is_saving
         self.check_button.setVisible(self._result is not None)
         self.kind.setVisible(self._result is not None and bool(self._result.issues))
@@ -333,7 +332,7 @@ class DataCheckPage(FullPage):
                 **dict.fromkeys(self.finding_buttons, writable and idle),
             }
         )
-        reason = "" if writable else tr("The library cannot be written to.")
+        reason = self._state.why_not_edited
         self.keep_button.setToolTip(reason or tr("Mark the issue as reviewed. It is not listed again."))
         self.undo_button.setToolTip(reason or tr("Undo the last decision"))
         self._note.setText(reason or tr("Decisions can be undone. The files of the source are not changed."))

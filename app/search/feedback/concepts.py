@@ -57,8 +57,7 @@ class Concepts(QObject):
     @property
     def available(self) -> set[str]:
         """The conditions of commands that are met; see :attr:`semblance.app.shell.state.State.available`."""
-        writable = self._state.library is not None and self._state.library.writable
-        return ({"concepts"} if self.facts and writable else set()) | (
+        return ({"concepts"} if self.facts and self._state.can_write else set()) | (
             {"concepts changed"} if self._undo else set()
         )
 

@@ -110,8 +110,7 @@ class ConceptsSection(Panel):
             self._rows[one.id].show_facts(one)
         self._instructions.setVisible(not facts)
         self._scroll.setVisible(bool(facts))
-        writable = self._state.library is not None and self._state.library.writable
-        self.header.set_action(tr("New…") if writable and self._state.metric is not None else "")
+        self.header.set_action(tr("New…") if self._state.can_write and self._state.metric is not None else "")
         change = self._concepts.undoable
         self.undo.setVisible(bool(change))
         self.undo.setToolTip(tr("Undo: {what}", what=change) if change else "")

@@ -71,8 +71,7 @@ class ExampleCommands(QObject):
             add = partial(examples.add_cases, self._context, rows)
             menu.addAction(tr("Add as positive example\tE"), partial(add, like=True))
             menu.addAction(tr("Add as negative example\tShift+E"), partial(add, like=False))
-        writable = self._context.state.library is not None and self._context.state.library.writable
-        if not writable or self._context.state.metric is None:
+        if not self._context.state.can_write or self._context.state.metric is None:
             return
         cases, current = self._ids(rows), self._concepts.current
         concepts = menu.addMenu(tr("Concepts"))

@@ -52,7 +52,7 @@ class JudgementStrip(QWidget):
         ranks = {case.row: case.rank for case in state.ranked_search.result.ranked}
         self.images.show_rows([(row, ranks.get(row.case, 0)) for row in rows.rows])
         self.header.set_note(format_number(judged, ","))
-        self.header.set_action_enabled(state.library is not None and state.library.writable)
+        self.header.set_action_enabled(state.can_write)
 
 
 class _JudgementImages(QWidget):

@@ -122,11 +122,8 @@ class QuestionSession(QObject):
 
     def _find_problem(self) -> NoQuestion | None:
         state = self._state
-        if state.library is not None and not state.library.writable:
-            return NoQuestion(
-                tr("This library is read-only"),
-                tr("Answers cannot be saved, because of another window or the permissions of the folder."),
-            )
+        if state.library is not None and not state.can_write:
+            return NoQuestion(tr("Answers cannot be saved"), state.why_not_written)
         if state.refusal is not None:
             return NoQuestion(state.refusal.message, state.refusal.hint)
         if state.search is None:

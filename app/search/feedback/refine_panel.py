@@ -205,11 +205,8 @@ class RefinePanel(Panel):
                 )
             self._show_page(self._empty)
             return
-        if state.library is not None and not state.library.writable and not entries:
-            self._empty.show_message(
-                tr("Read-only"),
-                tr("Judgements are saved in the library. Copy it to a folder with write permission."),
-            )
+        if state.library is not None and not state.can_write and not entries:
+            self._empty.show_message(tr("Judgements cannot be saved"), state.why_not_written)
             self._show_page(self._empty)
             return
         self._show_page(self._body)
@@ -231,11 +228,11 @@ class RefinePanel(Panel):
         current = self.list.current_row()
         self._show_contradictions(current.id if current is not None else NONE)
         self.scores.follow(ranked_search)
-        writable = state.library is not None and state.library.writable
+        writable = state.can_write
         judged, undone = state.judgement_count > 0, state.judgement_count < len(entries)
         enable_widgets(
             {
-                self.save: judged and writable and state.refusal is None,
+                self.save: judged and state.can_edit and state.refusal is None,
                 self.undo: judged and writable,
                 self.reset: judged and writable,
                 self.redo: undone and writable,

@@ -42,8 +42,7 @@ class SearchAutosave(QObject):
 
     def schedule_save(self) -> None:
         """Save soon, because the search or its view changed."""
-        library = self._state.library
-        if library is not None and library.writable and self._state.query is not None:
+        if self._state.can_write and self._state.query is not None:
             self._save_timer.start()
 
     def capture_view(self) -> None:
@@ -53,7 +52,7 @@ class SearchAutosave(QObject):
     def save_now(self) -> None:
         """Save the search, if it differs from the last one saved."""
         library = self._state.library
-        if library is None or not library.writable or self._state.query is None:
+        if library is None or not self._state.can_write or self._state.query is None:
             return
         self.capture_view()
         record = self._state.search_record()

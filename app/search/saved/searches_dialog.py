@@ -202,8 +202,7 @@ class SearchesDialog(Dialog):
 
     @property
     def _writable(self) -> bool:
-        library = self._context.state.library
-        return library is not None and library.writable
+        return self._context.state.can_write
 
     def _selected(self) -> SavedSearch | None:
         row = self.list.currentRow()

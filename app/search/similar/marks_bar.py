@@ -54,9 +54,9 @@ class MarksBar(RankingBar):
             )
         )
         self.before.setChecked(is_before)
-        writable = self._state.library is not None and self._state.library.writable
         for button in (self.undo, self.start_again):
-            button.setEnabled(writable)
+            button.setEnabled(self._state.can_write)
+            button.setToolTip(self._state.why_not_written)
         self.setVisible(bool(marks))
 
     def _show_order(self, before: bool) -> None:

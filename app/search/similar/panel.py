@@ -34,6 +34,7 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import format_number, tr, tr_n, tr_name
+from semblance.core.library.address import server_address
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
@@ -335,10 +336,14 @@ class RankingPanel(Panel):
             self._empty.show_message(
                 tr("No cases yet"), tr("Choose File > Add a folder to this library… to add images.")
             )
-        elif not library.writable and self._state.metric is None:
+        elif not self._state.can_edit and self._state.metric is None:
             self._empty.show_message(
                 tr("No metric to search with"),
-                tr("The library is read-only. Copy it to a folder with write permission and train there."),
+                self._state.why_not_edited
+                if server_address(library.path) is not None
+                else tr(
+                    "The library is read-only. Copy it to a folder with write permission and train there."
+                ),
             )
         elif self._state.metric is None and (work := extraction_message(self._state)):
             self._empty.show_message(*work)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import TSQUERY
 
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
@@ -144,7 +145,7 @@ class ServerCatalogue(Catalogue):
         # Only letters and digits are left, so that nothing in them is an operator.
         query = " <-> ".join([*parts[:-1], f"{parts[-1]}:*"])
         words = sa.table("header_words", sa.column("case"), sa.column("words"))
-        matches = words.c.words.op("@@", is_comparison=True)(sa.cast(query, sa.dialects.postgresql.TSQUERY))
+        matches = words.c.words.op("@@", is_comparison=True)(sa.cast(query, TSQUERY))
         found = self.read(sa.select(words.c.case).where(matches))
         return np.sort(np.array([r[0] for r in found], dtype=np.int64))
 

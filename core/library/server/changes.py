@@ -7,7 +7,11 @@ from typing import Any, Self
 
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.server.catalogue import CHANNEL
-from semblance.core.library.server.connection import connection_parameters, unavailable_error
+from semblance.core.library.server.connection import (
+    connection_error,
+    connection_parameters,
+    unavailable_error,
+)
 from semblance.core.library.server.tables import SCHEMA
 
 #: Stands for every table: the connection was lost, and the library changed meanwhile.
@@ -55,7 +59,9 @@ class ChangeListener:
                     return frozenset(tables)
         except psycopg.Error as error:
             self._drop()
-            raise unavailable_error(self._address, str(error).strip().partition("\n")[0]) from error
+            raise connection_error(self._address, str(error)) or unavailable_error(
+                self._address, str(error).strip().partition("\n")[0]
+            ) from error
 
     def close(self) -> None:
         """Close the connection."""
@@ -86,7 +92,9 @@ class ChangeListener:
             row = self._connection.execute(f"SELECT number FROM {SCHEMA}.library_state").fetchone()
         except psycopg.Error as error:
             self._drop()
-            raise unavailable_error(self._address, str(error).strip().partition("\n")[0]) from error
+            raise connection_error(self._address, str(error)) or unavailable_error(
+                self._address, str(error).strip().partition("\n")[0]
+            ) from error
         number, before = int(row[0]), self._number
         self._number = number
         return before is not None and number != before

@@ -10,10 +10,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from semblance.core.errors import BadInput, SemblanceError, ServerUnavailable
+from semblance.core.errors import BadInput, SemblanceError, ServerUnavailable, WrongPassword
 from semblance.core.language import LazyText, tr_lazy
-from semblance.core.library.address import ServerAddress
+from semblance.core.library.address import ServerAddress, set_password
 from semblance.core.library.database import BUSY_S
+from semblance.core.library.server.passwords import stored_password
 from semblance.core.library.server.tables import SCHEMA
 
 #: Seconds until a server that does not answer is given up.
@@ -56,7 +57,11 @@ def connection_parameters(address: ServerAddress, *, writable: bool) -> dict[str
         "keepalives_interval": _PROBE_S,
         "keepalives_count": _PROBES,
     }
-    return {**defaults, **given, "options": options, **address.secrets}
+    secrets = address.secrets
+    if "password" not in secrets and (stored := stored_password(address)):
+        secrets["password"] = stored
+        set_password(address, stored)
+    return {**defaults, **given, "options": options, **secrets}
 
 
 def connect(address: ServerAddress, *, writable: bool) -> sa.Engine:
@@ -125,25 +130,8 @@ _AWAY = ("08", "57")
 def _plain_error(address: ServerAddress, error: DBAPIError) -> SemblanceError:  # noqa: PLR0911
     state = str(getattr(error.orig, "sqlstate", None) or "")
     text = str(error.orig).lower()
-    if state == _PASSWORD or "password authentication failed" in text or "no password supplied" in text:
-        return SemblanceError(
-            tr_lazy("The server {host} refused the user or the password.", host=address.host),
-            "Check both. A password may also be in the file .pgpass or in the variable PGPASSWORD.",
-        )
-    if state == _NO_DATABASE or ("database" in text and "does not exist" in text):
-        return BadInput(
-            tr_lazy("The server {host} has no database '{name}'.", host=address.host, name=address.name),
-            "An administrator creates one with createdb.",
-        )
-    if state == _REFUSED or "pg_hba.conf" in text or ("role" in text and "does not exist" in text):
-        return SemblanceError(
-            tr_lazy(
-                "The server {host} does not let this user in: {what}.",
-                host=address.host,
-                what=_line(error.orig),
-            ),
-            "An administrator gives access with CREATE ROLE and in pg_hba.conf.",
-        )
+    if (entry := connection_error(address, str(error.orig), state)) is not None:
+        return entry
     if (refused := _refusal(address, error, state)) is not None:
         return refused
     if state == _LOCKED:
@@ -173,6 +161,66 @@ def _plain_error(address: ServerAddress, error: DBAPIError) -> SemblanceError:  
         tr_lazy("The library {library} could not be used: {what}.", library=address, what=_line(error.orig)),
         "Tell the administrator of the server.",
     )
+
+
+#: What the driver says where no encrypted connection is made -> what it means.
+_NO_ENCRYPTION = ("does not support ssl", "sslmode value")
+_CERTIFICATE = ("certificate", "ssl error", "sslrootcert", "ssl negotiation")
+
+
+def connection_error(address: ServerAddress, what: str, state: str = "") -> SemblanceError | None:  # noqa: PLR0911
+    """The error for what the driver says where it cannot connect, with the ``state`` of SQL; ``None``: no such case."""
+    text, line = what.lower(), _line(what)
+    if state == _PASSWORD or "password authentication failed" in text or "no password supplied" in text:
+        return WrongPassword(
+            tr_lazy("The server {host} refused the user or the password.", host=address.host),
+            "Check both. A password may also be in the file .pgpass or in the variable PGPASSWORD.",
+        )
+    if state == _NO_DATABASE or ("database" in text and "does not exist" in text):
+        return BadInput(
+            tr_lazy("The server {host} has no database '{name}'.", host=address.host, name=address.name),
+            "An administrator creates one with createdb.",
+        )
+    if state == _REFUSED or "pg_hba.conf" in text or ("role" in text and "does not exist" in text):
+        return SemblanceError(
+            tr_lazy("The server {host} does not let this user in: {what}.", host=address.host, what=line),
+            "An administrator gives access with CREATE ROLE and in pg_hba.conf.",
+        )
+    if state:
+        return None
+    if "resolve host" in text or "translate host name" in text:
+        return ServerUnavailable(
+            tr_lazy("There is no server named {host}.", host=address.host),
+            tr_lazy("Check the name, and that this computer is connected to its network."),
+        )
+    if "connection refused" in text:
+        return ServerUnavailable(
+            tr_lazy("No PostgreSQL server answers at {host}: the connection was refused.", host=address.host),
+            tr_lazy("Check the address and the port, and that the server is running."),
+        )
+    if _NO_ENCRYPTION[0] in text:
+        return SemblanceError(
+            tr_lazy(
+                "The server {host} does not encrypt connections, as the address wants.", host=address.host
+            ),
+            "Ask its administrator to set up TLS. Do not leave it out on a network that others use.",
+        )
+    if _NO_ENCRYPTION[1] in text:
+        return BadInput(
+            tr_lazy("The address {address} cannot be used: {reason}.", address=address, reason=line),
+            "Write sslmode=verify-full, or leave it out.",
+        )
+    if any(word in text for word in _CERTIFICATE):
+        return SemblanceError(
+            tr_lazy(
+                "The certificate of the server {host} could not be verified: {what}.",
+                host=address.host,
+                what=line.rpartition("failed: ")[2],
+            ),
+            "Ask its administrator for the certificate of the authority and add sslrootcert=FILE to the address."
+            " With sslrootcert=system, those count that this computer trusts.",
+        )
+    return None
 
 
 def _refusal(address: ServerAddress, error: DBAPIError, state: str) -> SemblanceError | None:
@@ -208,7 +256,7 @@ def unavailable_error(address: ServerAddress, what: str | LazyText) -> ServerUna
     """The error for a server that does not answer, or not any more."""
     return ServerUnavailable(
         tr_lazy("The server {host} does not answer: {what}.", host=address.host, what=what),
-        "Check the address and the network. Finished work is saved.",
+        tr_lazy("Check the address and the network. Finished work is saved."),
     )
 
 

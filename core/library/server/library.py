@@ -5,23 +5,26 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import sqlalchemy as sa
 
 from semblance.core.errors import BadInput
+from semblance.core.files import replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress, local_folder, server_address
 from semblance.core.library.audit import EXPORT, AuditCheck, AuditEntry, AuditHead, check_chain
 from semblance.core.library.library import Library
 from semblance.core.library.records import EmbeddingIndex
+from semblance.core.library.rights import READER
 from semblance.core.library.server.catalogue import ServerCatalogue
 from semblance.core.library.server.connection import connect
 from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
 from semblance.core.library.server.migrate import create_tables
-from semblance.core.library.server.people import Person, people_of, set_right
+from semblance.core.library.server.people import Person, people_of, right_of_user, set_right
 from semblance.core.library.server.tables import SCHEMA, audit_head, audit_log, export_log
 from semblance.core.library.server.thumbnails import ServerThumbnails
 
@@ -51,6 +54,14 @@ class ServerLibrary(Library):
         """The name of the database."""
         return self.path.name
 
+    @cached_property
+    def right(self) -> str:
+        """What the user may do, as the server says when it is first asked for."""
+        if not self.writable:
+            return READER
+        with self.catalogue.snapshot() as connection:
+            return right_of_user(connection)
+
     @property
     def can_store_derived(self) -> bool:
         """Always: the folder is in the user's cache."""
@@ -63,6 +74,24 @@ class ServerLibrary(Library):
     def embedding(self, index: EmbeddingIndex) -> ServerEmbedding:
         """The vectors of an embedding."""
         return ServerEmbedding(self.catalogue, index.number, index.centre, index.scale)
+
+    def load_last_search(self) -> Mapping[str, Any] | None:
+        """The search that the window of this user showed last on this computer; ``None`` without one."""
+        try:
+            found = json.loads(self._last_search.read_bytes())
+        except (OSError, ValueError):
+            # Nothing is lost but the place where the user was.
+            return None
+        return found if isinstance(found, dict) else None
+
+    def save_last_search(self, state: Mapping[str, Any]) -> None:
+        """Save the search that the window shows: on this computer, because that of others is another."""
+        with self.catalogue.errors(), replacing(self._last_search) as temporary:
+            temporary.write_text(json.dumps(dict(state)), encoding="utf-8")
+
+    @property
+    def _last_search(self) -> Path:
+        return self.files.folder / "last_search.json"
 
     @contextlib.contextmanager
     def removal(self) -> Iterator[sa.Connection]:

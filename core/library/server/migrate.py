@@ -12,12 +12,14 @@ from semblance.core.library.address import ServerAddress
 from semblance.core.library.schema import VERSION, meta
 from semblance.core.library.server.connection import (
     not_a_library_error,
-    not_writable_error,
     server_errors,
     transaction,
 )
 from semblance.core.library.server.people import apply_rights
 from semblance.core.library.server.tables import EARLIER, REVISION, SCHEMA, alembic_version, library_state
+
+#: Whether the user may change the tables: only administrators of the library may create some.
+_MAY_CREATE = sa.text(f"SELECT has_schema_privilege('{SCHEMA}', 'CREATE')")
 
 
 def create_tables(engine: sa.Engine, address: ServerAddress) -> None:
@@ -57,6 +59,7 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
     """
     with server_errors(address), engine.connect() as connection:
         revision = _revision(connection)
+        may_update = bool(connection.execute(_MAY_CREATE).scalar()) if revision in EARLIER else False
     if revision is None:
         raise not_a_library_error(address)
     if revision == REVISION:
@@ -72,8 +75,11 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
             ),
             "Update Semblance to open it.",
         )
-    if not writable:
-        raise not_writable_error(address)
+    if not writable or not may_update:
+        raise SemblanceError(
+            tr_lazy("The tables of {library} are of an older version of Semblance.", library=address),
+            "An administrator of the library opens it once with this version, which updates them.",
+        )
     with transaction(engine, address) as connection:
         if _revision(connection) != REVISION:
             _upgrade(connection)

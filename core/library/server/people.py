@@ -11,13 +11,11 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress
+from semblance.core.library.rights import ADMINISTRATOR, READER, RIGHTS
 from semblance.core.library.schema import tables as catalogue_tables
 from semblance.core.library.server.tables import SCHEMA, library_roles
 from semblance.core.library.server.tables import tables as server_tables
 
-READER, ANNOTATOR, CURATOR, ADMINISTRATOR = "reader", "annotator", "curator", "administrator"
-#: Each may do what those before it may.
-RIGHTS = (READER, ANNOTATOR, CURATOR, ADMINISTRATOR)
 #: PostgreSQL's longest name.
 _LONGEST = 63
 #: The tables that the server alone writes. They stay with who made the library, so that administrators cannot change
@@ -44,6 +42,15 @@ def people_of(connection: sa.Connection) -> list[Person]:
         if one.name not in roles:
             highest[one.name] = max(highest.get(one.name, one.right), one.right, key=RIGHTS.index)
     return [Person(name, highest[name]) for name in sorted(highest)]
+
+
+def right_of_user(connection: sa.Connection) -> str:
+    """The right of the account that is connected; the highest as long as nobody was given one."""
+    have = sa.select(*(sa.func.has_right(right) for right in RIGHTS))
+    held = connection.execute(have).one()
+    return max(
+        (right for right, has in zip(RIGHTS, held, strict=True) if has), key=RIGHTS.index, default=READER
+    )
 
 
 def set_right(

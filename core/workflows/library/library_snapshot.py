@@ -20,6 +20,7 @@ from semblance.core.library.edit_records import Edit
 from semblance.core.library.finding_styles import all_styles, stored_styles
 from semblance.core.library.open_library import open_library
 from semblance.core.library.patient_tree import PatientTree, patient_tree
+from semblance.core.library.rights import ADMINISTRATOR, CURATOR, RIGHTS
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.suitable_extractors import (
     ExtractorSuitability,
@@ -82,8 +83,15 @@ class LibrarySnapshot:
     sealed: tuple[int, ...] = ()
     #: Row id -> the same-lesion group of the case, for groups of two cases or more.
     lesions: Mapping[int, LesionFacts] = field(default_factory=dict)
+    #: What the user may do; see :mod:`semblance.core.library.rights`.
+    right: str = ADMINISTRATOR
     #: Number of images that were not compared with the others yet, so that copies of them are not grouped.
     not_compared: int = 0
+
+    @property
+    def editable(self) -> bool:
+        """Whether the user may change cases, features and metrics, and not only judge."""
+        return self.writable and RIGHTS.index(self.right) >= RIGHTS.index(CURATOR)
 
     @cached_property
     def tree(self) -> PatientTree:
@@ -155,6 +163,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             tuple(read_edits(opened)),
             tuple(sealed_rows(opened).tolist()),
             _lesions(catalogue),
+            opened.right,
             opened.thumbnails.count_without_outline(),
         )
     _ = snapshot.tree
@@ -193,14 +202,10 @@ def save_state(library: Path, state: Mapping[str, Any], *, reporter: Reporter = 
     """Save what the window shows (query, metric, ranking settings) for the next start."""
     with open_library(library) as opened:
         if opened.writable:
-            opened.save_search(LAST, state)
+            opened.save_last_search(state)
 
 
 def load_state(library: Path, *, reporter: Reporter = SILENT) -> Mapping[str, Any] | None:
     """The state that :func:`save_state` saved."""
     with open_library(library) as opened:
-        return opened.load_search(LAST)
-
-
-#: Name of the search that a library is reopened with.
-LAST = "(last)"
+        return opened.load_last_search()

@@ -16,7 +16,7 @@ from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.library.library_snapshot import LAST, load_state
+from semblance.core.workflows.library.library_snapshot import load_state
 from semblance.core.workflows.searches.open_metrics import without_reload
 from semblance.core.workflows.searches.outcomes import ESTIMATE, OUTCOME, kept_estimate
 from semblance.core.workflows.searches.rank_cases import RankedSearch, rank_cases
@@ -105,9 +105,9 @@ def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter 
         if not opened.writable:
             return
         with without_reload(library):
-            before = opened.load_search(LAST)
+            before = opened.load_last_search()
             if before is None or dict(before) != dict(state):
-                opened.save_search(LAST, state)
+                opened.save_last_search(state)
             if state.get("name"):
                 stored = opened.load_search(str(state["name"])) or {}
                 shown = {key: value for key, value in state.items() if key != ESTIMATE}

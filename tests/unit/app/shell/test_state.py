@@ -110,9 +110,17 @@ def test_a_region_belongs_to_a_query(state, changed_names):
 
 def test_what_commands_need_follows_what_is_there(state):
     state.set_library(replace(snapshot(), feature_sets=()))
-    assert state.available == {"library", "writable"}
+    assert state.available == {"library", "writable", "editable"}
     state.set_library(snapshot(metric("unscored", None)))
-    assert state.available == {"library", "writable", "features", "metric", "can score", "can add concepts"}
+    assert state.available == {
+        "library",
+        "writable",
+        "editable",
+        "features",
+        "metric",
+        "can score",
+        "can add concepts",
+    }
     state.set_library(snapshot(metric("good", 0.9)))
     state.set_query(Query(case="c000"))
     state.set_ranked_search(unrefined_search(RANKING))
@@ -125,6 +133,15 @@ def test_what_commands_need_follows_what_is_there(state):
 def test_a_read_only_library_allows_no_change(state):
     state.set_library(snapshot(metric("good", 0.9), writable=False))
     assert state.available == {"library", "metric", "scores"}
+
+
+def test_an_annotator_judges_and_saves_searches_but_edits_and_trains_nothing(state):
+    state.set_library(replace(snapshot(metric("good", 0.9)), right="annotator"))
+    state.set_query(Query(case="c000"))
+    state.set_ranked_search(unrefined_search(RANKING))
+    assert {"writable", "can judge", "can save search", "can add concepts"} < state.available
+    assert not {"editable", "features", "can score", "edits", "can save metric"} & state.available
+    assert (state.why_not_written, bool(state.why_not_edited)) == ("", True)
 
 
 def test_the_shown_ranking_can_be_saved_and_reopened(state):

@@ -237,7 +237,7 @@ def test_read_only_library_shows_a_notice(qtbot, trained, jobs, monkeypatch) -> 
     qtbot.addWidget(page)
     page.show()
     settle(qtbot, jobs)
-    assert "read-only" in page.session.problem.title
+    assert "read-only" in page.session.problem.text
     assert not page.buttons[Answer.BOTH].isEnabled()
 
 

@@ -8,7 +8,7 @@ from semblance.app.search.saved.saved_searches import SearchAutosave
 from semblance.core.library.open_library import open_library
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
-from semblance.core.workflows.library.library_snapshot import LAST, read_snapshot
+from semblance.core.workflows.library.library_snapshot import read_snapshot
 from tests.helpers.tables import PLAIN, table_library
 
 
@@ -23,4 +23,4 @@ def test_saving_in_another_library_does_not_cancel_the_first(context, tmp_path):
     context.jobs.run_pending()
     for path, case in ((library, "t/c1"), (other, "t/c2")):
         with open_library(path) as opened:
-            assert Search.from_json(opened.load_search(LAST)).query.case == case
+            assert Search.from_json(opened.load_last_search()).query.case == case

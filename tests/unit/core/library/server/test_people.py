@@ -15,8 +15,8 @@ from semblance.core.errors import SemblanceError
 from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
+from semblance.core.library.rights import RIGHTS
 from semblance.core.library.server.library import ServerLibrary
-from semblance.core.library.server.people import RIGHTS
 from semblance.core.library.server.tables import SCHEMA
 from semblance.core.workflows.library.exports import check_audit, list_audit
 from semblance.core.workflows.maintenance.manage_people import list_people, set_right

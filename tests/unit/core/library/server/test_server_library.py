@@ -194,14 +194,14 @@ def test_errors_say_what_is_wrong_and_never_the_password(tmp_path, capsys, postg
     reader = postgres.address("library", "reader", "other-s3cret")
     closed = database.replace(f":{postgres.port}/", ":1/")
     for arguments, says in (
-        (("info", closed), "does not answer"),
+        (("info", closed), "the connection was refused"),
         (("info", nobody), "refused the user or the password"),
         (("info", postgres.address("nothing-here")), "has no database 'nothing-here'"),
         (("info", database), "holds no library yet"),
         (("import", source, "--library", reader), "no right to do this"),
         (("info", "postgresql://127.0.0.1"), "names no database"),
         (("info", "mysql://u:other-s3cret@h/d"), "not at mysql://"),
-        (("info", f"{database}?sslmode=verify-full"), "does not answer"),
+        (("info", f"{database}?sslmode=verify-full"), "does not encrypt connections"),
     ):
         status = run([*map(str, arguments)])
         out, err = capsys.readouterr()

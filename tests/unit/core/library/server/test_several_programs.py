@@ -97,7 +97,7 @@ def test_a_library_reconnects_after_its_server_restarted():
             add_cases(library, 0, 0)
             server.stop("immediate")
             for _ in range(2):
-                with pytest.raises(ServerUnavailable, match="does not answer"):
+                with pytest.raises(ServerUnavailable, match="answer"):
                     library.catalogue.all_cases()
             with pytest.raises(ServerUnavailable):
                 add_cases(library, 0, 1)

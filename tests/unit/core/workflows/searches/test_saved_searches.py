@@ -16,7 +16,6 @@ from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from semblance.core.workflows.library.library_snapshot import LAST
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import saved_searches
@@ -107,7 +106,7 @@ def test_every_change_is_saved_under_its_name_too(library):
     changed = replace(search, strength=0.25)
     saved_searches.save_current(library, saved_searches.search_record(changed, None, {"scroll": 5}, "mine"))
     assert saved_searches.reopen(library, "mine").search == changed
-    assert saved_searches.reopen(library, LAST).search == changed
+    assert saved_searches.reopen(library, "(last)").search == changed
     saved_searches.delete(library, "mine")
     saved_searches.save_current(library, saved_searches.search_record(search, None, {}, "mine"))
     assert saved_searches.saved_searches(library) == []
@@ -186,7 +185,7 @@ def test_the_last_search_is_incomplete_once_its_metric_is_deleted(library):
     assert (found.search.metric, found.is_complete) == ("plain", False)
     assert "'other' no longer exists" in found.notes[0]
     with Library.open(library) as opened:
-        opened.save_search(LAST, {"query": 5})
+        opened.save_last_search({"query": 5})
     assert saved_searches.last_search(library) is None
 
 

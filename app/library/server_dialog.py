@@ -1,0 +1,207 @@
+"""The dialog that opens a library on a server: its address, the user, and the password."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.theme import theme
+from semblance.app.widgets.dialog import accept_button, cancel_button, dialog_layout, form, help_button
+from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.progress_line import ProgressLine
+from semblance.app.widgets.tab_order import Dialog, enable_widgets
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr, translate
+from semblance.core.library.address import ServerAddress, given_password, server_address, set_password
+from semblance.core.workflows.library.connect_to_server import connect_to_server
+
+_EXAMPLE = "postgresql://HOST/DATABASE?sslmode=verify-full"
+_PACKAGES = ("psycopg", "alembic")
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+
+
+class OpenServerDialog(Dialog):
+    """Checks the address in a job. ``connected(address)`` is called when the library can be opened: its password is
+    then known to this process, and to the keyring if that was chosen."""
+
+    def __init__(
+        self,
+        context: Context,
+        connected: Callable[[ServerAddress], object],
+        show_help: Callable[[], object],
+        address: ServerAddress | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._context, self._connected = context, connected
+        self._job: Job | None = None
+        self.setWindowTitle(tr("Open a library on a server"))
+        self.setMinimumWidth(theme().px(620))
+        self.address = _line(tr("Address"), "" if address is None else str(address.with_user("")))
+        self.address.setPlaceholderText(_EXAMPLE)
+        self.user = _line(tr("User"), "" if address is None else address.user)
+        self.password = _line(tr("Password"), "")
+        self.password.setEchoMode(QLineEdit.EchoMode.Password)
+        self.password.setPlaceholderText(tr("Empty: the one that was kept"))
+        self.keep = QCheckBox(tr("Keep the password in the keyring of the system"))
+        self.keep.setChecked(True)
+        self.note = WrappedLabel(role="second")
+        self.progress = ProgressLine()
+        self.progress.cancel_requested.connect(self.cancel)
+        self.error = ErrorLine()
+        self.open_button = accept_button(tr("Open library"))
+        self.open_button.clicked.connect(lambda _=False: self.connect_to_server())
+        self.help_button = help_button(self, show_help)
+        self._make_layout()
+        self.address.editingFinished.connect(self._divide)
+        for field in (self.address, self.user, self.password):
+            field.textChanged.connect(lambda _: self._update())
+        self._update()
+        (self.address if address is None else self.user if not address.user else self.password).setFocus()
+
+    def _make_layout(self) -> None:
+        fields = form()
+        for field in (self.address, self.user, self.password):
+            fields.addRow(field.accessibleName(), field)
+        fields.addRow("", self.keep)
+        fields.addRow("", self.note)
+        layout = dialog_layout(self)
+        layout.addLayout(fields)
+        layout.addStretch(1)
+        layout.addWidget(self.error)
+        layout.addWidget(self.progress)
+        row = hbox(spacing=8)
+        row.addWidget(self.help_button)
+        row.addStretch(1)
+        row.addWidget(cancel_button(self))
+        row.addWidget(self.open_button)
+        layout.addLayout(row)
+
+    def _divide(self) -> None:
+        """Move a user and a password out of the address into their fields, where the password is hidden."""
+        try:
+            found, password = (
+                server_address(self.address.text().strip()),
+                given_password(self.address.text().strip()),
+            )
+        except SemblanceError:
+            return
+        if found is None:
+            return
+        if password:
+            self.password.setText(password)
+        if found.user:
+            self.user.setText(found.user)
+        self.address.setText(str(found.with_user("")))
+
+    def _update(self) -> None:
+        installed = all(find_spec(package) is not None for package in _PACKAGES)
+        running = self._job is not None
+        fields = (self.address, self.user, self.password, self.keep)
+        enable_widgets(
+            dict.fromkeys(fields, not running)
+            | {self.open_button: installed and not running and bool(self.address.text().strip())}
+        )
+        self.progress.setVisible(running)
+        if not installed:
+            self.note.setText(
+                tr(
+                    "Packages for this are not installed: {command}",
+                    command='pip install "semblance[app,server]"',
+                )
+            )
+            return
+        self.note.setText(self._warning())
+
+    def _warning(self) -> str:
+        """What the address means for the password and the images on their way, empty where both are safe."""
+        try:
+            found = server_address(self.address.text().strip())
+        except SemblanceError:
+            return ""
+        if found is None or found.host.startswith(_LOCAL) or "sslmode=verify" in str(found):
+            return ""
+        return tr(
+            "Without sslmode=verify-full in the address nobody checks that this is the right server, and the connection"
+            " may not be encrypted."
+        )
+
+    def connect_to_server(self) -> None:
+        """Check the address and the password, and open the library."""
+        self._divide()
+        try:
+            address = server_address(self.address.text().strip())
+        except SemblanceError as error:
+            self._show_error(error)
+            return
+        if address is None:
+            self._show_error(
+                SemblanceError(
+                    tr("This is not the address of a server."),
+                    tr("Write one such as {example}.", example=_EXAMPLE),
+                )
+            )
+            return
+        if user := self.user.text().strip():
+            address = address.with_user(user)
+        self.error.set_error(None)
+        password = self.password.text()
+        job = self._job = self._context.jobs.run(
+            tr("Connecting to {host}", host=address.host),
+            connect_to_server,
+            address,
+            password,
+            keep=self.keep.isChecked(),
+            lane=Lane.NETWORK,
+            channel="connect",
+            quiet=True,
+        )
+
+        def done(not_kept: SemblanceError | None) -> None:
+            set_password(address, password)
+            self._job = None
+            if not_kept is not None:
+                self._context.messages.info(translate(not_kept.message), translate(not_kept.hint))
+            self.accept()
+            self._connected(address)
+
+        job.changed.connect(lambda: self.progress.set_progress(job.fraction, job.seconds_left))
+        job.done.connect(done)
+        job.failed.connect(self._fail)
+        job.cancelled.connect(self._end)
+        self.progress.set_title(job.title)
+        self._update()
+
+    def cancel(self) -> None:
+        """End the attempt."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def reject(self) -> None:
+        self.cancel()
+        super().reject()
+
+    def _fail(self, error: SemblanceError) -> None:
+        self._end()
+        self._show_error(error)
+        self.password.setFocus()
+
+    def _end(self) -> None:
+        self._job = None
+        self._update()
+
+    def _show_error(self, error: SemblanceError) -> None:
+        error.message, error.hint = translate(error.message), translate(error.hint)
+        self.error.set_error(error)
+
+
+def _line(name: str, text: str) -> QLineEdit:
+    field = QLineEdit(text)
+    field.setAccessibleName(name)
+    return field

@@ -1,0 +1,114 @@
+"""The real window on a library of a real PostgreSQL server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from semblance.app.screenshot import turn
+from semblance.app.shell import search_operations
+from semblance.core.library.address import ServerAddress, server_address
+from semblance.core.searches.query import Query
+from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.maintenance.manage_people import set_right
+from semblance.core.workflows.metrics.train_metric import train_metric
+from semblance.core.workflows.metrics.train_request import TrainRequest
+from tests.helpers.images import striped_folder
+from tests.helpers.isolation import redirect_user_folders
+from tests.helpers.windows import open_window, search_first_case, wait_for
+
+#: Accounts with their rights.
+PEOPLE = {"rita": "reader", "anna": "annotator", "carl": "curator"}
+_TEMPLATE = "window_template"
+
+
+@pytest.fixture(scope="module")
+def template(postgres, tmp_path_factory) -> Iterator[str]:
+    """The name of a database with 24 images, a metric, and people with rights."""
+    address = server_address(postgres.new_database(_TEMPLATE))
+    import_source(striped_folder(tmp_path_factory.mktemp("images"), n=24), address)
+    extract_features(address, "colour_edge_texture")
+    train_metric(address, TrainRequest("euclidean", "plain"))
+    for name, right in PEOPLE.items():
+        set_right(address, name, right, "pw")
+    yield _TEMPLATE
+    roles = [f"{_TEMPLATE}_{right}" for right in ("administrator", "curator", "annotator", "reader")]
+    postgres.execute(f'DROP DATABASE "{_TEMPLATE}" WITH (FORCE)')
+    postgres.execute("DROP DATABASE IF EXISTS library WITH (FORCE)")
+    postgres.execute(f"DROP ROLE {', '.join([*PEOPLE, *roles])}")
+
+
+@pytest.fixture
+def library(template, postgres):
+    """The address of a copy of the library for a person."""
+    postgres.new_database("library", template)
+
+    def of(person: str) -> ServerAddress:
+        return server_address(postgres.address("library", person, "pw"))
+
+    return of
+
+
+def test_a_reader_searches_and_sees_why_nothing_can_be_changed(library, tmp_path):
+    with open_window(library("rita")) as window:
+        wait_for(window, lambda: window.state.library is not None)
+        search_first_case(window)
+        assert len(window.state.columns) == 24
+        assert len(window.state.ranking.ranked) > 10
+        grid = window.panels.ranking.grid
+        rows = [case.row for case in window.state.ranking.ranked[:3]]
+        wait_for(window, lambda: all(window.panels.thumbnails.get(row) is not None for row in rows))
+        actions = window.context.actions
+        assert [actions[one].isEnabled() for one in ("report", "compare", "map")] == [True] * 3
+        changing = ("set_finding", "import_more", "train", "extract", "judge_alike", "save_search", "prepare")
+        assert not any(actions[one].isEnabled() for one in changing)
+        assert "right in this library is reader" in actions["set_finding"].toolTip()
+        # A key that no menu guards changes nothing either.
+        grid.judged.emit(rows[0], 1)
+        wait_for(window, lambda: True)
+        assert window.state.judgement_count == 0
+        shown = (window.windowTitle(), window.status.where.text(), *map(str, window.context.settings.recent))
+        assert shown[:2] == ("library – Semblance", f"library on {library('rita').host} (reader)")
+        assert "pw@" not in "".join(shown)
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not [file for file in files if b":pw@" in file.read_bytes()]
+
+
+def test_an_annotator_marks_and_is_told_what_the_server_refuses(library):
+    with open_window(library("anna")) as window:
+        wait_for(window, lambda: window.state.library is not None)
+        search_first_case(window)
+        window.panels.ranking.grid.judged.emit(window.state.ranking.ranked[2].row, 1)
+        wait_for(window, lambda: window.state.judgement_count == 1)
+        assert not window.context.actions["set_finding"].isEnabled()
+        # What the window still offered is refused by the server, and said in words.
+        window.parts.commands.edits.set_finding([window.state.ranking.ranked[0].row], "other")
+        history = window.context.messages.history
+        while not history or history[-1].level != "error":
+            turn()
+        assert "You have no right to do this" in history[-1].what
+        assert "permission denied for table cases" in history[-1].what
+
+
+def test_everybody_has_a_last_search_of_their_own(library, tmp_path, monkeypatch):
+    for person, case in (("anna", 3), ("carl", 5), ("anna", 3)):
+        redirect_user_folders(monkeypatch, tmp_path / person)
+        with open_window(library(person)) as window:
+            wait_for(window, lambda: window.state.library is not None)
+            before = window.state.query
+            search_operations.submit_query(window.context, Query(case=window.state.columns.ids[case]))
+            wait_for(window, lambda: window.state.ranking is not None)
+        if before is not None:
+            assert before == window.state.query
+    assert before is not None
+
+
+def test_the_command_opens_the_window_on_an_address_alone():
+    from semblance.app.__main__ import _named_library
+
+    assert _named_library(["postgresql://anna@db.example.org/chest"]) == server_address(
+        "postgresql://anna@db.example.org/chest"
+    )
+    assert _named_library(["info", "postgresql://anna@db.example.org/chest"]) is None

@@ -1,0 +1,122 @@
+"""The dialog that opens a library on a server: what is wrong is said in words, and the password stays out of sight."""
+
+from __future__ import annotations
+
+import keyring
+import pytest
+from PySide6.QtCore import QSettings
+
+from semblance.app.library.server_dialog import OpenServerDialog
+from semblance.app.shell.settings import Settings
+from semblance.core.library.address import server_address
+from semblance.core.library.server.library import ServerLibrary
+from semblance.core.library.server.tables import REVISION
+from tests.helpers.contexts import make_context
+from tests.helpers.manual_jobs import ManualJobs
+
+
+@pytest.fixture
+def ring(monkeypatch) -> dict[tuple[str, str], str]:
+    """A keyring in memory."""
+    stored: dict[tuple[str, str], str] = {}
+    monkeypatch.setattr(keyring, "get_password", lambda service, name: stored.get((service, name)))
+    monkeypatch.setattr(
+        keyring, "set_password", lambda service, name, text: stored.__setitem__((service, name), text)
+    )
+    monkeypatch.setattr(keyring, "delete_password", lambda service, name: stored.pop((service, name)))
+    return stored
+
+
+@pytest.fixture
+def dialog(qtbot, ring):
+    jobs = ManualJobs()
+    context = make_context(jobs)
+    opened: list[object] = []
+    shown = OpenServerDialog(context, opened.append, lambda: None)
+    qtbot.addWidget(shown)
+
+    def attempt(address: str, user: str = "", password: str = "") -> str:
+        """What the dialog says; empty where it opened the library."""
+        opened.clear()
+        shown.address.setText(address)
+        shown.user.setText(user)
+        shown.password.setText(password)
+        shown.connect_to_server()
+        jobs.run_pending()
+        return "" if opened else shown.error.text
+
+    shown.attempt, shown.opened = attempt, opened  # type: ignore[attr-defined]
+    return shown
+
+
+def test_each_reason_why_a_library_cannot_be_opened_is_said(dialog, database, postgres):
+    with ServerLibrary.create(database):
+        pass
+    plain = str(server_address(database).with_user(""))
+    known = {"user": "postgres", "password": server_address(database).secrets["password"]}
+    assert "the connection was refused" in dialog.attempt("postgresql://127.0.0.1:1/library", **known)
+    assert "no server named nowhere.invalid" in dialog.attempt(
+        "postgresql://nowhere.invalid/library", **known
+    )
+    assert "refused the user or the password" in dialog.attempt(plain, "postgres", "wrong")
+    assert "has no database 'other'" in dialog.attempt(plain.replace("/library", "/other"), **known)
+    assert "holds no library yet" in dialog.attempt(plain.replace("/library", "/postgres"), **known)
+    assert "does not encrypt" in dialog.attempt(f"{plain}?sslmode=verify-full", **known)
+    assert "not at http://" in dialog.attempt("http://127.0.0.1/library", **known)
+    assert "not the address of a server" in dialog.attempt("/home/anna/Chest.semblance", **known)
+    set_revision = "UPDATE semblance.alembic_version SET version_num = '{}'"
+    postgres.execute(set_revision.format("9999"), "library")
+    assert "newer version" in dialog.attempt(plain, **known)
+    postgres.execute(set_revision.format("0001"), "library")
+    postgres.execute(
+        "CREATE ROLE rita LOGIN PASSWORD 'pw'; GRANT USAGE ON SCHEMA semblance TO rita", "library"
+    )
+    postgres.execute("GRANT SELECT ON ALL TABLES IN SCHEMA semblance TO rita", "library")
+    try:
+        assert "of an older version" in dialog.attempt(plain, "rita", "pw")
+        postgres.execute(set_revision.format(REVISION), "library")
+        assert dialog.attempt(plain, "rita", "pw") == ""
+    finally:
+        postgres.execute("DROP OWNED BY rita; DROP ROLE rita", "library")
+
+
+def test_the_password_is_kept_in_the_keyring_alone(dialog, database, ring, tmp_path, caplog):
+    with ServerLibrary.create(database):
+        pass
+    password = server_address(database).secrets["password"]
+    # A pasted address is divided, so that nobody reads the password in it.
+    assert dialog.attempt(database) == ""
+    assert dialog.address.text() == str(server_address(database).with_user(""))
+    assert (dialog.user.text(), dialog.password.text()) == ("postgres", password)
+    (address,) = dialog.opened
+    assert ring == {("semblance-library", str(address)): password}
+    settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    settings.add_recent(address)
+    settings.last_library = address
+    settings.save()
+    assert settings.recent == [address]
+    assert password not in (tmp_path / "settings.ini").read_text() + caplog.text + repr(address)
+    dialog.keep.setChecked(False)
+    assert dialog.attempt(str(address), "postgres", password) == ""
+    assert ring == {}
+
+
+def test_without_a_password_the_kept_one_is_used(dialog, database, ring, monkeypatch):
+    with ServerLibrary.create(database):
+        pass
+    address = server_address(database)
+    monkeypatch.setattr("semblance.core.library.address._passwords", {})
+    assert "refused" in dialog.attempt(str(address))
+    ring["semblance-library", str(address)] = "s3cret:@/%pass"
+    assert dialog.attempt(str(address)) == ""
+
+
+def test_without_encryption_that_is_verified_the_dialog_warns(dialog):
+    for address, warns in (
+        ("postgresql://db.example.org/chest", True),
+        ("postgresql://db.example.org/chest?sslmode=require", True),
+        ("postgresql://db.example.org/chest?sslmode=verify-full", False),
+        ("postgresql://127.0.0.1/chest", False),
+    ):
+        dialog.address.setText(address)
+        assert bool(dialog.note.text()) == warns
