@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Signal
@@ -188,13 +189,20 @@ class SendDialog(Dialog):
         lines = [tr_n("{n} object was sent.", "{n} objects were sent.", len(result.sent))]
         if result.confirmed is not None:
             lines[0] += " " + tr("The PACS confirms {n}.", n=result.confirmed)
-        wrong = [*result.failed, *result.unconfirmed]
-        lines += [translate(one["reason"]) for one in wrong[:_MOST_LISTED]]
-        if len(wrong) > _MOST_LISTED:
-            rest = len(wrong) - _MOST_LISTED
-            lines.append(
-                tr_n("{n} more was not sent or confirmed.", "{n} more were not sent or confirmed.", rest)
+        for title, wrong in ((tr("Not sent"), result.failed), (tr("Not confirmed"), result.unconfirmed)):
+            reasons = Counter(
+                (str(one.get("object", "")).removesuffix(" Storage"), translate(one["reason"]))
+                for one in wrong
             )
+            lines += [
+                " ".join((f"{title}:", f"{n:,} × {what}:" if what else f"{n:,} ×", reason))
+                for (what, reason), n in reasons.most_common(_MOST_LISTED)
+            ]
+            rest = len(wrong) - sum(n for _, n in reasons.most_common(_MOST_LISTED))
+            if rest:
+                lines.append(
+                    tr_n("{n} more was not sent or confirmed.", "{n} more were not sent or confirmed.", rest)
+                )
         self.note.setText("\n".join(lines))
         self._update()
 

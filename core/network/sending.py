@@ -43,6 +43,12 @@ class Outgoing:
     study: str
     syntax: str
 
+    def entry(self, reason: str) -> dict[str, str]:
+        """What a result says of this file, with what kind of object it is."""
+        from pydicom.uid import UID
+
+        return {"path": str(self.path), "object": UID(self.sop_class).name, "reason": reason}
+
 
 @dataclass
 class Sending:
@@ -60,7 +66,7 @@ class Sending:
 
     def fail(self, file: Outgoing, reason: str) -> None:
         """Note why a file was not sent."""
-        self.failed.append({"path": str(file.path), "reason": reason})
+        self.failed.append(file.entry(reason))
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -212,7 +218,7 @@ def _note_commitment(sent: Sequence[Outgoing], reports: Sequence[Dataset], resul
     unsure = tr_lazy("The PACS does not name it in the result of the storage commitment.")
     result.confirmed = sum(file.instance in kept for file in sent)
     result.unconfirmed = [
-        {"path": str(file.path), "reason": reasons.get(file.instance, unsure if reports else silent)}
+        file.entry(reasons.get(file.instance, unsure if reports else silent))
         for file in sent
         if file.instance not in kept
     ]
@@ -263,9 +269,7 @@ def _check_by_query(server: Server, sent: Sequence[Outgoing], result: Sending) -
     }
     result.confirmed = sum(file.instance in found for file in sent)
     result.unconfirmed = [
-        {"path": str(file.path), "reason": tr_lazy("The PACS does not list it.")}
-        for file in sent
-        if file.instance not in found
+        file.entry(tr_lazy("The PACS does not list it.")) for file in sent if file.instance not in found
     ]
 
 

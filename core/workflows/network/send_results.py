@@ -8,13 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
-from semblance.core.imaging import ImageReader
+from semblance.core.imaging import ImageAddress, ImageReader
+from semblance.core.imaging.dicom.dicom_file import open_dicom
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.network.sending import COMMIT_S, Sending
 from semblance.core.network.servers import Server
 from semblance.core.reports.options import ReportOptions
+from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.network.send_files import send, send_paths
@@ -36,7 +38,7 @@ def send_report(
 
     Raises:
         BadArguments: ``options`` are de-identified, so that the objects would belong to nobody.
-        BadInput: no such case, or an image that cannot be read.
+        BadInput: no such case, an image that cannot be read, or one of no DICOM study.
         SemblanceError: there is no connection, or it is lost.
         Cancelled: the reporter was cancelled.
     """
@@ -45,9 +47,27 @@ def send_report(
             "A report for a PACS needs the patient and study of its query.",
             "Write it with patient identifiers.",
         )
+    _check_study(library, search.query)
     with TemporaryDirectory(prefix="semblance-report-") as folder:
         write_report_files(library, search, Path(folder) / "report.dcm", options, reporter=reporter)
         return send(server, Path(folder), commit=commit, commit_seconds=commit_seconds, reporter=reporter)
+
+
+def _check_study(library: Path, query: Query) -> None:
+    """Refuse a query of no study: its report would begin a study of its own, which no patient's record has."""
+    address = None if query.image is None else ImageAddress(query.image)
+    if query.case is not None:
+        with open_library(library) as opened:
+            row = opened.catalogue.row_of(query.case)
+            address = opened.catalogue.details([row])[row].address
+    if address is not None:
+        with ImageReader() as reader, reader.dicom_file((address.slices or (address,))[0]) as file:
+            if file is not None and "StudyInstanceUID" in open_dicom(file, str(address)).dataset:
+                return
+    raise BadInput(
+        "The query is in no DICOM study, so its report belongs to no record in a PACS.",
+        "Save the report as a file, or search with an image of a study.",
+    )
 
 
 def send_cases(

@@ -58,7 +58,9 @@ def test_selected_cases_are_sent_as_their_files(qtbot, window, archive):
     archive.refuse = 0xA700
     dialog.send_button.click()
     wait_for(window, lambda: "0xA700" in dialog.note.text())
-    assert dialog.note.text().startswith("0 objects were sent.")
+    assert dialog.note.text().startswith(
+        "0 objects were sent.\nNot sent: 2 × Digital Mammography X-Ray Image"
+    )
 
 
 def test_servers_are_added_in_their_own_dialog(qtbot, window):
