@@ -62,7 +62,8 @@ def _whole_table(file: TableFile) -> Table:
         table.case_ids += rows.case_ids
         table.failed += rows.failed
         if rows.patient_ids is not None:
-            table.patient_ids = [*(table.patient_ids or []), *rows.patient_ids]
+            table.patient_ids = table.patient_ids or []
+            table.patient_ids += rows.patient_ids
         for column, cells in rows.attributes.items():
             table.attributes.setdefault(column, []).extend(cells)
     table.X = X[:start]
