@@ -210,8 +210,9 @@ def tr_n(one: str, many: str, n: int, /, **values: object) -> str:
 
 
 def format_number(value: float, format_spec: str = "") -> str:
-    """A number in the format of the language in use; never for CSV, JSON or commands."""
-    return localise_number(format(value, format_spec))
+    """A number in the format of the language in use, with a space before % (ISO 80000-1); never for CSV, JSON or
+    commands."""
+    return localise_number(format(value, format_spec).replace("%", " %"))
 
 
 def has_right_to_left(text: str) -> bool:

@@ -385,40 +385,53 @@ class _FilterList(QWidget):
         column.addWidget(self._title)
         column.addWidget(self._scroll)
         self._boxes: dict[int, QCheckBox] = {}
+        self._numbers: dict[int, QLabel] = {}
         self._names: dict[int, str] = {}
         self.set_entries([])
 
     def set_entries(self, entries: list[tuple[int, str, int, QIcon | None]]) -> None:
         """Show (key, text, count, icon) of each choice. A choice keeps its tick, and a new one is ticked."""
+        names = {key: text for key, text, _, _ in entries}
+        if entries and names == self._names and list(names) == list(self._names):
+            self._set_counts(entries)
+            return
         ticked = {self._names[key]: box.isChecked() for key, box in self._boxes.items()}
         while (layout_item := self._rows_layout.takeAt(0)) is not None:
             widget = layout_item.widget()
             if widget is not None:
                 widget.deleteLater()
-        self._boxes, self._names = {}, {key: text for key, text, _, _ in entries}
-        for key, text, count, icon in entries:
+        self._boxes, self._numbers, self._names = {}, {}, names
+        for key, text, _, _ in entries:
             row_widget = QWidget()
             row = QHBoxLayout(row_widget)
             row.setContentsMargins(0, 0, 0, 0)
             box = QCheckBox(visible(text).replace("&", "&&"))
             box.setChecked(ticked.get(text, True))
-            text = visible(text)
-            box.setAccessibleName(f"{text}, {format_number(count, ',')}")
-            box.setToolTip(plain_tip(text + "\n" + tr("Right-click to show only these cases, or all")))
+            box.setToolTip(
+                plain_tip(visible(text) + "\n" + tr("Right-click to show only these cases, or all"))
+            )
             box.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             box.customContextMenuRequested.connect(partial(self._show_menu, key))
-            if icon is not None:
-                box.setIcon(icon)
-                box.setIconSize(icon.availableSizes()[0])
             box.toggled.connect(lambda _on: self.changed.emit())
-            number = QLabel(format_number(count, ","))
+            number = QLabel()
             set_look(number, role="second")
             row.addWidget(box, 1)
             row.addWidget(number)
             self._rows_layout.addWidget(row_widget)
-            self._boxes[key] = box
-        self._scroll.setFixedHeight((theme().px(18) + GAP) * min(len(entries), LISTED))
+            self._boxes[key], self._numbers[key] = box, number
+        self._set_counts(entries)
         self.setVisible(bool(entries))
+
+    def _set_counts(self, entries: list[tuple[int, str, int, QIcon | None]]) -> None:
+        """Show the counts and icons of the choices there are: while cases arrive, nothing else changes."""
+        self._scroll.setFixedHeight((theme().px(18) + GAP) * min(len(entries), LISTED))
+        for key, text, count, icon in entries:
+            box, number = self._boxes[key], format_number(count, ",")
+            self._numbers[key].setText(number)
+            box.setAccessibleName(f"{visible(text)}, {number}")
+            if icon is not None:
+                box.setIcon(icon)
+                box.setIconSize(icon.availableSizes()[0])
 
     def _show_menu(self, key: int, at: QPoint) -> None:
         """The menu of one choice: only this one, or all."""

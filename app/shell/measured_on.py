@@ -32,4 +32,4 @@ def split_text(card: Mapping[str, Any]) -> str:
     by = tr("by patient") if split.get("by_patient") else tr("by case")
     return tr(
         "{share:.0%} held out {by}, seed {seed}", share=split["fraction"], by=by, seed=split.get("seed")
-    ).replace("%", " %")
+    )

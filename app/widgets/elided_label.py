@@ -45,8 +45,10 @@ class ElidedLabel(QLabel):
         self.update()
 
     def setText(self, text: str) -> None:
-        super().setText(visible(text))
-        self._update_tooltip()
+        text = visible(text)
+        if text != self.text():
+            super().setText(text)
+            self._update_tooltip()
 
     def shown_text(self) -> str:
         width, text, font = self.contentsRect().width(), self.text(), self.font()

@@ -84,7 +84,9 @@ class SettingsDialog(Dialog):
         self.theme = _choice(((tr("Dark"), "dark"), (tr("Light"), "light")), settings.theme)
         self.theme.currentIndexChanged.connect(self._set_appearance)
         fields.addRow(tr("Theme"), self.theme)
-        self.text_size = _choice(((f"{scale:.0%}", scale) for scale in TEXT_SCALES), settings.text_scale)
+        self.text_size = _choice(
+            ((format_number(scale, ".0%"), scale) for scale in TEXT_SCALES), settings.text_scale
+        )
         self.text_size.currentIndexChanged.connect(self._set_appearance)
         fields.addRow(tr("Text size"), self.text_size)
         self.language = _choice(((name, code) for code, name in LANGUAGES.items()), settings.language)

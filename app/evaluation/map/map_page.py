@@ -325,7 +325,7 @@ def _facts(library_map: LibraryMap) -> str:
             return tr("preview")
         return tr("round {done:,} of {total:,}", done=library_map.done, total=library_map.total)
     if library_map.preserved is not None:
-        return tr("{share:.0%} of the 10 nearest preserved", share=library_map.preserved).replace("%", " %")
+        return tr("{share:.0%} of the 10 nearest preserved", share=library_map.preserved)
     return tr_n("{n} case", "{n} cases", len(library_map.rows))
 
 
@@ -345,4 +345,4 @@ def _detail(library_map: LibraryMap) -> str:
     text = tr("{n:,} cases, {what}", n=n, what=what)
     if library_map.share is None:
         return text
-    return tr("{text}, {share:.0%} of the spread", text=text, share=library_map.share).replace("%", " %")
+    return tr("{text}, {share:.0%} of the spread", text=text, share=library_map.share)

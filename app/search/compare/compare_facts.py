@@ -11,7 +11,7 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.wrapped_label import WrappedLabel
-from semblance.core.language import tr, tr_n
+from semblance.core.language import format_number, localise_number, tr, tr_n
 from semblance.core.library.case_columns import CaseColumns
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
@@ -117,9 +117,11 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
     if image.spacing_mm is not None:
         down, across = image.spacing_mm
         out[tr("Size, mm")] = f"{_length(width * across)} × {_length(height * down)}"
-        out[tr("Spacing, mm")] = f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
+        out[tr("Spacing, mm")] = localise_number(
+            f"{across:.4g}" if across == down else f"{across:.4g} × {down:.4g}"
+        )
     else:
-        out[tr("Size, px")] = f"{width} × {height}"
+        out[tr("Size, px")] = localise_number(f"{width:,} × {height:,}")
     if viewed.stack is not None:
         out[tr("Slices")] = str(viewed.stack.slices)
     if viewed.case is not None:
@@ -132,7 +134,7 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
 
 def _length(mm: float) -> str:
     """A length in mm, in tenths below 100 mm."""
-    return f"{mm:.0f}" if mm >= 100 else f"{mm:.1f}"
+    return format_number(mm, ".0f" if mm >= 100 else ".1f")
 
 
 def _age(value: str) -> str:

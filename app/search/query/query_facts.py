@@ -69,7 +69,7 @@ class QueryFacts(FactList):
             self.set_fact(SIZE, None)
             self.set_fact(SPACING, None)
             return
-        size = f"{image.width:,} × {image.height:,} px"
+        size = localise_number(f"{image.width:,} × {image.height:,}") + " px"
         if image.reduced > 1:
             size = tr("{size}, shown at 1/{part}", size=size, part=image.reduced)
         self.set_fact(SIZE, size)

@@ -14,12 +14,12 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
-    QPixmap,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from semblance.app.shell import theme as themes
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, theme
+from semblance.app.widgets.cards.card_painter import ScaledImages
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -35,7 +35,8 @@ _PAD = 4
 @dataclass(frozen=True)
 class StripCase:
     """``row`` of the catalogue; ``title`` in bold, ``value`` beside it, ``note`` below; ``text`` for a screen
-    reader and the tooltip; ``chip``: code and letter of the finding, if the findings differ."""
+    reader and the tooltip; ``chip``: code and letter of the finding, if the findings differ; ``has_image``: false for
+    a row of a table."""
 
     row: int
     title: str
@@ -43,6 +44,7 @@ class StripCase:
     note: str = ""
     text: str = ""
     chip: tuple[int, str] | None = None
+    has_image: bool = True
 
 
 class CaseStrip(QWidget):
@@ -58,6 +60,7 @@ class CaseStrip(QWidget):
         self._name = name
         self._cases: tuple[StripCase, ...] = ()
         self._source: ThumbnailSource | None = None
+        self._images = ScaledImages()
         self._place, self._hover, self._single_line = 0, -1, False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -69,6 +72,7 @@ class CaseStrip(QWidget):
         if self._source is not None:
             self._source.ready.disconnect(self._images_ready)
         self._source = source
+        self._images.clear()
         source.ready.connect(self._images_ready)
         self.update()
 
@@ -128,6 +132,8 @@ class CaseStrip(QWidget):
         self.update()
 
     def _images_ready(self, rows: frozenset[int]) -> None:
+        for row in rows:
+            self._images.forget(row)
         if any(case.row in rows for case in self._cases):
             self.update()
 
@@ -197,9 +203,12 @@ class CaseStrip(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
+        self._images.begin(theme().px(LINE_IMAGE if self._single_line else IMAGE), self.devicePixelRatioF())
         for place in range(self.visible_count() if self._cases else 0):
             self._draw(painter, place)
         painter.end()
+        if self._images.late:
+            self.update()
 
     def _draw(self, painter: QPainter, place: int) -> None:
         tokens, case, cell_rect = theme(), self._cases[place], self.cell_rect(place)
@@ -212,8 +221,11 @@ class CaseStrip(QWidget):
             painter.drawRoundedRect(QRectF(cell_rect).adjusted(1, 1, -1, -1), 4, 4)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         square = QRect(cell_rect.x() + _PAD, cell_rect.y() + (cell_rect.height() - side) // 2, side, side)
-        self._image(painter, square, case.row)
-        left = square.right() + 1 + 2 * _PAD
+        if case.has_image:
+            self._image(painter, square, case.row)
+        else:
+            square.setWidth(0)
+        text_left = left = square.right() + 1 + 2 * _PAD
         bold, plain, small = text_cache(BASE, 600), text_cache(BASE), text_cache(SMALL)
         line = tokens.px(16)
         top = cell_rect.y() + (cell_rect.height() - line) // 2 if self._single_line else square.y()
@@ -227,27 +239,19 @@ class CaseStrip(QWidget):
         plain.draw(painter, QRect(left + width, top, available - width, line), case.value, tokens.second)
         if self._single_line or not case.note:
             return
-        left = square.right() + 1 + 2 * _PAD
-        available = cell_rect.right() - left
+        left, available = text_left, cell_rect.right() - text_left
         for number, text in enumerate(_wrap_once(case.note, small.width, available)):
             where = QRect(left, top + line + number * tokens.px(15), available, tokens.px(15))
             small.draw(painter, where, text, tokens.second)
 
     def _image(self, painter: QPainter, square: QRect, row: int) -> None:
         painter.fillRect(square, colour(theme().image_well))
-        image = self._source.get(row) if self._source is not None else None
-        if image is None:
+        pixmap = self._images.get(row)
+        if pixmap is None and self._source is not None and (image := self._source.get(row)) is not None:
+            pixmap = self._images.make(row, image)
+        if pixmap is None:
             return
         ratio = self.devicePixelRatioF()
-        pixmap = QPixmap.fromImage(
-            image.scaled(
-                round(square.width() * ratio),
-                round(square.height() * ratio),
-                Qt.AspectRatioMode.KeepAspectRatio,
-                Qt.TransformationMode.SmoothTransformation,
-            )
-        )
-        pixmap.setDevicePixelRatio(ratio)
         x = square.x() + (square.width() - pixmap.width() / ratio) / 2
         y = square.y() + (square.height() - pixmap.height() / ratio) / 2
         painter.drawPixmap(round(x), round(y), pixmap)

@@ -35,7 +35,7 @@ from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.address import server_address
-from semblance.core.library.case_columns import CaseColumns
+from semblance.core.library.case_columns import CaseColumns, ImageState
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -126,7 +126,7 @@ class RankingPanel(Panel):
         column.addWidget(self.others)
 
         self._state.changed.connect(self._on_state_changed)
-        self._set_view("list" if context.settings.text("ranking_view") == "list" else "grid")
+        self._show_view()
         self._refresh()
 
     def _fill_header(self) -> None:
@@ -173,8 +173,17 @@ class RankingPanel(Panel):
 
     def _set_view(self, name: str) -> None:
         self._context.settings.set_text("ranking_view", name)
-        self.view.set_value(name)
-        self.grid.set_rows(name == "list")
+        self._show_view()
+
+    def _show_view(self) -> None:
+        """Show cards or a list, as chosen. Rows of a table have no images, so they are always a list."""
+        columns = self._state.columns
+        only_rows = bool(len(columns)) and bool((columns.state == ImageState.NO_IMAGE).all())
+        as_list = only_rows or self._context.settings.text("ranking_view") == "list"
+        self.view.set_value("list" if as_list else "grid")
+        self.view.setEnabled(not only_rows)
+        self.view.setToolTip(tr("Rows of a table have no images for cards.") if only_rows else "")
+        self.grid.set_rows(as_list)
 
     def _set_option(self, name: str, on: bool) -> None:
         search_operations.set_options(self._context, **{name: on})
@@ -230,6 +239,8 @@ class RankingPanel(Panel):
         elif change & Change.RANKING:
             # The ranking arrived or failed, so none is pending.
             self._pending_query = None
+        if change & Change.CASES:
+            self._show_view()
         if change & (Change.RANKING | Change.QUERY | Change.CASES | Change.METRIC):
             self._refresh()
         elif change & (Change.RANKING_REQUESTED | Change.EXTRACTION | Change.TRAINING):

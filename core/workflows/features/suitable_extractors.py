@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from semblance.core.workflows.features.clinical_features import has_clinical_col
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.library.records import CaseDetails
 
 #: The default for images.
 OF_IMAGES = "encoder"
@@ -24,6 +25,10 @@ OF_IMAGES = "encoder"
 OF_REGIONS = "mass"
 #: The kinds of source that have a default of their own.
 OF_KIND = {"polyps": "polyp", "lung": "lung_texture"}
+#: Made for regions of lung CT.
+OF_LUNG = "lung_texture"
+#: What the images of these kinds of source are, in DICOM's terms. Others may be anything.
+MODALITY_OF_KIND = {"mammograms": "MG", "ultrasound": "US", "polyps": "CT", "lung": "CT"}
 #: Number of cases, spread over the library, that are checked for regions.
 SAMPLED_CASES = 500
 
@@ -55,7 +60,13 @@ def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...
     regions = any(found.region is not None for found in details.values())
     made_for = {OF_KIND[found.kind] for found in details.values() if found.kind in OF_KIND}
     attributes = [one.attributes for one in details.values()]
-    found = [ExtractorSuitability(one.name, _reason(one, kinds, volumes, attributes)) for one in extractors()]
+    modalities = {_modality(found) for found in details.values() if found.address is not None}
+
+    def reason(extractor: type[Extractor]) -> str:
+        general = _reason(extractor, kinds, volumes, attributes)
+        return general or _reason_of_modality(extractor.name, modalities, regions)
+
+    found = [ExtractorSuitability(one.name, reason(one)) for one in extractors()]
 
     def precedence(fit: ExtractorSuitability) -> tuple[bool, ...]:
         masses = fit.name == OF_REGIONS
@@ -85,3 +96,17 @@ def _reason(
     if extractor is Fusion:
         return tr_lazy("it is made by naming several feature sets where a metric is trained")
     return "" if volumes or not extractor.needs_volume else tr_lazy("no case is a volume")
+
+
+def _modality(case: CaseDetails) -> str:
+    """The modality of a case's image, such as ``CT``; empty if nothing says it."""
+    return case.attributes.get("modality") or MODALITY_OF_KIND.get(case.kind, "")
+
+
+def _reason_of_modality(name: str, modalities: Set[str], regions: bool) -> str:
+    """Why an extractor that was made for some images does not suit those of ``modalities``; empty if it may."""
+    if name == OF_REGIONS and modalities == {"CT"} and not regions:
+        return tr_lazy("the images are CT, and no region is marked in them")
+    if name == OF_LUNG and modalities and not modalities & {"CT", ""}:
+        return tr_lazy("no image is CT")
+    return ""

@@ -158,6 +158,11 @@ def test_numbers_have_the_marks_of_the_language(german):
     assert tr("{x:.2f}", x=0.5) == "0,50"
 
 
+def test_a_percentage_has_a_space_before_its_sign_wherever_it_is_shown(german):
+    assert format_number(0.125, ".1%") == "12,5 %"
+    assert tr("{share:.0%} of them", share=0.98) == "98 % of them"
+
+
 def test_numbers_are_english_in_english():
     assert [
         format_number(1234.5, ",.1f"),
