@@ -140,10 +140,12 @@ def watch(library: LibraryPath, as_json: Json = False) -> None:
         echo(json.dumps({"event": event, **more}) if as_json else text)
         sys.stdout.flush()
 
-    for event, values in library_changes(library):
-        if event == AWAY:
-            say(event, f"{values[0]} Trying again.", reason=values[0])
-        elif event in (WATCHING, BACK):
-            say(event, f"Watching {library}." if event == WATCHING else "The server answers again.")
+    for event in library_changes(library):
+        if event.kind == AWAY:
+            say(event.kind, f"{event.reason} Trying again.", reason=event.reason)
+        elif event.kind in (WATCHING, BACK):
+            say(event.kind, f"Watching {library}." if event.kind == WATCHING else "The server answers again.")
         else:
-            say(event, f"Changed: {', '.join(values)}.", tables=list(values))
+            by = f" by {', '.join(sorted(event.authors))}" if event.authors else ""
+            text = f"Changed{by}: {', '.join(event.tables)}."
+            say(event.kind, text, tables=list(event.tables), authors=dict(event.authors))

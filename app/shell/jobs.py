@@ -45,6 +45,7 @@ class Lane(Enum):
     DRAW = "draw"
     NETWORK = "network"
     WATCH = "watch"
+    NOTICES = "notices"
     BACKGROUND = "background"
 
 
@@ -58,6 +59,8 @@ _LANES = {
     Lane.NETWORK: (2, 0),
     # It runs until it is stopped, so that nothing may queue behind it.
     Lane.WATCH: (2, 10),
+    # It runs as long as a library on a server is open.
+    Lane.NOTICES: (1, 10),
     Lane.BACKGROUND: (2, 10),
 }
 
@@ -290,6 +293,7 @@ class Jobs(QObject):
         self._latest: dict[str, Job] = {}
         self.active: list[Job] = []
         self.listed: list[Job] = []
+        self._endless: list[Job] = []
 
     def run(
         self,
@@ -300,12 +304,14 @@ class Jobs(QObject):
         channel: str | None = None,
         quiet: bool = False,
         can_stop: bool = False,
+        endless: bool = False,
         **kwargs: Any,
     ) -> Job:
         """Run ``function(*args, reporter=..., **kwargs)`` of ``core`` in a process.
 
         A new job on a ``channel`` cancels the one before it there. ``quiet`` jobs (thumbnails, searches) are not
-        listed. Connect to the job's signals right after the call.
+        listed. An ``endless`` one, which runs until it is cancelled, is not among the active ones either. Connect to
+        the job's signals right after the call.
         """
         job = Job(title, self._bridge, self, can_stop=can_stop)
         job.quiet = quiet
@@ -322,8 +328,11 @@ class Jobs(QObject):
             if before is not None:
                 before.cancel()
             self._latest[channel] = job
-        self.active.append(job)
-        self._loop_monitor.start()
+        if endless:
+            self._endless.append(job)
+        else:
+            self.active.append(job)
+            self._loop_monitor.start()
         job.ended.connect(lambda: self._ended(job, channel, quiet))
         if not quiet:
             self.listed.append(job)
@@ -355,7 +364,7 @@ class Jobs(QObject):
     def close_library(self, library: Path) -> None:
         """Let every process close ``library`` after the jobs it already has."""
         for lane in self._engines:
-            if _LANES[lane][0] == 1:
+            if _LANES[lane][0] == 1 and lane != Lane.NOTICES:
                 self.run("", close_library, library, lane=lane, quiet=True)
 
     def shutdown(self) -> None:
@@ -363,7 +372,7 @@ class Jobs(QObject):
         if self._import is not None:
             self._import.requestInterruption()
             self._import.wait()
-        for job in list(self.active):
+        for job in [*self.active, *self._endless]:
             job.cancel()
         closing = [
             threading.Thread(target=engine.shutdown, args=(QUIT_GRACE_S,))
@@ -385,7 +394,7 @@ class Jobs(QObject):
         return self._engines[lane]
 
     def _ended(self, job: Job, channel: str | None, quiet: bool) -> None:
-        self.active.remove(job)
+        (self._endless if job in self._endless else self.active).remove(job)
         if not self.active:
             self._loop_monitor.stop()
         if channel is not None and self._latest.get(channel) is job:

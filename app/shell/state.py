@@ -84,6 +84,8 @@ class Change(Flag):
     REPORT = auto()
     TRAINING = auto()
     EXTRACTION = auto()
+    #: Whether the server of the library answers.
+    SERVER = auto()
 
 
 class State(QObject):
@@ -118,6 +120,8 @@ class State(QObject):
         self.search_name = ""
         #: Slice and window of the images that were shown.
         self.kept_views = KeptViews()
+        #: Why the server of the library does not answer; empty while it does.
+        self.away = ""
         #: How the present search is shown; saved with it.
         self.view: Mapping[str, Any] = {}
         self._search = Search("", _NO_QUERY, new_ledger())
@@ -206,7 +210,7 @@ class State(QObject):
 
     def set_library(self, library: LibrarySnapshot | None) -> None:
         """Set another library, or none. Only the options of the search stay."""
-        self.library = library
+        self.library, self.away = library, ""
         self.metric = self.ranked_search = self.training = self.selected_rows = None
         self._search = Search("", _NO_QUERY, new_ledger(), **self.options)
         self.features, self.search_name, self.view = "", "", {}
@@ -356,12 +360,12 @@ class State(QObject):
     @property
     def can_write(self) -> bool:
         """Whether judgements, concepts and searches can be saved in the open library now."""
-        return self.library is not None and self.library.writable
+        return self.library is not None and self.library.writable and not self.away
 
     @property
     def can_edit(self) -> bool:
         """Whether cases, findings, features and metrics of the open library can be changed now."""
-        return self.library is not None and self.library.editable
+        return self.library is not None and self.library.editable and not self.away
 
     @property
     def why_not_written(self) -> str:
@@ -381,6 +385,10 @@ class State(QObject):
         return found | (dict.fromkeys(_OF_MARKS, of_marks) if of_marks else {})
 
     def _why_refused(self, library: LibrarySnapshot) -> str:
+        if self.away:
+            return tr(
+                "The server does not answer, so nothing can be changed. Semblance tries again by itself."
+            )
         if server_address(library.path) is None:
             return tr("The library is read-only.")
         return tr(
@@ -429,6 +437,11 @@ class State(QObject):
     def set_training(self, training: TrainingRun | None) -> None:
         self.training = training
         self._notify(Change.TRAINING)
+
+    def set_away(self, reason: str) -> None:
+        """Record why the server of the library does not answer; "": it does."""
+        self.away = reason
+        self._notify(Change.CASES | Change.SERVER)
 
     def set_extracting(self, extractor: str) -> None:
         self.extracting = extractor

@@ -31,6 +31,7 @@ from semblance.app.shell.actions import COMMANDS, Actions
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.lazy import IdleQueue, lazy_part
+from semblance.app.shell.library_follower import LibraryFollower
 from semblance.app.shell.messages import Message, Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import Change, State
@@ -70,6 +71,7 @@ class MainWindow(QMainWindow):
         self.state, self.jobs = self.context.state, self.context.jobs
         self.state.change_search(**self.context.settings.search_options)
         self._lock = LibraryLock(self.context)
+        self._follower = LibraryFollower(self.context, self)
         self._idle_queue = IdleQueue(self)
         #: Whether all parts are built, and what waits for it.
         self._has_parts = False

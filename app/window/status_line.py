@@ -10,7 +10,7 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job
 from semblance.app.shell.state import Change
-from semblance.app.shell.theme import set_look, theme, theme_signals
+from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.progress_line import ProgressLine
@@ -82,7 +82,12 @@ class StatusLine(QFrame):
         address = server_address(library.path)
         if address is not None:
             names = {"name": address.name, "host": address.host, "right": library.right}
-            self.where.setText(tr("{name} on {host} ({right})", **names))
+            self.where.setText(
+                tr("{name} on {host}: the server does not answer, read-only", **names)
+                if self._state.away
+                else tr("{name} on {host} ({right})", **names)
+            )
+            self.where.setToolTip(plain_tip(self._state.away))
         else:
             self.where.setText(
                 library.path.name if library.writable else tr("{name} (read-only)", name=library.path.name)

@@ -9,8 +9,11 @@ import pytest
 from semblance.app.screenshot import turn
 from semblance.app.shell import search_operations
 from semblance.core.library.address import ServerAddress, server_address
+from semblance.core.library.open_library import open_library
+from semblance.core.library.records import JudgementRecord
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.library.edit_cases import set_finding
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.maintenance.manage_people import set_right
 from semblance.core.workflows.metrics.train_metric import train_metric
@@ -90,6 +93,50 @@ def test_an_annotator_marks_and_is_told_what_the_server_refuses(library):
             turn()
         assert "You have no right to do this" in history[-1].what
         assert "permission denied for table cases" in history[-1].what
+
+
+def test_changes_of_others_appear_and_the_ranking_stays(library):
+    with open_window(library("rita")) as window:
+        wait_for(window, lambda: window.state.library is not None)
+        search_first_case(window)
+        state = window.state
+        before, case = state.ranking, state.ranking.ranked[0].case_id
+        index = state.columns.index_of_id(case)
+        assert state.columns.finding_name(index) != "cyst"
+        set_finding(library("carl"), [case], "cyst")
+        wait_for(window, lambda: state.columns.finding_name(state.columns.index_of_id(case)) == "cyst")
+        assert state.ranking is before
+        ledger = JudgementRecord("alike", case, state.columns.ids[5], None, None, (), "x", "t")
+        with open_library(library("anna")) as opened:
+            opened.judgements("other").append([ledger])
+        texts = [message.what for message in window.context.messages.history]
+        wait_for(window, lambda: any("anna (1)" in m.what for m in window.context.messages.history))
+        assert any("carl (1)" in text for text in texts)
+        assert state.ranking is before
+
+
+def test_a_server_that_goes_away_is_said_and_caught_up_with(library, postgres):
+    with open_window(library("carl")) as window:
+        wait_for(window, lambda: window.state.library is not None)
+        search_first_case(window)
+        state, actions = window.state, window.context.actions
+        assert actions["set_finding"].isEnabled()
+        shown = state.ranking
+        postgres.stop("immediate")
+        try:
+            wait_for(window, lambda: state.away)
+            assert "the server does not answer, read-only" in window.status.where.text()
+            assert not actions["set_finding"].isEnabled()
+            assert not actions["judge_alike"].isEnabled()
+            assert "does not answer" in actions["set_finding"].toolTip()
+            assert (len(state.columns), state.ranking) == (24, shown)
+        finally:
+            postgres.start()
+        # Before the window is back, another person changes a finding.
+        set_finding(library("carl"), [state.columns.ids[4]], "cyst")
+        wait_for(window, lambda: not state.away and state.columns.finding_name(4) == "cyst")
+        assert actions["set_finding"].isEnabled()
+        assert window.status.where.text().endswith("(curator)")
 
 
 def test_everybody_has_a_last_search_of_their_own(library, tmp_path, monkeypatch):

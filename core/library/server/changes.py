@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Self
 
+from semblance.core.errors import SemblanceError
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.server.catalogue import CHANNEL
 from semblance.core.library.server.connection import (
@@ -16,6 +17,8 @@ from semblance.core.library.server.tables import SCHEMA
 
 #: Stands for every table: the connection was lost, and the library changed meanwhile.
 EVERYTHING = "*"
+#: Tables whose rows have an author.
+_AUTHORED = ("judgements", "concepts", "concept_marks", "edits")
 #: Notices that come within so many seconds of the first are given together.
 _TOGETHER_S = 0.05
 
@@ -31,6 +34,8 @@ class ChangeListener:
         self._address = address
         self._connection: Any = None
         self._number: int | None = None
+        #: Table -> the newest row that was counted.
+        self._seen: dict[str, int] = {}
         self._missed = self._connect()
 
     def wait(self, seconds: float) -> frozenset[str]:
@@ -58,10 +63,30 @@ class ChangeListener:
                 if tables:
                     return frozenset(tables)
         except psycopg.Error as error:
-            self._drop()
-            raise connection_error(self._address, str(error)) or unavailable_error(
-                self._address, str(error).strip().partition("\n")[0]
-            ) from error
+            raise self._lost(error) from error
+
+    def authors(self) -> dict[str, int]:
+        """Account -> the number of judgements, concepts, marks and edits that it added since the last call, without
+        those of this account. What an import or a training adds has no author.
+
+        Raises:
+            ServerUnavailable: the server does not answer.
+        """
+        import psycopg
+
+        found: dict[str, int] = {}
+        try:
+            for table in self._seen:
+                query = (
+                    f"SELECT author, count(*), max(id) FROM {SCHEMA}.{table} WHERE id > %s"
+                    " AND author <> session_user GROUP BY author"
+                )
+                for author, added, last in self._connection.execute(query, (self._seen[table],)):
+                    found[author] = found.get(author, 0) + added
+                    self._seen[table] = max(self._seen[table], last)
+        except psycopg.Error as error:
+            raise self._lost(error) from error
+        return found
 
     def close(self) -> None:
         """Close the connection."""
@@ -90,14 +115,21 @@ class ChangeListener:
             # Listening first: what changes between the two statements is noticed twice, never missed.
             self._connection.execute(f"LISTEN {CHANNEL}")
             row = self._connection.execute(f"SELECT number FROM {SCHEMA}.library_state").fetchone()
+            if not self._seen:
+                for table in _AUTHORED:
+                    newest = f"SELECT coalesce(max(id), 0) FROM {SCHEMA}.{table}"
+                    self._seen[table] = self._connection.execute(newest).fetchone()[0]
         except psycopg.Error as error:
-            self._drop()
-            raise connection_error(self._address, str(error)) or unavailable_error(
-                self._address, str(error).strip().partition("\n")[0]
-            ) from error
+            raise self._lost(error) from error
         number, before = int(row[0]), self._number
         self._number = number
         return before is not None and number != before
+
+    def _lost(self, error: Exception) -> SemblanceError:
+        """Drop the connection; the error to raise."""
+        self._drop()
+        first_line = str(error).strip().partition("\n")[0]
+        return connection_error(self._address, str(error)) or unavailable_error(self._address, first_line)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

@@ -3,45 +3,75 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from semblance.core.errors import BadArguments, ServerUnavailable
 from semblance.core.library.address import server_address
+from semblance.core.tasks import SILENT, Reporter
 
-#: Seconds between two questions whether the watch was cancelled, and between two tries to reach the server.
-WAIT_S, RETRY_S = 1.0, 2.0
+#: Seconds between two questions whether the watch was cancelled.
+WAIT_S = 0.5
+#: Seconds between the first two tries to reach a server that is away, and the longest between two; they double.
+RETRY_S, LONGEST_RETRY_S = 1.0, 30.0
 #: Kinds of events: from now on nothing is missed; tables changed; the server does not answer; it answers again.
 WATCHING, CHANGED, AWAY, BACK = "watching", "changed", "away", "back"
 
 
-def library_changes(library: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Events of ``library`` without end: first (:data:`WATCHING`, ()), then (:data:`CHANGED`, names of tables; ``*``
-    for what was missed meanwhile), (:data:`AWAY`, the reason), (:data:`BACK`, ()). Nothing is written.
+@dataclass(frozen=True)
+class LibraryEvent:
+    """``kind``: one of the above. ``tables``: those that changed; ``*`` for what was missed. ``authors``: account ->
+    the number of judgements, marks, concepts and edits that it added. ``reason``: why the server does not answer."""
+
+    kind: str
+    tables: tuple[str, ...] = ()
+    authors: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+
+
+def library_changes(library: Path, *, reporter: Reporter = SILENT) -> Iterator[LibraryEvent]:
+    """Events of ``library`` without end, :data:`WATCHING` first. Nothing is written.
 
     Raises:
         BadArguments: the library is in a folder.
         ServerUnavailable: the server does not answer at first.
+        Cancelled: the reporter was cancelled.
     """
     from semblance.core.library.server.changes import ChangeListener
 
     address = server_address(library)
     if address is None:
         raise BadArguments("Only a library on a server can be watched.")
-    is_away = False
+    away = 0
     with ChangeListener(address) as listener:
-        yield WATCHING, ()
+        yield LibraryEvent(WATCHING)
         while True:
+            reporter.check_cancelled()
             try:
                 tables = listener.wait(WAIT_S)
+                authors = listener.authors() if tables else {}
             except ServerUnavailable as error:
-                if not is_away:
-                    is_away = True
-                    yield AWAY, (error.message,)
-                time.sleep(RETRY_S)
+                if not away:
+                    yield LibraryEvent(AWAY, reason=error.message)
+                _pause(min(LONGEST_RETRY_S, RETRY_S * 2.0**away), reporter)
+                away += 1
                 continue
-            if is_away:
-                is_away = False
-                yield BACK, ()
+            if away:
+                away = 0
+                yield LibraryEvent(BACK)
             if tables:
-                yield CHANGED, tuple(sorted(tables))
+                yield LibraryEvent(CHANGED, tuple(sorted(tables)), authors)
+
+
+def follow_library(library: Path, *, reporter: Reporter = SILENT) -> None:
+    """Hand each event of :func:`library_changes` to ``reporter``, until it is cancelled."""
+    for event in library_changes(library, reporter=reporter):
+        reporter.partial(event)
+
+
+def _pause(seconds: float, reporter: Reporter) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        reporter.check_cancelled()
+        time.sleep(min(WAIT_S, left))
