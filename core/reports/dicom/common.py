@@ -48,16 +48,32 @@ class SourceObject:
 
 
 def complete_header(header: Dataset) -> Dataset:
-    """``header`` with empty values where it lacks attributes of patient and study."""
+    """``header`` with empty values where it lacks attributes of patient and study, and with those of them that its
+    source wrote against the standard written as it says: no needless delimiters in names, one line of one value."""
     for keyword in PATIENT_AND_STUDY:
         if keyword not in header:
             setattr(header, keyword, "")
+    for keyword in ("StudyDescription", "StudyID", "AccessionNumber"):
+        if keyword in header:
+            setattr(header, keyword, _one_line(header[keyword].value))
     # As text, so that it is encoded in the character set of the new object.
-    name = str(header.PatientName)
+    name = _without_empty_ends(str(header.PatientName))
     # The caret marks that a code used as a name has one component only.
     header.PatientName = f"{name}^" if name and "^" not in name else name
-    header.ReferringPhysicianName = str(header.ReferringPhysicianName)
+    header.ReferringPhysicianName = _without_empty_ends(str(header.ReferringPhysicianName))
     return header
+
+
+def _without_empty_ends(name: str) -> str:
+    """A name without delimiters that nothing follows, which some devices write to a fixed number (PS3.5 6.2.1)."""
+    return "=".join(group.rstrip("^ ") for group in name.split("=")).rstrip("= ")
+
+
+def _one_line(value: object) -> str:
+    """A text without control characters; several values as one."""
+    values = [value] if isinstance(value, str) else list(value or [])  # type: ignore[call-overload]
+    printed = " ".join(map(str, values))
+    return " ".join("".join(one if one.isprintable() else " " for one in printed).split())
 
 
 def equipment(versions: Mapping[str, str]) -> dict[str, Any]:
