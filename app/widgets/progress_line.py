@@ -33,7 +33,12 @@ class ThinBar(QProgressBar):
             self._position = (self._position + 7) % 100
             self.update()
         else:
-            self.setValue(round(_STEPS * min(1.0, max(0.0, share))))
+            value = round(_STEPS * min(1.0, max(0.0, share)))
+            if value != self.value():
+                # Qt would paint at once, and with the bar whatever else is to be painted in the window.
+                self.setUpdatesEnabled(False)
+                self.setValue(value)
+                self.setUpdatesEnabled(True)
 
     def set_colour(self, token: str) -> None:
         """The theme colour of the filled part: ``accent``, ``bar_fill`` or ``error``."""

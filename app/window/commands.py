@@ -192,8 +192,10 @@ class Commands(QObject):
         self._layout.open_library_panel("filter")
 
     def compare(self) -> None:
-        """Compare the current case with the query."""
-        self._full.compare(self._panels.ranking.grid.current())
+        """Compare the current case with the query, or the nearest case where none is current."""
+        grid = self._panels.ranking.grid
+        row = grid.current()
+        self._full.compare(grid.model().case_row(0) if row < 0 and len(grid.model()) else row)
 
     def ask_case(self) -> None:
         """Search with the region drawn on the compared case, else with the current case."""
