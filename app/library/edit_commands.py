@@ -156,18 +156,22 @@ class EditCommands(QObject):
     def set_finding(self, rows: Sequence[int], finding: str | None) -> None:
         """Give the cases a finding, or none."""
         if ids := self._ids(rows):
-            edit_operations.edit(self._context, set_finding, ids, finding)
+            edit_operations.set_label(self._context, set_finding, ids, finding, self._findings_of(rows))
+
+    def _findings_of(self, rows: Sequence[int]) -> list[str | None]:
+        columns = self._context.state.columns
+        return [columns.finding_name(index) for index in self._indices(rows)]
 
     def ask_finding(self, rows: Sequence[int]) -> None:
         """Ask for the finding of the cases."""
         columns = self._context.state.columns
-        present = {columns.finding_name(index) for index in self._indices(rows)}
+        seen = self._findings_of(rows)
         self._ask(
             rows,
             tr("Set finding"),
             tr_n("Finding of {case}", "Finding of {n} cases", len(rows), case=self._first_id(rows)),
             columns.findings,
-            present,
+            seen,
             tr("No finding"),
             tr("“{name}” is a new finding."),
             set_finding,
@@ -176,13 +180,13 @@ class EditCommands(QObject):
     def ask_patient(self, rows: Sequence[int]) -> None:
         """Ask for the patient of the cases."""
         columns = self._context.state.columns
-        present = {columns.patient_name(index) for index in self._indices(rows)}
+        seen = [columns.patient_name(index) for index in self._indices(rows)]
         self._ask(
             rows,
             tr("Set patient"),
             tr_n("Patient of {case}", "Patient of {n} cases", len(rows), case=self._first_id(rows)),
             columns.patients,
-            present,
+            seen,
             tr("Patient not known"),
             tr("“{name}” is a new patient."),
             set_patient,
@@ -194,7 +198,7 @@ class EditCommands(QObject):
         title: str,
         prompt: str,
         known: Sequence[str],
-        present: set[str | None],
+        seen: Sequence[str | None],
         removal: str,
         new_text: str,
         workflow: Callable[..., EditResult],
@@ -202,11 +206,11 @@ class EditCommands(QObject):
         ids, state = self._ids(rows), self._context.state
         if not ids or not state.can_edit:
             return
-        common = next(iter(present)) if len(present) == 1 else None
+        common = seen[0] if len(set(seen)) == 1 else None
         note = edit_operations.outdated_note(self._context)
         dialog = LabelDialog(title, prompt, known, common or "", note, removal, new_text, self._parent)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            edit_operations.edit(self._context, workflow, ids, dialog.label())
+            edit_operations.set_label(self._context, workflow, ids, dialog.label(), seen)
         dialog.deleteLater()
 
     def remove(self, rows: Sequence[int]) -> None:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
+from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.library.edit_records import Reversal
 from semblance.core.searches.query import Query
 from semblance.core.workflows.library import edit_lesions, undo_edits
-from semblance.core.workflows.library.edit_cases import EditResult
+from semblance.core.workflows.library.edit_cases import EditResult, LabelConflict
 from semblance.core.workflows.library.edit_kinds import describe_edit
 from semblance.core.workflows.library.edit_staleness import newly_outdated, outdated_text
 
 #: The message about the last edit takes the place of the one before.
 _TOPIC = "edit"
+_CONFLICT = "conflict"
+#: Cases of a conflict that are named.
+_LISTED = 5
 
 
 def edit(
@@ -26,8 +31,9 @@ def edit(
     workflow: Callable[..., EditResult],
     *arguments: Any,
     then: Callable[[], object] | None = None,
+    **keywords: Any,
 ) -> Job | None:
-    """Run ``workflow(library, *arguments)``, read the library again and offer to undo it.
+    """Run ``workflow(library, *arguments, **keywords)``, read the library again and offer to undo it.
 
     ``then`` is called when the library was read again.
     """
@@ -35,7 +41,9 @@ def edit(
     if path is None:
         return None
     # A person waits for it: it does not queue behind long work.
-    job = context.jobs.run(tr("Saving the change"), workflow, path, *arguments, lane=Lane.READ, quiet=True)
+    job = context.jobs.run(
+        tr("Saving the change"), workflow, path, *arguments, lane=Lane.READ, quiet=True, **keywords
+    )
 
     def done(result: EditResult) -> None:
         actions = [(tr("Undo"), lambda: undo(context))]
@@ -54,7 +62,59 @@ def edit(
         context.messages.info(tr("Done: {edit}.", edit=translate(result.text)), hint, actions, topic=_TOPIC)
         _read_again(context, path, then)
 
-    return context.follow(job, done)
+    def fail(error: SemblanceError) -> None:
+        if isinstance(error, LabelConflict) and context.state.path == path:
+            _show_conflict(
+                context, error, partial(edit, context, workflow, *arguments, then=then, **keywords)
+            )
+        else:
+            context.messages.error(error)
+
+    job.done.connect(done)
+    job.failed.connect(fail)
+    return job
+
+
+def set_label(
+    context: Context,
+    workflow: Callable[..., EditResult],
+    cases: Sequence[str],
+    label: str | None,
+    seen: Sequence[str | None],
+) -> Job | None:
+    """Give ``cases`` the ``label``, where they still have what the person has ``seen``; else let them choose."""
+    return edit(context, workflow, list(cases), label, seen=list(seen))
+
+
+def _show_conflict(context: Context, error: LabelConflict, again: Callable[..., object]) -> None:
+    """Show what others wrote and what the person wants, and let them choose."""
+    cases, wanted = again.args[2:4]  # type: ignore[attr-defined]
+    seen = dict(zip(cases, again.keywords["seen"], strict=True))  # type: ignore[attr-defined]
+    lines = []
+    for one in error.changed[:_LISTED]:
+        names = {"case": one.case_id, "current": one.current or tr("(none)"), "who": one.author}
+        when = one.time[:16].replace("T", " ")
+        lines.append(
+            tr("{case}: now {current}, by {who} at {when} UTC.", **names, when=when)
+            if one.author
+            else tr("{case}: now {current}.", **names)
+        )
+    current = {one.case_id: one.current for one in error.changed}
+
+    def use_mine() -> None:
+        again(seen=[current.get(case, seen[case]) for case in cases])
+
+    mine = wanted or tr("(none)")
+    context.messages.warning(
+        error.message,
+        " ".join([*lines, tr("You chose {mine}. Nothing was changed yet.", mine=mine)]),
+        [
+            (tr("Set {mine} all the same", mine=mine), use_mine),
+            (tr("Keep what others wrote"), partial(library_operations.renew, context)),
+        ],
+        topic=_CONFLICT,
+        library=context.state.path,
+    )
 
 
 def detect_groups(context: Context) -> Job | None:

@@ -256,6 +256,30 @@ class EditRecorder:
             self.changes.append(FeaturePlaces(done, change.removed))
 
 
+#: Edits that are searched for who changed a row last.
+_RECENT = 500
+
+
+def last_change(
+    connection: sa.Connection, table: str, column: str, keys: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """Key -> author and time of the last of the newest edits in force that set ``column`` of the row."""
+    newest = (
+        sa.select(edits.c.author, edits.c.time, edits.c.changes)
+        .where(edits.c.undone.is_(None))
+        .order_by(edits.c.id.desc())
+        .limit(_RECENT)
+    )
+    found: dict[str, tuple[str, str]] = {}
+    for r in connection.execute(newest):
+        for change in r.changes:
+            if change.get("table") == table and column in change.get("columns", ()):
+                changed = {key[0] for key in change["keys"]}
+                for key in changed.intersection(keys):
+                    found.setdefault(key, (r.author, r.time))
+    return found
+
+
 class _Application:
     """Writes recorded changes again, or backwards, where their rows are as they were left."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from semblance.app.screenshot import turn
-from semblance.app.shell import search_operations
+from semblance.app.shell import edit_operations, search_operations
 from semblance.core.library.address import ServerAddress, server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import JudgementRecord
@@ -23,7 +23,7 @@ from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.windows import open_window, search_first_case, wait_for
 
 #: Accounts with their rights.
-PEOPLE = {"rita": "reader", "anna": "annotator", "carl": "curator"}
+PEOPLE = {"rita": "reader", "anna": "annotator", "carl": "curator", "cora": "curator"}
 _TEMPLATE = "window_template"
 
 
@@ -137,6 +137,28 @@ def test_a_server_that_goes_away_is_said_and_caught_up_with(library, postgres):
         wait_for(window, lambda: not state.away and state.columns.finding_name(4) == "cyst")
         assert actions["set_finding"].isEnabled()
         assert window.status.where.text().endswith("(curator)")
+
+
+def test_a_label_that_another_person_changed_is_shown_and_not_overwritten(library):
+    with open_window(library("carl")) as window:
+        wait_for(window, lambda: window.state.library is not None)
+        state, context = window.state, window.context
+        case = state.columns.ids[2]
+        seen = state.columns.finding_name(2)
+        # Another connection writes what this person has not seen yet.
+        set_finding(library("cora"), [case], "theirs")
+        edit_operations.set_label(context, set_finding, [case], "mine", [seen])
+        wait_for(window, lambda: any(one.topic == "conflict" for one in context.messages.history))
+        (conflict,) = (one for one in context.messages.history if one.topic == "conflict")
+        assert "now theirs, by cora at " in conflict.hint
+        assert "You chose mine" in conflict.hint
+        with open_library(library("carl")) as opened:
+            assert opened.catalogue.all_cases()[2].finding == "theirs"
+        (_, use_mine), (_, keep) = conflict.actions
+        keep()
+        wait_for(window, lambda: state.columns.finding_name(2) == "theirs")
+        use_mine()
+        wait_for(window, lambda: state.columns.finding_name(2) == "mine")
 
 
 def test_everybody_has_a_last_search_of_their_own(library, tmp_path, monkeypatch):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.errors import BadArguments, BadInput
-from semblance.core.language import tr_lazy
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_kinds import EditKind, describe_edit
@@ -63,6 +63,24 @@ class EditInProgress:
     changed: int = 0
 
 
+@dataclass(frozen=True)
+class ChangedLabel:
+    """A label that is not what the person saw: ``current`` instead, since ``time`` (ISO 8601, UTC) by ``author``; ""
+    where no edit changed it, such as an import."""
+
+    case_id: str
+    current: str | None
+    author: str = ""
+    time: str = ""
+
+
+class LabelConflict(SemblanceError):
+    """Labels were changed by others after the person saw them. Nothing was written."""
+
+    #: Those that were changed, in the order of the cases.
+    changed: tuple[ChangedLabel, ...] = ()
+
+
 class _DryRunError(Exception):
     """Ends the transaction of a dry run."""
 
@@ -109,21 +127,24 @@ def set_finding(
     case_ids: Sequence[str],
     finding: str | None,
     *,
+    seen: Sequence[str | None] | None = None,
     dry_run: bool = False,
     reporter: Reporter = SILENT,
 ) -> EditResult:
     """Give the cases ``case_ids`` the ``finding``, or none (``None``).
 
-    ``dry_run`` changes nothing and returns what would change.
+    ``seen``: what each of the cases had when the person decided. ``dry_run`` changes nothing and returns what would
+    change.
 
     Raises:
+        LabelConflict: another label than was seen, and not the new one either; nothing was changed.
         BadArguments: no case, or a finding that cannot be called so.
         BadInput: no such case.
         SemblanceError: the library cannot be written to.
     """
     name = None if finding is None else checked_label(finding, tr_lazy("A finding"))
     summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1]), "finding": name}
-    return _set_label(library, EditKind.FINDING, case_ids, {"finding": name}, summary, dry_run=dry_run)
+    return _set_label(library, EditKind.FINDING, case_ids, {"finding": name}, summary, seen, dry_run=dry_run)
 
 
 def set_patient(
@@ -131,21 +152,24 @@ def set_patient(
     case_ids: Sequence[str],
     patient: str | None,
     *,
+    seen: Sequence[str | None] | None = None,
     dry_run: bool = False,
     reporter: Reporter = SILENT,
 ) -> EditResult:
     """Assign the cases ``case_ids`` to ``patient``, or to no known patient (``None``).
 
-    ``dry_run`` changes nothing and returns what would change.
+    ``seen``: what each of the cases had when the person decided. ``dry_run`` changes nothing and returns what would
+    change.
 
     Raises:
+        LabelConflict: another label than was seen, and not the new one either; nothing was changed.
         BadArguments: no case, or a patient that cannot be called so.
         BadInput: no such case.
         SemblanceError: the library cannot be written to.
     """
     name = None if patient is None else checked_label(patient, tr_lazy("A patient"))
     summary = {"n": len(set(case_ids)), "cases": list(case_ids[:1]), "patient": name}
-    return _set_label(library, EditKind.PATIENT, case_ids, {"patient": name}, summary, dry_run=dry_run)
+    return _set_label(library, EditKind.PATIENT, case_ids, {"patient": name}, summary, seen, dry_run=dry_run)
 
 
 def _set_label(
@@ -154,6 +178,7 @@ def _set_label(
     case_ids: Sequence[str],
     label: Mapping[str, str | None],
     summary: Mapping[str, Any],
+    seen: Sequence[str | None] | None,
     *,
     dry_run: bool,
 ) -> EditResult:
@@ -162,10 +187,47 @@ def _set_label(
     transaction = EditTransaction(library, kind, summary, dry_run=dry_run)
     with transaction.edit() as running:
         find_cases(running.library, case_ids)
+        if seen is not None:
+            _check_unchanged(running, dict(zip(case_ids, seen, strict=True)), label)
         running.changed = running.recorder.update(cases, {case_id: dict(label) for case_id in case_ids})
         # Cases that had the label already are not counted.
         running.summary["n"] = running.changed
     return transaction.result
+
+
+def _check_unchanged(
+    running: EditInProgress, seen: Mapping[str, str | None], label: Mapping[str, str | None]
+) -> None:
+    """
+    Raises:
+        LabelConflict: a case has neither what was ``seen`` nor the new ``label``.
+    """
+    import sqlalchemy as sa
+
+    from semblance.core.library.database import in_batches
+    from semblance.core.library.edit_log import last_change
+    from semblance.core.library.schema import cases
+
+    ((column, wanted),) = label.items()
+    current: dict[str, str | None] = {}
+    for part in in_batches(list(seen)):
+        # Within the transaction, which other writers wait for.
+        query = sa.select(cases.c.case_id, cases.c[column]).where(cases.c.case_id.in_(part))
+        current |= {r[0]: r[1] for r in running.recorder.connection.execute(query)}
+    others = [case for case, value in seen.items() if current[case] not in (value, wanted)]
+    if not others:
+        return
+    by = last_change(running.recorder.connection, cases.name, column, others)
+    error = LabelConflict(
+        tr_lazy_n(
+            "{n} label was changed by others after you saw it.",
+            "{n} labels were changed by others after you saw them.",
+            len(others),
+        ),
+        tr_lazy("Nothing was changed. Look at the cases again."),
+    )
+    error.changed = tuple(ChangedLabel(case, current[case], *by.get(case, ("", ""))) for case in others)
+    raise error
 
 
 def remove_cases(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.label_staleness import CHANGED_FINDINGS, CHANGED_PATIENTS, REMOVED_CASES
 from semblance.core.library.library import Library
 from semblance.core.library.schema import HEADER_TEXTS, edits, metrics
-from semblance.core.workflows.library.edit_cases import remove_cases, set_finding, set_patient
+from semblance.core.workflows.library.edit_cases import LabelConflict, remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.library.undo_edits import read_history, redo, undo
 from semblance.core.workflows.metrics.leakage import contents_elsewhere
@@ -190,3 +192,24 @@ def test_importing_again_keeps_labels_and_leaves_removed_cases_out(tmp_path):
     undo(path)
     assert import_source(source, path).ignored == others
     assert len(finding_of(path)) == result.cases + 2
+
+
+def test_a_label_that_is_not_what_was_seen_is_not_overwritten(path):
+    known = finding_of(path)
+    ids = list(known)[:3]
+    seen = [known[case] for case in ids]
+    set_finding(path, ids[:1], "theirs", seen=seen[:1])
+    before = content_of(path)
+    with pytest.raises(LabelConflict) as conflict:
+        set_finding(path, ids, "mine", seen=seen)
+    # All of it, or nothing.
+    assert content_of(path) == before
+    (changed,) = pickle.loads(pickle.dumps(conflict.value)).changed
+    assert (changed.case_id, changed.current) == (ids[0], "theirs")
+    assert changed.author and changed.time
+    # Another patient is no conflict, nor is the value that somebody else has set already.
+    with Library.open(path) as library:
+        patient = library.catalogue.all_cases()[0].patient
+    assert set_patient(path, ids[:1], "another", seen=[patient]).changed == 1
+    assert set_finding(path, ids[:1], "theirs", seen=seen[:1]).changed == 0
+    assert set_finding(path, ids, "mine", seen=["theirs", *seen[1:]]).changed == 3
