@@ -163,7 +163,14 @@ def _count(
         counted.add("text_removed", value.encode() not in content and value not in name)
     for value in planted.uids.values():
         counted.add("uid_changed", value.encode() not in content)
-    everything = {**planted.texts, **planted.uids, **planted.dates, "file name": one.name.split("_", 1)[0]}
+    # A moved date may be by chance what another attribute had. It is left where an attribute still has its own.
+    moved = [
+        str(element.value)
+        for element in after.iterall()
+        if element.VR in ("DA", "DT") and str(element.value) != planted.dates.get(f"{element.tag:08X}")
+    ]
+    dates = {tag: value for tag, value in planted.dates.items() if not any(value in other for other in moved)}
+    everything = {**planted.texts, **planted.uids, **dates, "file name": one.name.split("_", 1)[0]}
     counted.planted += len(everything)
     counted.left += sum(value.encode() in content or value in name for value in everything.values())
     for keyword in (*KEPT, *_STRUCTURE):
