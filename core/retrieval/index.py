@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,12 @@ _UNIT = 2.0**-24
 _TINY = 1e-36
 #: Largest centred norm, before scaling by a power of two, that float32 is used with as it is.
 _PLAIN = (1e-4, 1e6)
+
+
+#: With more candidates than these, many rows are equal.
+_MANY = 1_024
+#: An odd number that mixes bits.
+_MIXED = np.uint64(0x9E3779B97F4A7C15)
 
 
 class NearestRows(NamedTuple):
@@ -147,7 +154,7 @@ class Index:
 
     def _nearest(self, rows: Rows, q: Matrix, k: int, tie_query: npt.ArrayLike | None) -> NearestRows:
         """The ``k`` nearest of ``rows``."""
-        distances = self._measure(rows, q)
+        distances = self._measure_repeated(rows, q) if len(rows) > _MANY else self._measure(rows, q)
         if len(rows) > 1:
             order = np.argsort(distances, kind="stable")
             rows, distances = rows[order], distances[order]
@@ -250,10 +257,42 @@ class Index:
     def _measure(self, rows: Rows, q: Matrix) -> Matrix:
         distances = np.empty(len(rows))
         for start in range(0, len(rows), self._step):
-            difference = self._rows[rows[start : start + self._step]].astype(np.float64)
+            difference = self._rows[rows[start : start + self._step]].astype(np.float64, copy=False)
             difference -= q
             distances[start : start + self._step] = np.einsum("ij,ij->i", difference, difference)
         return distances
+
+    def _measure_repeated(self, rows: Rows, q: Matrix) -> Matrix:
+        """As :meth:`_measure`, each of equal rows once."""
+        if self._repeated is None:
+            return self._measure(rows, q)
+        first, number = self._repeated
+        of_rows = number[rows]
+        used = np.zeros(len(first), dtype=np.bool_)
+        used[of_rows] = True
+        distances = np.empty(len(first))
+        distances[used] = self._measure(first[used], q)
+        found: Matrix = distances[of_rows]
+        return found
+
+    @cached_property
+    def _repeated(self) -> tuple[Rows, Rows] | None:
+        """(d,) the first of each of the d distinct rows, and (n,) the number of each row among them.
+
+        ``None`` where most rows are distinct; a metric of bits has few.
+        """
+        words = self._rows.view(np.uint64 if self._rows.dtype == np.float64 else np.uint32)
+        hashed = np.zeros(len(self), dtype=np.uint64)
+        for column in words.T:
+            hashed ^= column
+            hashed *= _MIXED
+            hashed ^= hashed >> np.uint64(29)
+        first, number = np.unique(hashed, return_index=True, return_inverse=True)[1:]
+        if len(first) > len(self) // 4:
+            return None
+        # Different rows with the same hash would get the distance of one of them.
+        same = all((self._rows[part] == self._rows[first[number[part]]]).all() for part in self._parts())
+        return (first, number) if same else None
 
     def _untie(self, rows: Rows, distances: Matrix, k: int, tie_query: Matrix) -> NearestRows:
         """The first ``k`` of ``rows`` (ascending by distance), equal distances ordered by ``tie_break``."""
@@ -283,24 +322,25 @@ class _Candidates:
         """Add those of a ``part`` of the rows whose ``value``, with an error up to ``error``, is small enough."""
         if self._allowed is not None:
             np.putmask(value, ~self._allowed[part], np.inf)
-        reach = np.nextafter(np.float32(min(self._bound + error, 3e38)), np.float32(np.inf))
-        near = np.flatnonzero(value <= reach)
+        near = np.flatnonzero(value <= self._reach(error))
         if not len(near):
             return
         close = value[near]
         self._found.append((near + part.start, close, error))
-        upper = close.astype(np.float64) + error
-        if len(upper) > self._k:
-            upper = np.partition(upper, self._k - 1)[: self._k]
+        least = close if len(close) <= self._k else np.partition(close, self._k - 1)[: self._k]
+        upper = least.astype(np.float64) + error
         self._best = np.partition(np.concatenate([self._best, upper]), self._k - 1)[: self._k]
         self._bound = float(self._best.max())
 
     def rows(self) -> Rows:
         """Ascending rows that may be among the nearest."""
-        remaining = [
-            rows[close.astype(np.float64) - error <= self._bound] for rows, close, error in self._found
-        ]
+        remaining = [rows[close <= self._reach(error)] for rows, close, error in self._found]
         return np.concatenate(remaining) if remaining else np.empty(0, dtype=np.int64)
+
+    def _reach(self, error: float) -> np.float32:
+        """Up to which a value with this ``error`` may be among the nearest, rounded up."""
+        reach: np.float32 = np.nextafter(np.float32(min(self._bound + error, 3e38)), np.float32(np.inf))
+        return reach
 
 
 def check_filter(allowed: npt.NDArray[np.bool_] | None, n: int) -> None:

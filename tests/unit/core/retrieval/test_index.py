@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics import fit_metric, make_learner
+from semblance.core.retrieval import index as index_module
 from semblance.core.retrieval.index import Index
 from tests.helpers import naive_bdm as naive
 
@@ -118,6 +119,27 @@ def test_what_an_earlier_index_derived_is_used_if_it_fits(small_blocks, monkeypa
     found = again.search(rows[7], 10, tie_query=ties[7])
     assert np.array_equal(found.rows, expected.rows)
     assert np.array_equal(found.distances, expected.distances)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("mixed", [None, 0])
+def test_equal_rows_are_measured_once_and_rows_with_one_hash_apart(dtype, mixed, small_blocks, monkeypatch):
+    monkeypatch.setattr(index_module, "_MANY", 10)
+    if mixed is not None:
+        # Every row has the same hash.
+        monkeypatch.setattr(index_module, "_MIXED", np.uint64(mixed))
+    measured, measure = [], Index._measure
+    monkeypatch.setattr(
+        Index, "_measure", lambda self, rows, q: measured.append(len(rows)) or measure(self, rows, q)
+    )
+    rng = np.random.default_rng(0)
+    X, ties = rng.integers(0, 2, size=(900, 5)).astype(dtype), rng.normal(size=(900, 3))
+    index, q, tie_query = Index(X, ties), np.array([1.0, 0.0, 1.0, 1.0, 0.0]), np.zeros(3)
+    for k in (3, 40, 900):
+        measured.clear()
+        agree(index.search(q, k, tie_query=tie_query), brute(X, q, k, ties=ties, tie_query=tie_query))
+    # Of all 900; there are 32 rows of five bits.
+    assert measured[0] == (32 if mixed is None else 900)
 
 
 def test_only_allowed_rows_answer():
