@@ -231,14 +231,17 @@ class State(QObject):
         )
 
     def renew_library(self, library: LibrarySnapshot) -> None:
-        """Set a newer snapshot of the open library. Query and ranking stay."""
-        self.library = library
+        """Set a newer snapshot of the open library. Query and ranking stay; what is drawn of them is drawn again where
+        findings got other numbers."""
+        before, self.library = self.library, library
+        renumbered = before is not None and before.columns.findings != library.columns.findings
         set_finding_colours(library.finding_colours)
         name = self.metric.name if self.metric else None
         self.metric = next((m for m in library.metrics if m.name == name), None)
         self._choose_defaults()
         other = self.metric is None or self.metric.name != name
-        self._notify(Change.CASES | Change.METRIC | (Change.SEARCH if other else Change(0)))
+        redrawn = Change.RANKING if renumbered and self.ranked_search is not None else Change(0)
+        self._notify(Change.CASES | Change.METRIC | redrawn | (Change.SEARCH if other else Change(0)))
 
     def _choose_defaults(self) -> None:
         assert self.library is not None

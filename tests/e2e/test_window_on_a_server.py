@@ -103,9 +103,13 @@ def test_changes_of_others_appear_and_the_ranking_stays(library):
         before, case = state.ranking, state.ranking.ranked[0].case_id
         index = state.columns.index_of_id(case)
         assert state.columns.finding_name(index) != "cyst"
+        bar = window.panels.ranking.grid.verticalScrollBar()
+        bar.setValue(bar.maximum() // 2)
+        place = bar.value()
+        # It comes first in the order of the findings, so that the others get new numbers.
         set_finding(library("carl"), [case], "cyst")
         wait_for(window, lambda: state.columns.finding_name(state.columns.index_of_id(case)) == "cyst")
-        assert state.ranking is before
+        assert (state.ranking, bar.value()) == (before, place)
         ledger = JudgementRecord("alike", case, state.columns.ids[5], None, None, (), "x", "t")
         with open_library(library("anna")) as opened:
             opened.judgements("other").append([ledger])
