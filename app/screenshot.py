@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEventLoop, QThread
+from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QElapsedTimer, QEventLoop, QThread, QTimer
 
 from semblance.app.application import make_application
 from semblance.app.shell.settings import Settings
@@ -13,13 +14,18 @@ from semblance.core.errors import SemblanceError
 from semblance.core.files import replacing
 from semblance.core.searches.query import Query
 
+if TYPE_CHECKING:
+    from semblance.app.window.main_window import MainWindow
+
 #: Longest wait for the library, its ranking, thumbnails and plots.
 PATIENCE_MS = 120_000
-#: The window is settled when no job has run for so many checks at which no event waited. They are counted, not timed,
-#: because on a busy machine handling one event can take as long.
-IDLE_CHECKS = 80
+#: The window is settled when nothing was pending at so many checks at which no event waited: Qt has short timers of its
+#: own. They are counted, not timed, because on a busy machine handling one event can take as long.
+IDLE_CHECKS = 4
 #: Interval at which the event loop is checked.
 IDLE_MS = 5
+#: A delayed call within this time is waited for. Later ones only remove a message, for example.
+LONGEST_DELAY_MS = 500
 
 
 def image_of_window(
@@ -78,7 +84,7 @@ def image_of_window(
 
 
 def settle(window: object) -> None:
-    """Run the event loop until no job of ``window`` has been under way, nor a change of theme, for a while.
+    """Run the event loop until no job, delayed call, animation, or change of theme of ``window`` is pending.
 
     Raises:
         SemblanceError: jobs are still running after PATIENCE_MS.
@@ -92,11 +98,25 @@ def settle(window: object) -> None:
     while idle_checks < IDLE_CHECKS:
         if not turn():
             idle_checks += 1
-        if window.jobs.active or not window.built or not is_styled():
+        if _has_pending_work(window):
             idle_checks = 0
         if whole.elapsed() > PATIENCE_MS:
             titles = ", ".join(job.title for job in window.jobs.active)
             raise SemblanceError(f"The window did not come to rest: {titles}.", "Try it again.")
+
+
+def _has_pending_work(window: MainWindow) -> bool:
+    if window.jobs.active or not window.built or not is_styled():
+        return True
+    running = QAbstractAnimation.State.Running
+    # An endless animation shows that a job is running.
+    return any(
+        timer.isActive() and timer.isSingleShot() and timer.interval() <= LONGEST_DELAY_MS
+        for timer in window.findChildren(QTimer)
+    ) or any(
+        animation.state() == running and animation.loopCount() > 0
+        for animation in window.findChildren(QAbstractAnimation)
+    )
 
 
 def turn() -> bool:
