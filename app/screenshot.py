@@ -95,26 +95,24 @@ def settle(window: object) -> None:
     whole = QElapsedTimer()
     whole.start()
     idle_checks = 0
-    while idle_checks < IDLE_CHECKS:
+    while idle_checks < IDLE_CHECKS or _has_delayed_work(window):
+        if idle_checks >= IDLE_CHECKS or window.jobs.active or not window.built or not is_styled():
+            idle_checks = 0
         if not turn():
             idle_checks += 1
-        if _has_pending_work(window):
-            idle_checks = 0
         if whole.elapsed() > PATIENCE_MS:
             titles = ", ".join(job.title for job in window.jobs.active)
             raise SemblanceError(f"The window did not come to rest: {titles}.", "Try it again.")
 
 
-def _has_pending_work(window: MainWindow) -> bool:
-    if window.jobs.active or not window.built or not is_styled():
-        return True
-    running = QAbstractAnimation.State.Running
-    # An endless animation shows that a job is running.
+def _has_delayed_work(window: MainWindow) -> bool:
+    """Whether a delayed call or an animation is pending."""
     return any(
         timer.isActive() and timer.isSingleShot() and timer.interval() <= LONGEST_DELAY_MS
         for timer in window.findChildren(QTimer)
     ) or any(
-        animation.state() == running and animation.loopCount() > 0
+        # An endless animation shows that a job is running.
+        animation.state() == QAbstractAnimation.State.Running and animation.loopCount() > 0
         for animation in window.findChildren(QAbstractAnimation)
     )
 

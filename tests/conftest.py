@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("--headed"):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    # Matplotlib's list of fonts takes seconds to make and would be made anew for every private home.
+    # Matplotlib's list of fonts takes seconds to make and would be made again for every private home.
     if cache := getattr(config, "cache", None):
         os.environ["MPLCONFIGDIR"] = str(cache.mkdir("matplotlib"))
     folder = real_data.folder()
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Imports and collected tests live as long as the run: searching them for garbage takes a third of the collection."""
+    """Imports and tests stay in memory until the end. Searching them for garbage takes a third of the collection."""
     gc.disable()
     try:
         return (yield)

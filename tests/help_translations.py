@@ -1,7 +1,6 @@
-"""Which help pages have a translation, which one was left behind by its English page, and which are missing.
+"""List the help pages that are translated, whose translation is out of date, and that are not translated.
 
-``python -m tests.help_translations`` lists them; ``--done PAGE ...`` notes that the translations of these pages tell
-what the English ones tell now.
+``--done PAGE ...`` records that the translations of these pages are up to date.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def states(language: str) -> dict[str, list[str]]:
 
 
 def note(language: str, pages: list[str]) -> None:
-    """Keep that these translations are of the English pages as they are."""
+    """Record that these translations are of the English pages as they are now."""
     made = help_files.source_digests(language) | {page: help_files.digest(page) for page in pages}
     file = resources.path("help") / language / help_files.DIGESTS_FILE
     file.write_text(json.dumps(dict(sorted(made.items())), indent=1) + "\n", encoding="utf-8")

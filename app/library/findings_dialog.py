@@ -212,7 +212,6 @@ class _FindingTable(QTableWidget):
         header.setSectionResizeMode(_NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(_CASES, QHeaderView.ResizeMode.ResizeToContents)
         self._names: list[str] = []
-        self._editable = True
         self.itemChanged.connect(self._follow_edit)
 
     def names(self) -> list[str]:

@@ -14,11 +14,6 @@ from semblance.app.shell.theme import theme
 SIZE = 16
 
 
-def icon_names() -> list[str]:
-    """Every name :func:`icon` takes, sorted."""
-    return sorted(path.stem for path in resources.path("icons").glob("*.svg"))
-
-
 def icon(name: str, *, off: str = "second", on: str = "accent") -> QIcon:
     """The icon ``name`` in the colours of the current theme.
 

@@ -87,17 +87,13 @@ class ThumbnailLoader(ThumbnailSource):
         self._fetch, self._limit, self._batch = fetch, limit, batch
         self._max_fetches, self._max_queued = max_fetches, max_queued
         self._images: OrderedDict[int, QImage] = OrderedDict()
-        self._bytes = 0
+        self.cached_bytes = 0
         self._problems: dict[int, str] = {}
         self._queue: OrderedDict[int, None] = OrderedDict()
         self._in_progress: set[int] = set()
         self._running = 0
         self._generation = 0
         self._send_timer = one_shot(self, self._send)
-
-    @property
-    def cached_bytes(self) -> int:
-        return self._bytes
 
     def get(self, case_row: int) -> QImage | None:
         image = self._images.get(case_row)
@@ -126,7 +122,7 @@ class ThumbnailLoader(ThumbnailSource):
             self._problems.pop(row, None)
             image = self._images.pop(row, None)
             if image is not None:
-                self._bytes -= image.sizeInBytes()
+                self.cached_bytes -= image.sizeInBytes()
         self.ready.emit(frozenset(case_rows))
 
     def clear(self) -> None:
@@ -137,7 +133,7 @@ class ThumbnailLoader(ThumbnailSource):
         self._problems.clear()
         self._queue.clear()
         self._in_progress.clear()
-        self._bytes = self._running = 0
+        self.cached_bytes = self._running = 0
         self.ready.emit(known)
 
     def _send(self) -> None:
@@ -166,13 +162,13 @@ class ThumbnailLoader(ThumbnailSource):
     def _store(self, row: int, image: QImage) -> None:
         old = self._images.pop(row, None)
         if old is not None:
-            self._bytes -= old.sizeInBytes()
+            self.cached_bytes -= old.sizeInBytes()
         self._problems.pop(row, None)
         self._images[row] = image
-        self._bytes += image.sizeInBytes()
-        while self._bytes > self._limit and len(self._images) > 1:
+        self.cached_bytes += image.sizeInBytes()
+        while self.cached_bytes > self._limit and len(self._images) > 1:
             _, dropped = self._images.popitem(last=False)
-            self._bytes -= dropped.sizeInBytes()
+            self.cached_bytes -= dropped.sizeInBytes()
 
 
 def as_image(pixels: npt.NDArray[np.uint8]) -> QImage:

@@ -84,7 +84,8 @@ class StartPage(QScrollArea):
             tr("Try the demo"),
             "Ctrl+D",
         )
-        set_look(self._demo.button, primary=True)
+        self.demo_button = self._demo.button
+        set_look(self.demo_button, primary=True)
         self._new = _StartCard(
             "folder-plus",
             tr("New library"),
@@ -127,10 +128,6 @@ class StartPage(QScrollArea):
         self.set_recent([])
         theme_signals.changed.connect(self._fit)
         self._fit()
-
-    @property
-    def demo_button(self) -> QPushButton:
-        return self._demo.button
 
     def set_recent(self, paths: Sequence[Path | str]) -> None:
         """Show recent libraries, the newest first. Those that do not exist are marked."""
@@ -178,7 +175,7 @@ class StartPage(QScrollArea):
         super().showEvent(event)
         if not self._focused:
             self._focused = True
-            self._demo.button.setFocus(Qt.FocusReason.TabFocusReason)
+            self.demo_button.setFocus(Qt.FocusReason.TabFocusReason)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -35,14 +35,12 @@ _PROGRESS_TEXT = "Drawing demo images"
 
 @dataclass(frozen=True)
 class DemoImages:
-    """Two folders with a ``labels.csv`` each; how many images and patients they hold."""
+    """Two folders with a ``labels.csv`` each; how many images they hold."""
 
     masses: Path
     radiographs: Path
     n_masses: int
     n_radiographs: int
-    n_mass_patients: int
-    n_radiograph_patients: int
 
 
 def generate(
@@ -66,12 +64,7 @@ def generate(
     """
     masses, radiographs = folder / "breast masses", folder / "radiographs"
     work = [(masses, mass_orders(seed, patients)), (radiographs, radiograph_orders(seed, per_category))]
-    made = DemoImages(
-        masses,
-        radiographs,
-        *(len(orders) for _, orders in work),
-        *(len(_patients(orders)) for _, orders in work),
-    )
+    made = DemoImages(masses, radiographs, *(len(orders) for _, orders in work))
     description = _description(seed, work)
     if _complete(folder, description, work):
         return made
@@ -116,10 +109,6 @@ def radiograph_orders(seed: int, per_category: int) -> list[ImageOrder]:
             name = f"{part}/{owner}{f'-{side}' if side else ''}-{view}.png"
             out.append(ImageOrder(name, part, owner, view, side, (seed, 4, kind, number)))
     return out
-
-
-def _patients(orders: list[ImageOrder]) -> set[str]:
-    return {order.patient for order in orders}
 
 
 def _draw_all(

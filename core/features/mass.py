@@ -106,15 +106,6 @@ FEATURES: tuple[FeatureDefinition, ...] = (
 NAMES: tuple[FeatureName, ...] = tuple(FeatureName(feature.name, feature.group) for feature in FEATURES)
 
 
-def markdown_table() -> str:
-    """The features as a table for the help page."""
-    lines = ["| group | feature | unit | what it is |", "| --- | --- | --- | --- |"]
-    for feature in FEATURES:
-        formula = feature.formula.replace("|", "\\|")
-        lines.append(f"| {feature.group} | {feature.name} | {feature.unit} | {formula} |")
-    return "\n".join(lines) + "\n"
-
-
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 

@@ -38,7 +38,7 @@ _LEAST_CORRELATION, _LEAST_CORRELATION_OF_PART, SAME_SIGNIFICANCE = 0.5, 0.6, 17
 #: A correlation that is enough at sizes from so many pixels, where less of the image has detail: others reach .67.
 _ENOUGH_CORRELATION, _ENOUGH_SIDE = 0.7, 40
 #: The correlation of edges from which images are the same at sizes from :data:`_EDGES_SIDE` pixels; and that of smaller
-#: ones, and of a part and its place in the whole. Copies saved anew of Corel, BUSI, MIAS, chests and CT have .98 or
+#: ones, and of a part and its place in the whole. Copies saved again of Corel, BUSI, MIAS, chests and CT have .98 or
 #: more, of 28 to 64 pixels too; others at most .969 from 36 pixels and .981 below: the breasts of a woman, one
 #: mirrored. Parts have .988 or more at 64 pixels.
 _SAME_EDGES, _SAME_EDGES_OF_SMALL, _EDGES_SIDE = 0.975, 0.985, 36

@@ -71,9 +71,3 @@ class Neighbourhoods:
         measured = np.array(distances, dtype=np.float64).reshape(self.distances.shape)
         measured[np.isinf(self.distances)] = np.inf
         return Neighbourhoods(self.places, self.nearest, measured)
-
-
-def usual_nearest(distances: npt.NDArray[np.float64] | None) -> float | None:
-    """The usual squared distance to the nearest, of ``distances`` (s, c) from cases to some near ones; ``None`` for
-    too few cases."""
-    return None if distances is None or len(distances) < FEWEST else float(np.median(distances.min(axis=1)))

@@ -12,7 +12,8 @@ from semblance.app.screenshot import settle
 from semblance.app.shell.state import Change
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows import demo
-from semblance.core.workflows.demo import demo_query, make_demo
+from semblance.core.workflows.demo import demo_query
+from tests.helpers.demo_library import copy_demo_library
 from tests.helpers.windows import open_window, wait_for
 
 PATIENCE_MS = 120_000
@@ -20,7 +21,7 @@ PATIENCE_MS = 120_000
 
 @pytest.fixture(scope="module")
 def demo_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_demo(tmp_path_factory.mktemp("demo") / "Demo.semblance")
+    return copy_demo_library(tmp_path_factory, tmp_path_factory.mktemp("demo"))
 
 
 def choose(window: MainWindow, case_id: str, qtbot: QtBot) -> None:

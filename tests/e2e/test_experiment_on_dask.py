@@ -55,7 +55,7 @@ def test_the_numbers_are_the_same_as_here(tmp_path, address):
 
 
 @pytest.mark.parametrize("wrong", ["udp//nothing", "tcp://127.0.0.1:1", "tcp://127.0.0.1", "file:///x"])
-def test_an_address_where_nobody_answers(tmp_path, wrong):
+def test_an_address_without_a_server(tmp_path, wrong):
     table = write_table(tmp_path / "t.csv", n=20)
     options = ("--table", table, "--learner", "euclidean", "--protocol", "bdm", "--out", tmp_path / "e")
     status, out, err = run_program("experiment", "run", *options, "--cluster", wrong)

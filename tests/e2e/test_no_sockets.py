@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).resolve().parents[2]
-#: Loaded by every Python started with it, workers of the engine included: tells of each socket but those
+#: Loaded by every Python started with it, workers of the engine included: reports each socket but those
 #: between processes of one machine, and of each look-up of a name.
 GUARD = """
 import os, sys

@@ -20,7 +20,7 @@ from semblance.app.search.feedback.save_refined_dialog import SaveRefinedDialog
 from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.window.main_window import MainWindow
 from semblance.core.workflows import demo
-from semblance.core.workflows.demo import make_demo
+from tests.helpers.demo_library import copy_demo_library
 from tests.helpers.windows import open_window, wait_for
 
 LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
@@ -302,11 +302,11 @@ STEPS: tuple[tuple[str, Callable[[Player], None]], ...] = (
 
 
 def test_the_tutorial_can_be_done_as_it_is_written(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = written_steps()
     assert len(written) == len(STEPS)
-    library = make_demo(tmp_path / "Demo.semblance")
+    library = copy_demo_library(tmp_path_factory, tmp_path)
     monkeypatch.setattr(demo, "usual_folder", lambda: library)
     report = tmp_path / "report.pdf"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(report), ""))

@@ -1,4 +1,4 @@
-"""In the whole window: Why follows the card that is current, and unticking a group ranks anew."""
+"""In the whole window: Why follows the card that is current, and unticking a group ranks again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         ranking = window.state.ranking
         assert why.isVisible()
         assert ranking is not None
-        assert why.waterfall.total_text == distance_text(ranking.ranked[0].distance)
+        assert why.waterfall.total.amount_text == distance_text(ranking.ranked[0].distance)
 
         grid.setFocus()
         qtbot.keyClick(grid, Qt.Key.Key_Home)
@@ -44,7 +44,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         settle(window)
         assert why.shown is not None
         assert why.shown.case == ranking.ranked[1].case_id
-        assert why.waterfall.total_text == distance_text(ranking.ranked[1].distance)
+        assert why.waterfall.total.amount_text == distance_text(ranking.ranked[1].distance)
 
         group = why.waterfall.contributions[0].key
         qtbot.mouseClick(why.waterfall.rows[0].box, Qt.MouseButton.LeftButton)
@@ -53,7 +53,7 @@ def test_why_follows_the_ranking_and_ranks_without_what_is_unticked(qtbot: QtBot
         assert window.state.search.without == (group,)
         assert window.state.ranking is not None
         shown = next(case for case in window.state.ranking.ranked if case.case_id == why.shown.case)
-        assert why.waterfall.total_text == distance_text(shown.distance)
+        assert why.waterfall.total.amount_text == distance_text(shown.distance)
         why.header.action_requested.emit()
         settle(window)
         assert window.state.ranking.ranked == ranking.ranked

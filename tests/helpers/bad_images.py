@@ -96,7 +96,7 @@ def write_zip(path: Path, files: Mapping[str, bytes], method: int = zipfile.ZIP_
 
 
 def zip_bomb(path: Path, megabytes: int, method: int = zipfile.ZIP_DEFLATED) -> Path:
-    """One entry of zeros, honest about its size."""
+    """One entry of zeros, with its correct size."""
     with zipfile.ZipFile(path, "w", method) as archive, archive.open("bomb.png", "w") as entry:
         for _ in range(megabytes):
             entry.write(bytes(1 << 20))

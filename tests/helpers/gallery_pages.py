@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell.command_entries import CommandEntry
-from semblance.app.shell.icons import icon, icon_names
+from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.badge import KINDS, Badge
 from semblance.app.widgets.cards.case_grid import CaseGrid
@@ -39,6 +39,7 @@ from semblance.app.window.start_page import StartPage
 from semblance.core.library.finding_letters import finding_letters
 from semblance.core.parameters import Parameter
 from tests.helpers.gallery import answer, sample_deck
+from tests.helpers.icons import icon_names
 
 FINDINGS = ("malignant", "benign", "normal", "cyst", "polyp", "adenoma", "fibrosis", "mass")
 PARAMETERS = (

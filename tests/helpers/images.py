@@ -1,4 +1,4 @@
-"""Small generated images for tests: two findings a Gabor filter tells apart, and patients."""
+"""Small generated images for tests: two findings that a Gabor filter distinguishes, and patients."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _stacks() -> dict[int, str]:
 
 
 def _times() -> dict[int, _Time]:
-    """How long each thread of the program worked and waited; nothing where nobody tells."""
+    """How long each thread of the program worked and waited; nothing where the system does not report it."""
     try:
         tasks = os.listdir("/proc/self/task")  # noqa: PTH208 - as quick as can be
     except OSError:
@@ -222,7 +222,7 @@ def _time_of(task: int) -> _Time:
 
 def _stolen() -> tuple[float, ...]:
     """Milliseconds the host had each processor of a virtual machine while something was ready to run on it;
-    nothing where nobody tells."""
+    nothing where the system does not report it."""
     try:
         file = os.open("/proc/stat", os.O_RDONLY)
         try:
@@ -237,7 +237,7 @@ def _stolen() -> tuple[float, ...]:
 
 
 def _fetched() -> int:
-    """Pages of memory the calling thread waited for that were read from the disk; 0 where nobody tells."""
+    """Pages of memory the calling thread waited for that were read from the disk; 0 where it is not known."""
     if sys.platform != "linux":
         return 0
     import resource

@@ -106,18 +106,9 @@ class RankColumns(QAbstractScrollArea):
         """How many ranks of each metric are shown."""
         return self._depth
 
-    @property
-    def joined_cases(self) -> list[ComparedCase]:
-        """The cases at the left that have a line to the right."""
-        return [case for case in self._shown[LEFT] if self.current_geometry.is_joined(case, self._min_move)]
-
     def current(self) -> int:
         """The catalogue row of the current case, or -1."""
         return self._current
-
-    def current_side(self) -> int:
-        """The column with the keyboard: 0 left, 1 right."""
-        return self._side
 
     def hovered(self) -> int:
         return self._hover

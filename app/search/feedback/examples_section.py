@@ -51,7 +51,7 @@ class ExamplesSection(QWidget):
         self._context, self._state, self._thumbnails = context, context.state, thumbnails
         self._file_images: dict[Query, QImage | None] = {}
         self._requested: set[Query] = set()
-        self._tiles: list[_ExampleTile] = []
+        self.tiles: list[_ExampleTile] = []
         self._hides_if_empty = False
         self.setAccessibleName(tr("Examples"))
         self.setAcceptDrops(True)
@@ -75,11 +75,6 @@ class ExamplesSection(QWidget):
         theme_signals.changed.connect(self._refresh)
         self._refresh()
 
-    @property
-    def tiles(self) -> list[QAbstractButton]:
-        """A tile for each example, positive ones first."""
-        return list(self._tiles)
-
     def hide_if_empty(self, on: bool) -> None:
         """Whether it is hidden while there are no examples, instead of saying how to add one."""
         self._hides_if_empty = on
@@ -87,17 +82,17 @@ class ExamplesSection(QWidget):
 
     def _refresh(self) -> None:
         current = examples.examples(self._state)
-        if [(tile.example, tile.like) for tile in self._tiles] != list(current):
-            focused_place = next((place for place, tile in enumerate(self._tiles) if tile.hasFocus()), None)
-            for tile in self._tiles:
+        if [(tile.example, tile.like) for tile in self.tiles] != list(current):
+            focused_place = next((place for place, tile in enumerate(self.tiles) if tile.hasFocus()), None)
+            for tile in self.tiles:
                 self._grid.removeWidget(tile)
                 tile.hide()
                 tile.deleteLater()
-            self._tiles = [self._tile(example, like) for example, like in current]
-            for place, tile in enumerate(self._tiles):
+            self.tiles = [self._tile(example, like) for example, like in current]
+            for place, tile in enumerate(self.tiles):
                 self._grid.addWidget(tile, place // COLUMNS, place % COLUMNS)
-            if focused_place is not None and self._tiles:
-                self._tiles[min(focused_place, len(self._tiles) - 1)].setFocus()
+            if focused_place is not None and self.tiles:
+                self.tiles[min(focused_place, len(self.tiles) - 1)].setFocus()
         self._refresh_images()
         self._update_header()
 
@@ -133,7 +128,7 @@ class ExamplesSection(QWidget):
 
     def _update_header(self) -> None:
         search, ranked_search = self._state.search, self._state.ranked_search
-        count = len(self._tiles)
+        count = len(self.tiles)
         self.setVisible(search is not None and bool(count or not self._hides_if_empty))
         self.header.set_note("" if count else _HINT)
         self.header.set_action(tr("Remove all") if count else "")
@@ -150,7 +145,7 @@ class ExamplesSection(QWidget):
     # Images
 
     def _refresh_images(self) -> None:
-        for tile in self._tiles:
+        for tile in self.tiles:
             tile.show_image(*self._image(tile.example))
 
     def _image(self, example: Query) -> tuple[QImage | None, bool]:

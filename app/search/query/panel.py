@@ -39,7 +39,6 @@ from semblance.app.widgets.segmented import Segmented
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
-from semblance.core.imaging.region import Region
 from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageState
 from semblance.core.searches.query import Query
@@ -160,14 +159,6 @@ class QueryPanel(Panel):
     def focus_target(self) -> QWidget:
         """What gets the focus when the panel gets it: the image, or the notice in its place."""
         return self.view if self._loaded is not None else self.notice.findChild(QPushButton) or self.notice
-
-    def current_region(self) -> Region | None:
-        """The region searched with; ``None`` for the whole image."""
-        return self._state.query.region if self._state.query else None
-
-    def search_whole_image(self) -> None:
-        """Search with the whole image. The region stays drawn but is not used."""
-        search_operations.submit_region(self._context, None)
 
     @property
     def shows_query(self) -> bool:

@@ -39,16 +39,12 @@ class AnnotatedImageView(QWidget):
         self._name = name
         self._shown = AnnotatedImage()
         self._image: QImage | None = None
-        self._marks = True
+        #: Whether rings and outlines are drawn.
+        self.shows_marks = True
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.show_image(AnnotatedImage())
-
-    @property
-    def shows_marks(self) -> bool:
-        """Whether rings and outlines are drawn."""
-        return self._marks
 
     @property
     def shown(self) -> AnnotatedImage:
@@ -64,7 +60,7 @@ class AnnotatedImageView(QWidget):
 
     def set_marks(self, on: bool) -> None:
         """Whether rings and outlines are drawn."""
-        self._marks = on
+        self.shows_marks = on
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -97,7 +93,7 @@ class AnnotatedImageView(QWidget):
                 size.height(),
             )
             painter.drawImage(target, self._image)
-            if self._marks:
+            if self.shows_marks:
                 self._draw_marks(painter, target)
         painter.end()
 

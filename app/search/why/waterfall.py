@@ -45,9 +45,9 @@ class Waterfall(QWidget):
         self._rows: list[_ContributionRow] = []
         self._column = vbox(self)
         self._separator = HLine()
-        self._total = _ContributionRow(self, total=True)
+        self.total = _ContributionRow(self, total=True)
         self._column.addWidget(self._separator)
-        self._column.addWidget(self._total)
+        self._column.addWidget(self.total)
         theme_signals.changed.connect(self._update_sizes)
         self._update_sizes()
 
@@ -82,8 +82,8 @@ class Waterfall(QWidget):
             )
         zero = -low / span
         total_line = Contribution(tr("Distance"), total)
-        self._total.reserve_box(any(contribution.key for contribution in contributions))
-        self._total.show_contribution(
+        self.total.reserve_box(any(contribution.key for contribution in contributions))
+        self.total.show_contribution(
             total_line, distance_label(total), zero, zero + total / span, last=False, first=False
         )
 
@@ -95,10 +95,6 @@ class Waterfall(QWidget):
     def rows(self) -> list[_ContributionRow]:
         """The rows, without the total."""
         return list(self._rows)
-
-    @property
-    def total_text(self) -> str:
-        return self._total.amount_text
 
     def toggled(self, key: str, included: bool) -> None:
         excluded = {
@@ -137,7 +133,7 @@ class Waterfall(QWidget):
         return max(px(24), min(px(_NAME_WIDTH), needed, rest))
 
     def _update_sizes(self) -> None:
-        for row in (*self._rows, self._total):
+        for row in (*self._rows, self.total):
             row.update_sizes()
 
 

@@ -104,7 +104,7 @@ class Recognition:
 
 
 class Importer(abc.ABC):
-    """Tells what a source of one kind holds; reads names and labels, never decodes images."""
+    """Lists what a source of one kind contains. It reads names and labels and never decodes images."""
 
     kind: ClassVar[str]
     title: ClassVar[str]

@@ -24,7 +24,6 @@ from semblance.core.library.server.tables import SCHEMA, library_state
 
 #: The channel on which the server notifies of changes.
 CHANNEL = "semblance"
-_EMPTY_JSON = "{}"
 
 
 class ServerCatalogue(Catalogue):

@@ -24,7 +24,7 @@ _TOGETHER_S = 0.05
 
 
 class ChangeListener:
-    """Tells which tables any program changed. A connection that was lost is made anew by the next :meth:`wait`."""
+    """Reports which tables any program changed. A lost connection is made again by the next :meth:`wait`."""
 
     def __init__(self, address: ServerAddress) -> None:
         """

@@ -169,7 +169,7 @@ class PassiveAggressive(Learner):
         order = _order(source, passes, np.random.default_rng([seed, 1]))
         stopped = self._run_passes(state, space, order, passes * len(source), C, base, reporter)
         ended = stopped or tr_lazy("All {passes} passes over {n} pairs.", passes=passes, n=len(source))
-        self._store_model(_whole(state, space), base, C, rows.shape[1])
+        self._store_model(_whole(state, space), base, C)
         self._card: MetricCard = begin_card(
             self,
             data,
@@ -272,7 +272,7 @@ class PassiveAggressive(Learner):
         state = self.model_.copy() if fitted else self._initial(embedded, source)
         space = RowSpace(embedded, plain=True)
         self._run_passes(state, space, iter([source]), len(source), C, base, data.reporter)
-        self._store_model(state, base, C, rows.shape[1])
+        self._store_model(state, base, C)
         card = self._card if fitted else begin_card(self, data)
         counts = {kind: card.constraints.get(kind, 0) + count for kind, count in source.counts().items()}
         self._card = dataclasses.replace(card, constraints=counts, notes=self._notes(), rounds=state.n_pairs)
@@ -386,10 +386,9 @@ class PassiveAggressive(Learner):
             raise BadInput("The features are too large to learn from.", "Add the step 'standardise'.")
         return ""
 
-    def _store_model(self, state: MarginModel, base: Distance, C: float, n_features: int) -> None:
+    def _store_model(self, state: MarginModel, base: Distance, C: float) -> None:
         self.model_ = state
         self.C_ = C
-        self.n_features_ = n_features
         self._base_distance = base
 
     def _notes(self, ended: str = "") -> tuple[str, ...]:

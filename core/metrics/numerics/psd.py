@@ -1,4 +1,4 @@
-"""Symmetric positive semidefinite matrices: the nearest one, and its root as a linear map."""
+"""Roots of the positive semidefinite matrix nearest to a symmetric one, as linear maps."""
 
 from __future__ import annotations
 
@@ -10,17 +10,11 @@ from semblance.core.metrics.distance import Matrix
 _RANK = 1e-12
 
 
-def nearest_psd(M: Matrix) -> Matrix:
-    """(d, d) symmetric -> the positive semidefinite matrix nearest to it in the Frobenius norm."""
-    L = psd_root(M)
-    return L.T @ L
-
-
 def psd_root(M: Matrix) -> Matrix:
-    """(d, d) symmetric -> (r, d) L with L'L the nearest positive semidefinite matrix, r its rank, at least 1.
+    """(d, d) symmetric -> (r, d) L with L'L the nearest positive semidefinite matrix in the Frobenius norm.
 
-    Rows are orthogonal, from the largest eigenvalue down; the sign of each is such that its largest entry
-    is positive.
+    r is its rank, at least 1. Rows are orthogonal, from the largest eigenvalue down. The sign of each is such that its
+    largest entry is positive.
     """
     values, vectors = np.linalg.eigh(M)
     values, vectors = values[::-1], vectors[:, ::-1]

@@ -21,8 +21,8 @@ from semblance.core.language import tr_lazy
 UNAIDED, METRIC, RANDOM = "unaided", "metric", "random"
 #: Levels of confidence, from guessing to certain.
 CONFIDENCE_LEVELS = 5
-#: Cases and readers at least, below which no analysis is possible.
-MIN_CASES, MIN_READERS = 4, 1
+#: The fewest cases that can be analysed.
+MIN_CASES = 4
 _MAX_READERS, _MAX_ARMS = 200, 6
 
 

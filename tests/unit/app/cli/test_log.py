@@ -30,7 +30,7 @@ def tree(tmp_path):
     return folder
 
 
-def test_the_log_tells_what_ran_and_names_nobody(tree, private_home, monkeypatch, capsys):
+def test_the_log_has_what_ran_and_no_patient(tree, private_home, monkeypatch, capsys):
     monkeypatch.delenv(log.VARIABLE, raising=False)
     library, out = tree.parent / "Zebrovich.semblance", tree.parent / "Quentin.pdf"
     commands = [

@@ -56,7 +56,7 @@ def test_from_a_saved_server_to_a_case_of_a_library(archive, tmp_path, document,
         (["remove", "x"], 2, "no PACS server 'x'"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(run_command, arguments, status, says):
+def test_errors_are_one_line(run_command, arguments, status, says):
     ended, _, error = run_command("pacs", *arguments)
     assert (ended, error.count("\n")) == (status, 1)
     assert says in error

@@ -172,7 +172,7 @@ def test_identified_answers_only_where_the_server_allows_them(client, library, o
         assert other.get("thumbnail", params=named).status_code == 200
 
 
-def test_what_cannot_be_answered_is_told_in_words(client, outside, monkeypatch):
+def test_errors_are_described_in_words(client, outside, monkeypatch):
     said = {
         "unknown metric": client.post("search", data=outside, headers=PNG, params={"metric": "gone"}),
         "no image": client.post("search", data=b"", headers=PNG),

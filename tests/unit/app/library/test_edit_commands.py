@@ -45,9 +45,7 @@ def newest_message(context):
     return message.what, message.hint, [text for text, _ in message.actions]
 
 
-def test_the_menu_labels_the_selected_cases_and_tells_before_what_becomes_out_of_date(
-    commands, context, path
-):
+def test_the_menu_labels_the_selected_cases_and_shows_first_what_becomes_out_of_date(commands, context, path):
     menu = QMenu()
     commands.fill_menu(menu, 3)
     assert list(entries(menu)) == [

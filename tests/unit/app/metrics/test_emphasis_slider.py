@@ -112,7 +112,7 @@ def test_dragging_ranks_and_releasing_snaps_to_a_step(qtbot, window):
     assert ranked_by(window, 30)
 
 
-def test_a_step_that_is_gone_is_passed_over(window):
+def test_a_missing_step_is_skipped(window):
     slider_operations.select_metric(window.context, "between")
     wait_for(window, lambda: ranked_by(window, 70))
     slider, step = current_step(window.state)

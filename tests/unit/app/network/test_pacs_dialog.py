@@ -149,7 +149,7 @@ def test_servers_are_added_renamed_and_removed(opened, context):
     assert dialog.empty.accessibleName() == "No PACS is set up"
 
 
-def test_what_to_install_is_said_where_the_extra_is_missing(opened, monkeypatch):
+def test_the_error_names_what_to_install_without_the_extra(opened, monkeypatch):
     save_server(Server("archive", DIMSE, host="10.0.0.7", port=104, ae_title="ARCHIVE"))
     monkeypatch.setattr("semblance.app.network.pacs_dialog.find_spec", lambda _: None)
     dialog = opened()

@@ -132,7 +132,7 @@ def test_an_answer_that_cannot_be_saved_stays_and_can_be_saved_again(dialog, stu
     assert study.answers == [("R1", 0, "malignant", 4, 5.0)]
 
 
-def test_the_end_is_said(dialog, study, context):
+def test_the_end_is_reported(dialog, study, context):
     for _ in range(3):
         press(dialog, Qt.Key.Key_A, Qt.Key.Key_3, Qt.Key.Key_Return)
         context.jobs.run_pending()

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QWidget
 from semblance.app.shell.actions import COMMANDS, MENUS, Actions
 from semblance.app.shell.command_entries import matches
 from semblance.app.shell.command_synonyms import SYNONYMS
-from semblance.app.shell.icons import icon_names
 from semblance.app.window.main_window import MainWindow
 from semblance.core.language import ENGLISH, LANGUAGES
+from tests.helpers.icons import icon_names
 from tests.translations import translated_texts
 
 #: What :attr:`semblance.app.shell.state.State.there` can hold.

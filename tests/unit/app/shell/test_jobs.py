@@ -103,7 +103,7 @@ def test_stopping_keeps_what_there_is(jobs: Jobs, qtbot: QtBot) -> None:
     assert 0 < arrived.args[0] < 100_000
 
 
-def test_progress_tells_how_far_and_how_long(jobs: Jobs, qtbot: QtBot) -> None:
+def test_progress_shows_the_fraction_and_the_time_left(jobs: Jobs, qtbot: QtBot) -> None:
     job = jobs.run("Counting", count, 150)
     emitted: list[tuple[float | None, float | None]] = []
     job.changed.connect(lambda: emitted.append((job.fraction, job.seconds_left)))

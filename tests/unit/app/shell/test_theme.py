@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from semblance.app.shell import theme as themes
-from semblance.app.shell.icons import icon, icon_names, icon_pixmap
+from semblance.app.shell.icons import icon, icon_pixmap
 from semblance.app.shell.theme import (
     DARK,
     FINDING_COLOURS,
@@ -24,6 +24,7 @@ from semblance.app.shell.theme import (
     set_theme,
     theme,
 )
+from tests.helpers.icons import icon_names
 
 ROOT = Path(__file__).resolve().parents[4]
 

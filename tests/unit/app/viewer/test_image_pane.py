@@ -51,7 +51,7 @@ def test_an_image_seen_for_the_first_time_is_shown_at_its_region(panes, volume):
     assert panes[0].place == 30
 
 
-def test_the_image_not_looked_at_for_longest_is_forgotten():
+def test_the_least_recently_shown_image_is_removed():
     views = KeptViews()
     for key in range(MOST + 1):
         views.keep(key, KeptView(key))

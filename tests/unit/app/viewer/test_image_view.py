@@ -214,7 +214,7 @@ def test_nothing_to_show_is_a_dark_well(view):
         QTest.keyClick(view, key)
 
 
-def test_another_image_starts_afresh(view):
+def test_another_image_resets_the_view(view):
     view.set_tool(RECTANGLE)
     drag(view, widget_point(view, 20, 20), widget_point(view, 60, 60))
     turn_wheel(view, QPoint(100, 100), 3)

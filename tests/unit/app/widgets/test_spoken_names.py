@@ -13,14 +13,14 @@ from semblance.app.widgets.search_field import SearchField
 from semblance.app.window.start_page import StartPage
 
 
-def test_an_estimate_tells_its_share_and_interval(qtbot):
+def test_an_estimate_shows_its_share_and_interval(qtbot):
     view = EstimateView()
     qtbot.addWidget(view)
     view.set_estimate(0.82, (0.7, 0.9), ((0, "B"), (1, "M")))
     assert view.accessibleName() == "Estimate 0.82, 0.70 to 0.90"
 
 
-def test_an_empty_place_tells_what_is_missing(qtbot):
+def test_an_empty_place_shows_what_is_missing(qtbot):
     state = EmptyState("No metric yet", "Train one.")
     qtbot.addWidget(state)
     assert state.accessibleName() == "No metric yet"

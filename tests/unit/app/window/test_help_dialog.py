@@ -163,7 +163,7 @@ def test_an_open_page_follows_the_theme(qapp, dialog):
 
 
 def test_a_page_is_made_ready_before_it_is_shown(qapp, dialog, monkeypatch):
-    """A page with long tables that changes while visible is laid out anew for each of their cells."""
+    """A page with long tables that changes while visible is laid out again for each of their cells."""
     is_visible, set_type = [], HelpDialog._format_document
 
     def watched(document):

@@ -46,7 +46,7 @@ def test_english_is_shown_as_it_is(pages):
         assert help_files.text_of("none") == ""
 
 
-def test_the_command_tells_them_apart(pages, capsys, monkeypatch):
+def test_the_command_distinguishes_them(pages, capsys, monkeypatch):
     (pages / "three.md").write_text("# Page three\n", encoding="utf-8")
     (pages / "de" / "three.md").write_text("# Seite drei\n", encoding="utf-8")
     assert help_translations.states("de") == {

@@ -22,7 +22,7 @@ def test_every_file_is_in_the_contents_once():
     assert files <= set(PAGES)
 
 
-def test_everything_the_registries_have_has_a_page_that_tells_when_to_use_it_and_its_limits():
+def test_everything_in_the_registries_has_a_page_with_its_use_and_limits():
     named = [
         *(f"learners/{one.name}" for one in learners()),
         *(f"extractors/{one.name}" for one in extractors()),

@@ -22,7 +22,7 @@ LARGER, SMALLER = ("text_larger",) * 3, ("text_smaller",) * 3
 
 @pytest.fixture(autouse=True)
 def plots_at_once(monkeypatch):
-    """They are drawn anew as soon as their size has changed."""
+    """They are drawn again as soon as their size has changed."""
     monkeypatch.setattr("semblance.app.widgets.plots.figure_view.REDRAW_MS", 0)
 
 

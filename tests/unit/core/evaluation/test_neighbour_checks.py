@@ -1,4 +1,4 @@
-"""Outliers are told by the distance to cases of other units."""
+"""Outliers are found by the distance to cases of other units."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_outliers_among_many_rows_are_found_by_a_sample(rng, monkeypatch):
     assert (scores[:-3] > OUTLIER_Z).mean() < 0.01
 
 
-def test_a_few_rows_from_elsewhere_are_outliers_though_they_are_near_each_other(rng):
+def test_a_few_rows_of_another_source_are_outliers_though_they_are_near_each_other(rng):
     X = np.concatenate([rng.normal(size=(300, 8)), 12 + 0.1 * rng.normal(size=(4, 8))])
     scores = outlier_scores(distances_to_other_units(X, np.arange(len(X))), np.full(len(X), ""))
     assert (scores[-4:] > OUTLIER_Z).all()

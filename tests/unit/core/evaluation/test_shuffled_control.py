@@ -36,7 +36,7 @@ def test_about_one_correct_control_in_a_hundred_is_above_chance():
     assert above <= 4
 
 
-def test_a_control_that_knows_the_findings_is_above_chance():
+def test_a_control_with_the_true_findings_is_above_chance():
     rng = np.random.default_rng(2)
     findings = rng.integers(0, 2, 100)
     answers = np.where(rng.random((100, 10)) < 0.7, findings[:, np.newaxis], 1 - findings[:, np.newaxis])

@@ -7,7 +7,7 @@ from semblance.core.imaging import memory
 from semblance.core.limits import MAX_ARRAY_BYTES
 
 
-def test_free_memory_is_read_where_the_system_tells(monkeypatch, tmp_path):
+def test_free_memory_is_read_where_the_system_reports_it(monkeypatch, tmp_path):
     facts = tmp_path / "meminfo"
     facts.write_text("MemTotal: 8000 kB\nMemAvailable:    1000 kB\n", encoding="ascii")
     monkeypatch.setattr(memory, "_LINUX", facts)

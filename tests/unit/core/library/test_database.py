@@ -245,7 +245,7 @@ def test_a_disk_that_fills_while_numbers_are_written(path, monkeypatch):
         (OSError(5, "Input/output error"), "could not be used: Input/output error.*Check the disk"),
     ],
 )
-def test_what_the_system_says_is_put_in_words(raised, says):
+def test_errors_of_the_system_are_described_in_words(raised, says):
     with pytest.raises(SemblanceError, match=says), plain_errors(Path("/some/lib/catalogue.sqlite")):
         raise raised
 

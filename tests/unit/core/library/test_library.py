@@ -258,7 +258,7 @@ def test_metrics_of_killed_trainings_are_swept_a_day_later(tmp_path):
     assert {found.name for found in (path / "metrics").iterdir()} == {file.name, under_way.name}
 
 
-def test_a_catalogue_that_names_a_file_elsewhere_does_not_have_it_removed(tmp_path):
+def test_a_file_outside_the_library_named_in_the_catalogue_is_not_removed(tmp_path):
     path = make_library(tmp_path / "lib")
     (tmp_path / "mine.txt").write_text("x")
     with Library.open(path) as opened:
@@ -301,7 +301,7 @@ def test_nothing_is_changed_by_opening(tmp_path):
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_with_a_full_disk_a_library_can_still_be_looked_at(tmp_path, monkeypatch):
+def test_with_a_full_disk_a_library_can_still_be_opened(tmp_path, monkeypatch):
     path = make_library(tmp_path / "lib")
     monkeypatch.setattr(library_module, "disk_is_full", lambda _place: True)
     init = Library.__init__

@@ -108,7 +108,7 @@ def test_nodes_are_found_again_by_their_cases(tree):
     assert np.flatnonzero(again).tolist() == first
 
 
-def test_names_tell_cases_apart(columns):
+def test_names_distinguish_cases(columns):
     assert [columns.name(index) for index in range(5)] == [
         "Chest CT, 2.0 lung, 14 Mar 2019",
         "Chest CT, scout, 14 Mar 2019",

@@ -100,7 +100,7 @@ def test_where_it_cannot_be_written_to_it_opens_as_it_is_or_says_why_not(tmp_pat
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_check_tells_what_it_lacks_and_that_its_numbers_have_no_sums(tmp_path, version):
+def test_the_check_lists_what_is_missing_and_numbers_without_checksums(tmp_path, version):
     result = verify_library(older_library(tmp_path / "old", version))
     assert [(f.part, f.harm) for f in result.findings] == [
         ("images", True),

@@ -187,7 +187,7 @@ def test_parquet_files_name_their_columns(rows, tmp_path):
         fit_in_chunks(make_learner("lda"), tmp_path, "diagnosis")
 
 
-def test_what_cannot_be_learnt_from_is_said_as_by_fit(rows, tmp_path):
+def test_unusable_data_give_the_errors_of_fit(rows, tmp_path):
     X, y = rows
     missing = X.copy()
     missing[4_000, 2] = np.nan

@@ -235,7 +235,7 @@ def test_the_card_says_what_was_learnt_from_and_why_it_ended(variant):
 
 
 @over_variants
-def test_fitted_anew_nothing_of_the_first_fit_is_left(variant):
+def test_a_second_fit_does_not_depend_on_the_first(variant):
     X, y = problem("two findings")
     learner = variant.make().fit(*problem("d > n")).fit(X, y)
     assert learner.metric().card.content_hash == metric_of(variant, "two findings").card.content_hash

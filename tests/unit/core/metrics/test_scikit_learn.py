@@ -76,7 +76,7 @@ def test_sparse_rows_are_refused_with_the_remedy():
         make_learner("pca").fit(scipy.sparse.eye_array(5).tocsr())
 
 
-def test_a_missing_value_of_pandas_is_said_to_be_missing():
+def test_a_missing_value_of_pandas_is_reported_as_missing():
     X, y = problem("two findings")
     frame = pandas.DataFrame(X).astype("Float64")
     assert np.isfinite(make_learner("lda").fit(frame, pandas.Series(y, dtype="string")).transform(X)).all()

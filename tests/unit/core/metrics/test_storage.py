@@ -292,7 +292,7 @@ def test_the_hash_covers_all_that_decides_distances(changed):
     assert hash_of(**changed) == hash_of(**changed)
 
 
-def test_the_hash_tells_the_settings_of_steps_apart():
+def test_other_settings_of_steps_give_another_hash():
     assert hash_of(steps=(PCA(2),)) != hash_of(steps=(PCA(3),))
 
 

@@ -58,7 +58,7 @@ def test_after_a_broken_connection_no_object_is_lost_or_duplicated(archive, serv
     assert received.waiting() == [STUDY]
 
 
-def test_what_the_pacs_never_sends_is_told(archive, tmp_path, monkeypatch):
+def test_objects_that_the_pacs_does_not_send_are_reported(archive, tmp_path, monkeypatch):
     monkeypatch.setattr(Archive, "retrieve", lambda self, event: iter([0]))
     with running_archive() as silent:
         silent.datasets = archive.datasets

@@ -60,7 +60,7 @@ def test_an_answer_that_does_not_fit(query):
     assert not query.matches(STUDY)
 
 
-def test_what_the_server_does_not_tell_counts_as_right():
+def test_values_that_the_server_does_not_send_count_as_correct():
     assert StudyQuery(name="x", dates="20200101", modality="MR", description="y").matches(Study("1.2"))
 
 

@@ -73,7 +73,7 @@ def test_all_of_one_is_trained_on_and_all_of_the_other_tested(tmp_path, a, b):
 
 
 def test_repeats_of_one_split_have_no_interval_or_comparison(tmp_path, a, b):
-    """The same cases are tested again: only the learner's chance is drawn anew."""
+    """The same cases are tested again: only the learner's seed differs."""
     chosen = spec(
         both(a, b), learners=("euclidean", "lda", "nca"), protocols=({"protocol": "bdm", "repeats": 3},)
     )
@@ -127,7 +127,7 @@ def test_findings_that_one_side_lacks(a, b, tmp_path):
 
 
 def test_the_same_cases_under_other_names_are_refused(a, tmp_path):
-    """Of a table that tells its cases apart, patients called otherwise do not make others of them."""
+    """Where a table has case ids, other names of patients do not change which cases they are."""
     c = renamed(a, tmp_path / "c.csv", patient_id=lambda name: f"other {name}")
     with pytest.raises(BadInput, match="does not hold too"):
         read(a, c)

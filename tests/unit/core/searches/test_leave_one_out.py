@@ -1,4 +1,4 @@
-"""What the rest would have taught, against learning it anew without each judgement."""
+"""The estimated effect of each judgement is that of learning again without it."""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ def press(panel, key):
 def test_drawn_region_is_searched_with(panel_with_query, context):
     draw(panel_with_query, PART)
     assert context.state.query.region == PART
-    assert panel_with_query.current_region() == PART
     assert panel_with_query.search_with.value() == "region"
     assert panel_with_query.facts.text("Region") == "rectangle, 24 × 16 px"
 
@@ -65,7 +64,7 @@ def test_whole_image_disables_and_enables_the_region(panel_with_query, context):
 
 def test_moving_an_unused_region_queries_with_it(panel_with_query, context):
     draw(panel_with_query, PART)
-    panel_with_query.search_whole_image()
+    press(panel_with_query, "whole")
     QTest.keyClick(panel_with_query.view, Qt.Key.Key_Right)
     assert context.state.query.region == Region(9, 12, 24, 16)
     assert panel_with_query.search_with.value() == "region"

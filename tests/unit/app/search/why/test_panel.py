@@ -118,7 +118,7 @@ def test_late_images_and_errors_are_ignored(panel, context, table, monkeypatch):
 def test_first_case_is_explained_with_the_distance_of_its_card(panel_with_query, context):
     first = context.state.ranking.ranked[0]
     assert panel_with_query.shown.case == first.case_id
-    assert panel_with_query.waterfall.total_text == distance_text(first.distance)
+    assert panel_with_query.waterfall.total.amount_text == distance_text(first.distance)
     assert sum(line.amount for line in panel_with_query.waterfall.contributions) == pytest.approx(
         first.distance, rel=1e-9
     )
@@ -152,7 +152,7 @@ def test_explanation_follows_the_current_case(panel_with_query, context):
     panel_with_query.follow(third.row)
     context.jobs.run_pending()
     assert panel_with_query.shown.case == third.case_id
-    assert panel_with_query.waterfall.total_text == distance_text(third.distance)
+    assert panel_with_query.waterfall.total.amount_text == distance_text(third.distance)
     panel_with_query.follow(-1)
     context.jobs.run_pending()
     assert panel_with_query.shown.case == context.state.ranking.ranked[0].case_id
@@ -168,7 +168,7 @@ def test_clearing_a_box_ranks_without_the_group_and_reset_restores_it(panel_with
     assert not box_of(panel_with_query, "f3").isChecked()
     assert panel_with_query.waterfall.rows[order.index("f3")].amount_text == "left out"
     explained = explain_distance(context.state.path, context.state.search, panel_with_query.shown.case)
-    assert panel_with_query.waterfall.total_text == distance_text(explained.distance)
+    assert panel_with_query.waterfall.total.amount_text == distance_text(explained.distance)
     assert panel_with_query.header.isVisible()
     panel_with_query.header.action_requested.emit()
     context.jobs.run_pending()
@@ -218,10 +218,10 @@ def test_both_breakdowns_have_the_same_total(panel_with_query, context, qtbot):
     context.state.set_metric("bits")
     search_operations.rank(context)
     context.jobs.run_pending()
-    total = panel_with_query.waterfall.total_text
+    total = panel_with_query.waterfall.total.amount_text
     panel_with_query.kind.setFocus()
     qtbot.keyClick(panel_with_query.kind, Qt.Key.Key_Right)
-    assert panel_with_query.waterfall.total_text == total
+    assert panel_with_query.waterfall.total.amount_text == total
     assert panel_with_query.shown.kind == "Bits"
     assert len(panel_with_query.waterfall.contributions) <= MAX_ROWS
     assert all(not line.key for line in panel_with_query.waterfall.contributions)
@@ -240,7 +240,7 @@ def test_judgements_are_part_of_the_explained_distance(panel_with_query, context
     context.jobs.run_pending()
     first = context.state.ranking.ranked[0]
     assert panel_with_query.shown.case == first.case_id
-    assert panel_with_query.waterfall.total_text == distance_text(first.distance)
+    assert panel_with_query.waterfall.total.amount_text == distance_text(first.distance)
 
 
 def test_hidden_panel_explains_only_when_shown(panel, context, table):

@@ -42,7 +42,7 @@ def test_small_contributions_are_shown_in_full(qtbot) -> None:
     qtbot.waitExposed(waterfall)
     label = waterfall.rows[0]._amount
     assert label.text() == label.shown_text() == "+0.00065"
-    assert waterfall.total_text == "0.00805"
+    assert waterfall.total.amount_text == "0.00805"
 
 
 def test_text_elided_in_the_middle_fits(qtbot) -> None:

@@ -53,7 +53,7 @@ def test_marks_help_and_wrong_ones_help_less(learner):
 
 
 def test_other_cases_of_the_querys_and_of_judged_patients_are_not_ranked():
-    # Twelve images of each patient, almost equal, whose finding nothing else tells.
+    # Twelve images of each patient, almost equal, whose finding nothing else shows.
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(20, 5)), 12, axis=0) + rng.normal(size=(240, 5)) / 100
     y = np.repeat(rng.integers(0, 2, 20), 12).astype(str)

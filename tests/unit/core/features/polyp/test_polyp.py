@@ -137,7 +137,7 @@ def test_tagged_stool_around_a_polyp_counts_as_lumen(sessile):
     assert wet["volume"] == pytest.approx(dry["volume"], rel=0.3)
 
 
-def test_fat_behind_the_wall_tells_its_thickness():
+def test_fat_behind_the_wall_shows_its_thickness():
     hu = ct_of(plane)
     hu[:24] = -100
     found = named(numbers_of(hu, spot(28, 28, 28)))
@@ -205,7 +205,7 @@ def test_thick_slices_give_nearly_the_same_numbers():
         assert thick[name] == pytest.approx(fine[name], rel=tolerance), name
 
 
-def test_the_spacing_of_volumes_that_do_not_tell_theirs():
+def test_the_spacing_of_volumes_without_one():
     spacing = (1.25, 0.75, 0.75)
     hu = ct_of(ball_on_wall(7.0), (47, 77, 77), spacing)
     from_stack = numbers_of(hu, spacing=spacing)

@@ -274,7 +274,7 @@ def test_sex_age_and_manufacturer_are_kept_for_subgroups(age, kept, as_it_is):
     assert identified.attributes["age"] == as_it_is
 
 
-def test_station_and_institution_are_codes_by_which_they_are_told_apart():
+def test_station_and_institution_are_codes_that_distinguish_them():
     found = []
     for name in ("CT1", "CT2", "CT1"):
         header = Dataset()

@@ -192,7 +192,7 @@ def corel_zip(
     return write_zip(tmp_path / "c.zip", {f"{folder}{number}.jpg": image for number in numbers})
 
 
-def test_corel_numbers_tell_the_category(tmp_path):
+def test_corel_numbers_give_the_category(tmp_path):
     scan = Scan(corel_zip(tmp_path, [0, 99, 100, 555, 950, 999]))
     assert scan.kind == "corel"
     assert [case.finding for case in scan.cases] == ["africa", "africa", "beach", "elephants", "food", "food"]

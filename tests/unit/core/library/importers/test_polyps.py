@@ -61,7 +61,7 @@ def test_candidates_of_both_views_and_false_positives(tmp_path):
     assert not any(item.failed for item in scan.rejected.values())
 
 
-def test_the_same_name_in_two_patients_is_two_polyps_and_tells_no_patient(tmp_path):
+def test_the_same_name_in_two_patients_is_two_polyps_and_shows_no_patient(tmp_path):
     rows = "Smith,prone,1,ct,0,5,5,5\nJones,prone,1,ct,0,6,6,6\n"
     rows += "Smith,supine,1,ct,1,5,5,5\nJones,prone,7,ct,0,7,7,7\n"
     scan = found_in(listed(arrays(tmp_path), rows))

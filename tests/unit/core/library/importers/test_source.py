@@ -29,7 +29,7 @@ def tree(root: Path, files: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
-def test_folder_and_zip_tell_the_same(tmp_path, kind):
+def test_folder_and_zip_give_the_same_cases(tmp_path, kind):
     make = {"folder": lambda: tree(tmp_path / "x", TREE), "zip": lambda: write_zip(tmp_path / "x.zip", TREE)}
     with Source.open(make[kind]()) as source:
         assert source.kind == kind

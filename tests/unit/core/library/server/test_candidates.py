@@ -64,7 +64,7 @@ def case_id(loaded, place: int) -> str:
     return loaded.cases.id_of(int(loaded.rows[place]))
 
 
-def test_a_search_among_candidates_equals_the_exact_one_and_says_its_recall(library, capsys):
+def test_a_search_among_candidates_equals_the_exact_one_and_reports_its_recall(library, capsys):
     query = ("search", library, "--metric", "m", "--case", "table/c7")
     among, exact = document(capsys, *query), document(capsys, *query, "--candidates", 0)
     assert (
@@ -122,7 +122,7 @@ def test_an_index_that_is_out_of_date_is_not_used_until_it_is_updated(library, c
     assert among["candidates"] is not None and among["results"] == exact["results"]
 
 
-def test_a_recall_that_is_not_reached_is_said_and_all_cases_are_compared(library, capsys, monkeypatch):
+def test_a_recall_that_is_not_reached_is_reported_and_all_cases_are_compared(library, capsys, monkeypatch):
     monkeypatch.setattr(workflow, "NUMBERS", (1,))
     (done,) = document(capsys, "library", "index", library, "--recall", 1)
     assert done["candidates"] is None and 0.5 < done["recall@20"] < 1.0 and "not reached" in done["why_none"]

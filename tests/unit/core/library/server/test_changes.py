@@ -1,4 +1,4 @@
-"""Two clients see what the other changes; a server that goes away is said, and nothing is missed."""
+"""Two clients see what the other changes. A lost server is reported, and no change is missed."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_a_transaction_that_fails_leaves_no_entry(library, postgres):
     assert len(list_audit(library)) == before and check_audit(library).problems == ()
 
 
-def test_a_long_change_keeps_nobody_from_searching(library):
+def test_a_long_change_does_not_block_searches(library):
     with psycopg.connect(str(library), **library.secrets) as other:
         other.execute(f"UPDATE {SCHEMA}.cases SET finding = 'x'")
         with open_library(library) as opened:

@@ -25,7 +25,7 @@ def kernel_value(name, gamma, degree, x, z):
 
 
 def rings(n, seed=0):
-    """Two rings about one centre, which no projection tells apart."""
+    """Two rings about one centre, which no projection separates."""
     rng = np.random.default_rng(seed)
     y, angle = np.arange(n) % 2, rng.uniform(0, 2 * np.pi, n)
     radius = 1.0 + y + 0.1 * rng.normal(size=n)

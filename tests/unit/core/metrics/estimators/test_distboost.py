@@ -73,7 +73,7 @@ def test_distboost_is_the_plain_loop_over_pairs():
     assert distance.between(X, X) == pytest.approx(total, rel=1e-12, abs=1e-12)
 
 
-def test_it_goes_on_and_tells_most_cases_apart():
+def test_it_continues_and_separates_most_cases():
     """It stopped after 1 to 3 rounds, and a mixture of one cloud made all distances zero."""
     X, y, _ = labelled_problem(n=120, d=20, findings=2, seed=1)
     X[:, 5:] = np.random.default_rng(0).normal(size=(120, 15))
@@ -81,7 +81,7 @@ def test_it_goes_on_and_tells_most_cases_apart():
     assert metric.card.rounds >= 15
     d = metric.distances(X, X)
     assert (d[~np.eye(120, dtype=bool)] == 0).mean() < 0.1
-    # A mixture of one cloud tells nothing apart, whatever the weights have become.
+    # A mixture of one component separates nothing, whatever the weights have become.
     boosting = Boosting(
         X, training_pairs("DistBoost", 120, y, None, draw=8, seed=0), np.arange(120), np.random.default_rng(0)
     )

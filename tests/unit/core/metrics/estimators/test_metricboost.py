@@ -29,7 +29,7 @@ over_forms = pytest.mark.parametrize("settings", FORMS, ids=str)
 
 
 def overlapping(n=60, d=4):
-    """Two findings that no metric tells apart."""
+    """Two findings that no metric separates."""
     rng = np.random.default_rng(11)
     y = np.arange(n) % 2
     return rng.normal(size=(n, d)) + 0.5 * y[:, np.newaxis], y

@@ -184,7 +184,7 @@ def test_a_sample_of_anchors_only_gives_the_start_of_the_search(monkeypatch):
 
 
 @pytest.mark.parametrize("settings", [{}, {"allow_similarity": True, "readout": "votes"}], ids=str)
-def test_weights_made_anew_are_those_multiplied_on(monkeypatch, settings):
+def test_recomputed_weights_equal_those_updated_by_multiplication(monkeypatch, settings):
     X, y = problem(n=90)
     plain = make_learner("metricboost", rounds=8, **settings).fit(X, y).log_bounds_
     monkeypatch.setattr(

@@ -288,5 +288,5 @@ def test_values_out_of_range_are_refused():
     ("n", "pairs", "passes"),
     [(89, 240, 4), (341, 80, 50), (3217, 1200, 50), (2000, 26_000, 4), (20, 200, 2), (5000, 90_000, 2)],
 )
-def test_pairs_are_gone_through_as_often_as_in_the_paper(n, pairs, passes):
+def test_pairs_are_used_as_often_as_in_the_paper(n, pairs, passes):
     assert usual_passes(n, pairs) == passes

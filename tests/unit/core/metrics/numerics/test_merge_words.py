@@ -55,7 +55,7 @@ def test_unused_words_are_merged_first():
     )
 
 
-def test_words_that_tell_the_same_are_merged_without_loss():
+def test_words_with_the_same_information_are_merged_without_loss():
     kinds = np.array([[8.0, 1.0, 1.0], [1.0, 8.0, 1.0], [2.0, 2.0, 6.0]])
     counts = np.repeat(kinds, [5, 7, 3], axis=0) * np.arange(1, 16)[:, None]
     member = merge_words(counts, 3)

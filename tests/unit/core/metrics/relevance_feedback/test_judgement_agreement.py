@@ -38,14 +38,14 @@ def test_few_or_one_sided_answers_all_have_full_weight() -> None:
     np.testing.assert_array_equal(judgement_reliabilities(points, np.ones(40)), 1.0)
 
 
-def test_of_very_many_answers_parts_are_looked_at() -> None:
+def test_of_very_many_answers_samples_are_used() -> None:
     points, signs, turned = simulated_judgements(1500, wrong=0.1)
     believed = judgement_reliabilities(points, signs)
     assert believed[turned].mean() < believed[~turned].mean() - 0.2
 
 
 @pytest.mark.parametrize("wrong", [0.0, 0.2])
-def test_the_direction_is_found_and_its_share_tells_how_sure_it_is(wrong: float) -> None:
+def test_the_direction_is_found_and_its_share_shows_its_certainty(wrong: float) -> None:
     points, signs, _ = simulated_judgements(160, wrong=wrong)
     found = separating_direction(points, signs, np.ones(160))
     assert np.linalg.norm(found.unit) == pytest.approx(1.0)

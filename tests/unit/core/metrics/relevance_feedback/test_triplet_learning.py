@@ -38,7 +38,7 @@ def test_many_triplets_are_learnt_as_few_are(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("apart", [1.0, 1e-5])
-def test_few_points_of_many_differences_say_what_each_difference_says(apart: float) -> None:
+def test_few_points_give_what_each_of_many_differences_gives(apart: float) -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(30, 20))
     points[15:] = points[:15] + apart * points[15:]
@@ -51,7 +51,7 @@ def test_few_points_of_many_differences_say_what_each_difference_says(apart: flo
     np.testing.assert_allclose(pairs.summed(pairs.weights), each.summed(pairs.weights), atol=1e-9)
 
 
-def test_few_differences_are_gone_through_one_by_one() -> None:
+def test_few_differences_are_used_one_by_one() -> None:
     given = judged(t=3)
     assert Pairs.of(given.points, given.triplets, given.weights).between is None
 

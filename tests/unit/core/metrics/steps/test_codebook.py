@@ -86,14 +86,14 @@ def test_more_words_than_different_descriptors_are_not_made():
     assert steps[0].text == "codebook:50"
 
 
-def test_few_descriptors_are_looked_at_of_many_images(monkeypatch):
+def test_few_descriptors_of_many_images_are_used(monkeypatch):
     monkeypatch.setattr(module, "MOST", 100)
     steps, counted, *_ = fitted(n=300)
     assert steps[0]._n_descriptors == 100
     assert counted.shape == (300, 4)
 
 
-def test_merged_words_still_tell_the_findings_apart():
+def test_merged_words_still_separate_the_findings():
     """Forty words of four kinds: kinds 2 and 3 tell nothing, so two words suffice for the rest."""
     steps, counted, _, y, shares = fitted("codebook:40:3", n=200)
     assert counted.shape == (200, 3)
@@ -218,7 +218,7 @@ def test_texts_that_are_no_codebooks_are_refused(text):
     assert caught.value.hint
 
 
-def test_extractors_with_local_descriptors_begin_with_a_codebook_that_knows_them():
+def test_extractors_with_local_descriptors_start_with_a_codebook_of_the_images():
     local = [extractor for extractor in extractors() if extractor.local is not None]
     assert [extractor.name for extractor in local] == ["visual_words", "textons"]
     for extractor in local:

@@ -148,7 +148,7 @@ def test_steps_are_fitted_on_the_training_rows_only_and_leave_their_models_unfit
     assert (apply_steps(other, X[40:]) == apply_steps(fitted, X[40:])).all()
 
 
-def test_the_card_tells_of_gaps_dropped_columns_and_components():
+def test_the_card_lists_gaps_dropped_columns_and_components():
     X = rows(40, 5)
     X[3, 1] = np.nan
     X[:, 4] = 2.0

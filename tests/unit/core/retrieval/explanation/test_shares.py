@@ -49,7 +49,7 @@ def test_directions_are_named_by_what_they_load_in_deviations_not_in_units():
     assert "The query lies" in shares[0].detail
 
 
-def test_gabor_directions_tell_width_angle_and_part_of_the_image():
+def test_gabor_directions_give_width_angle_and_part_of_the_image():
     extractor = make_extractor("gabor")
     names = [name.name for name in extractor.feature_names]
     groups = [name.group for name in extractor.feature_names]
@@ -65,7 +65,7 @@ def test_gabor_directions_tell_width_angle_and_part_of_the_image():
     assert not any("row" in share.name for share in shares)
 
 
-def test_votes_tell_how_far_the_two_are_beyond_the_threshold():
+def test_votes_show_how_far_the_two_are_beyond_the_threshold():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] > 0, "b", "a")

@@ -57,7 +57,7 @@ def test_the_library_stays_as_it_is(library):
         assert opened.features.all() == []
 
 
-def test_an_encoder_that_cannot_be_run_is_reported_and_the_others_go_on(library, tmp_path):
+def test_an_encoder_that_cannot_be_run_is_reported_and_the_others_continue(library, tmp_path):
     model, described = own(tmp_path)
     settings(described, input_size=32, output="features", reduce="first")
     document = compare_encoders(library, request(own=((model, described),), max_cases=20))

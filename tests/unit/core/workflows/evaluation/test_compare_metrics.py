@@ -38,7 +38,7 @@ def _some_case(library):
     return disagreements(library, "plain", "learnt").lines[0].case_id
 
 
-def test_every_line_tells_its_rank_under_the_other_metric(library):
+def test_every_line_shows_its_rank_under_the_other_metric(library):
     case = _some_case(library)
     left, right = _orders(library, case)
     both = compare_metrics(library, "plain", "learnt", Query(case=case))

@@ -184,7 +184,7 @@ def test_several_feature_sets_need_a_name(library):
     assert of_library(library, features="second")["source"]["n_features"] == 5
 
 
-def test_evaluating_can_be_cancelled_and_tells_how_far_it_is(library):
+def test_evaluating_can_be_cancelled_and_reports_progress(library):
     with pytest.raises(Cancelled):
         evaluate(
             EvaluateRequest(LEARNERS, "bdm", library=library, settings=ROUNDS),
@@ -252,7 +252,7 @@ def test_several_tables_are_each_as_alone_and_then_compared(tables):
         evaluate_tables(request, tables, reporter=RecordingReporter(cancel_after=2))
 
 
-def test_a_table_that_cannot_be_used_is_reported_and_the_others_go_on(tables, tmp_path):
+def test_a_table_that_cannot_be_used_is_reported_and_the_others_continue(tables, tmp_path):
     (tmp_path / "bad.csv").write_text("a,label\n1,x\n")
     request = EvaluateRequest(("euclidean",), "bdm", repeats=2)
     document = evaluate_tables(request, [*tables[:1], str(tmp_path / "bad.csv")])

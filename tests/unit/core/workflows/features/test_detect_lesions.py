@@ -64,7 +64,7 @@ def test_a_later_import_is_compared_with_all_and_leaves_what_was_split_by_hand(f
     import_source(folder, tmp_path / "lib")
     assert grouped(tmp_path / "lib") == [{"benign/3.png", "malignant/third.png"}]
     with Library.open(tmp_path / "lib") as opened:
-        # Also where everything is looked at anew, as without the derived outlines.
+        # Also where everything is detected again, as without the derived outlines.
         opened.thumbnails.put_outlines([])
         detect_lesions(opened)
         assert read_groups(opened.catalogue)[again].source == BY_HAND

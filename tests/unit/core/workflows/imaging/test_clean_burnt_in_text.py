@@ -40,7 +40,7 @@ def source(tmp_path):
     return tmp_path / "in"
 
 
-def test_text_is_hidden_and_counted_but_not_told(with_network, source, tmp_path):
+def test_text_is_hidden_and_counted_but_not_shown(with_network, source, tmp_path):
     result = deidentify_files(source, tmp_path / "out", [Option.PIXELS])
     (name,) = [name for name, boxes in result.boxes.items() if any(boxes)]
     after = dcmread(tmp_path / "out" / name)

@@ -22,7 +22,7 @@ def libraries(tmp_path):
     yield made
 
 
-def test_those_looked_at_longest_ago_are_closed(libraries):
+def test_the_least_recently_used_are_closed(libraries):
     first = libraries[0]
     for path in libraries[: library_cache.MAX_OPEN_LIBRARIES]:
         card_images.card_images(path, [], 64)

@@ -1,4 +1,4 @@
-"""A file of labels changes the cases that its lines name, and tells of every line what it means."""
+"""A file of labels changes the cases that its lines name. The preview explains every line."""
 
 from __future__ import annotations
 

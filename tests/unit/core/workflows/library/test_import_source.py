@@ -327,7 +327,7 @@ def test_an_array_whose_change_was_only_half_read_is_read_whole(tmp_path, librar
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_progress_tells_what_is_written(images, library):
+def test_progress_shows_what_is_written(images, library):
     recorder = RecordingReporter()
     import_source(images, library, reporter=recorder)
     done = [number for number, total, _ in recorder.messages if total == 13]

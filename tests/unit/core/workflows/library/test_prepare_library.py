@@ -28,8 +28,8 @@ from tests.helpers.recording_reporter import RecordingReporter
 PLAIN = "raw + Euclidean"
 
 
-def write_cases(path, *, n=160, telling=1.0, findings=("benign", "malignant"), seed=0):
-    """Two cases a patient; one column tells the findings apart by ``telling``, nine are noise."""
+def write_cases(path, *, n=160, separation=1.0, findings=("benign", "malignant"), seed=0):
+    """Two cases a patient; one column separates the findings by ``separation``, nine are noise."""
     rng = np.random.default_rng(seed)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -37,7 +37,7 @@ def write_cases(path, *, n=160, telling=1.0, findings=("benign", "malignant"), s
         for row in range(n):
             finding = row // 2 % len(findings)
             values = rng.normal(0, 1, 10)
-            values[0] += telling * finding
+            values[0] += separation * finding
             writer.writerow([f"c{row}", f"P{row // 2}", *values.round(5), findings[finding]])
     return path
 
@@ -65,7 +65,7 @@ def names(library):
 
 def test_a_better_metric_becomes_current_and_both_scores_are_reported(imported, monkeypatch):
     monkeypatch.setattr(module, "SHORT_LIST", SHORT_LIST)
-    library = imported(n=240, telling=4.0)
+    library = imported(n=240, separation=4.0)
     reporter = RecordingReporter()
     done = prepare_library(library, reporter=reporter)
     plain, trained = done.metrics
@@ -96,7 +96,7 @@ def test_a_better_metric_becomes_current_and_both_scores_are_reported(imported, 
 
 
 def test_a_metric_that_is_not_better_never_becomes_current(imported, monkeypatch):
-    library = imported(telling=0.0)
+    library = imported(separation=0.0)
     # Whatever validation prefers by chance, held-out patients decide.
     monkeypatch.setattr(module.LearnerValidation, "best", property(lambda self: "lda"))
     done = prepare_library(library)
@@ -137,7 +137,7 @@ def test_a_library_of_one_finding_gets_the_plain_distance(imported):
 
 
 def test_held_out_patients_are_neither_chosen_by_nor_trained_on(imported, monkeypatch):
-    library = imported(n=240, telling=4.0)
+    library = imported(n=240, separation=4.0)
     chosen_by = []
     validate = module.validate_learners
 
@@ -162,7 +162,7 @@ def test_held_out_patients_are_neither_chosen_by_nor_trained_on(imported, monkey
 
 
 def test_a_cancelled_preparation_continues_where_it_ended(imported, monkeypatch):
-    library = imported(n=240, telling=4.0)
+    library = imported(n=240, separation=4.0)
     measured = []
     accuracy = choose_learner._TrainingPart.accuracy
 
@@ -200,7 +200,7 @@ def test_a_cancelled_preparation_continues_where_it_ended(imported, monkeypatch)
 
 def test_a_learner_that_fails_is_named_and_the_others_are_compared(imported, monkeypatch):
     monkeypatch.setattr(module, "SHORT_LIST", ("euclidean", "lda", "ccml"))
-    library = imported(n=240, telling=4.0)
+    library = imported(n=240, separation=4.0)
     accuracy = choose_learner._TrainingPart.accuracy
 
     def failing(part, name, seed, reporter):
@@ -216,7 +216,7 @@ def test_a_learner_that_fails_is_named_and_the_others_are_compared(imported, mon
 
 
 def test_what_a_person_made_current_stays(imported):
-    library = imported(n=240, telling=4.0)
+    library = imported(n=240, separation=4.0)
     prepare_library(library)
     set_current_metric(library, PLAIN)
     again = prepare_library(library)
@@ -276,11 +276,11 @@ def test_new_cases_are_measured_for_the_metric_that_a_person_uses_too(grown):
     assert prepare_library(grown).current == "mine", "it was recorded"
 
 
-def test_new_cases_are_prepared_too_and_the_metric_is_chosen_anew(imported, tmp_path):
+def test_new_cases_are_prepared_too_and_the_metric_is_chosen_again(imported, tmp_path):
     library = imported(n=30)
     first = prepare_library(library)
     assert first.chosen == ""
-    import_source(write_cases(tmp_path / "t.csv", n=240, telling=4.0), library)
+    import_source(write_cases(tmp_path / "t.csv", n=240, separation=4.0), library)
     second = prepare_library(library)
     assert second.extracted == 240
     assert second.current == second.metrics[1].name

@@ -268,7 +268,7 @@ def test_a_library_of_a_newer_program_is_refused_and_leaves_nothing(library, tmp
     assert not list(tmp_path.glob("again*"))
 
 
-def test_a_catalogue_that_names_a_file_elsewhere_puts_it_into_no_backup(library, tmp_path):
+def test_a_file_outside_the_library_named_in_the_catalogue_is_not_backed_up(library, tmp_path):
     (tmp_path / "secret").write_text("mine")
     with raw(library) as connection:
         connection.execute(

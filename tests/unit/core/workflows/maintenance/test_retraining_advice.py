@@ -16,7 +16,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.program import run_program
 
 
-def test_the_command_a_check_tells_makes_the_same_metric(library):
+def test_the_command_of_a_check_makes_the_same_metric(library):
     settings = {"rounds": 3, "step": "exact"}
     request = TrainRequest(
         "bdm_v", "it's mine", steps="standardise,pca:4", settings=settings, seed=5, max_cases=20

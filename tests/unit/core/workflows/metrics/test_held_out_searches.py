@@ -47,7 +47,7 @@ def table_with_gaps(folder):
 
 
 def images_with_copies(folder):
-    """60 images, every fifth also saved anew in another format."""
+    """60 images, every fifth also saved in another format."""
     images = striped_folder(folder / "images", n=60)
     lines = (images / "labels.csv").read_text().splitlines()
     # Wrong findings, or no error would be seen.

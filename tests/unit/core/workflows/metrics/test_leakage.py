@@ -175,7 +175,7 @@ def test_what_a_metric_saw_goes_with_it_through_another_library(tmp_path):
     assert score_metric(home, "back")["n_test"] == score_metric(home, "plain")["n_test"]
 
 
-def test_cases_it_saw_elsewhere_are_not_new_when_they_are_imported_later(tmp_path):
+def test_training_cases_of_another_library_are_not_new_when_they_are_imported_later(tmp_path):
     home = table_library(tmp_path / "home", n=80, metrics=(PLAIN,))
     file = export_metric(home, "plain", tmp_path / f"m{SUFFIX}")
     away = table_library(tmp_path / "away", n=40)

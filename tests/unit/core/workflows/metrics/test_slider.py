@@ -50,7 +50,7 @@ def test_the_nearest_step_is_found(made):
     assert [slider.nearest(place).place for place in (-5, 14, 16, 60.1, 99)] == [0, 0, 30, 70, 100]
 
 
-def test_steps_that_are_gone_are_passed_over(made):
+def test_missing_steps_are_skipped(made):
     library, slider = made
     with Library.open(library, writable=False) as opened:
         cards = [(record.name, record.card) for record in opened.metrics()]

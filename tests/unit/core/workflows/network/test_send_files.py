@@ -44,14 +44,14 @@ def test_each_file_is_sent_or_has_a_reason(archive, server, folder):
     assert str(archive.datasets[0].PatientName) == "Nobody^Nowhere"
 
 
-def test_what_the_pacs_refuses_is_told_with_its_error(archive, server, folder):
+def test_what_the_pacs_refuses_is_reported_with_its_error(archive, server, folder):
     archive.refuse = 0xA700
     result = send(server, folder)
     assert result.sent == []
     assert {one["reason"] for one in result.failed[1:]} == {"The PACS refused it with the error 0xA700."}
 
 
-def test_storage_commitment_tells_what_is_not_promised(archive, server, folder):
+def test_storage_commitment_lists_what_is_not_committed(archive, server, folder):
     archive.uncommitted = (f"{ROOT}.2.2",)
     result = send(server, folder, commit=True)
     assert (len(result.sent), result.confirmed) == (3, 2)

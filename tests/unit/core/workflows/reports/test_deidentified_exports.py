@@ -1,4 +1,4 @@
-"""Planted names, ids, dates, folders and user names: no file that the program exports tells them unasked.
+"""Planted names, ids, dates, folders and user names: no exported file contains them unless asked.
 
 Every workflow that notes an export stands in ``EXPORTS`` or ``ELSEWHERE``; a new one fails until it does.
 """
@@ -121,7 +121,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=("library", "no library"))
 def of_files(request, tmp_path_factory):
-    """Ordinary image files called after their patients, which no column tells: names stand in folders, files,
+    """Ordinary image files named after their patients, without a column of patients: names are in folders, files,
     ids of cases and every column of ``labels.csv``, one of them as an allowed attribute. The query is a case,
     or a file from outside."""
     folder = tmp_path_factory.mktemp(HOME)
@@ -229,7 +229,7 @@ def test_free_text_is_in_a_report_only_when_it_is_ticked(of_files, tmp_path):
     assert cases[2] not in texts[False, True]
 
 
-def test_the_log_of_exports_tells_who_exported_and_nothing_else(made, tmp_path):
+def test_the_log_of_exports_has_who_exported_and_nothing_else(made, tmp_path):
     of_metrics((made[0], made[1], tmp_path))
     lines = [dict(line) for line in list_exports(made[0])]
     assert {line.pop("by") for line in lines} == {USER}
@@ -249,7 +249,7 @@ def silent_about(folder: Path) -> list[str]:
     return sorted(set(noting) - set(EXPORTS) - set(ELSEWHERE))
 
 
-def test_every_workflow_that_exports_is_looked_at(tmp_path):
+def test_every_workflow_that_exports_is_checked(tmp_path):
     assert silent_about(WORKFLOWS) == []
     (tmp_path / "shouting.py").write_text("log_export(library, 'x', 'y')\n")
     assert silent_about(tmp_path) == ["shouting"]

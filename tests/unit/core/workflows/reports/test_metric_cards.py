@@ -151,7 +151,7 @@ def test_a_metric_comes_back_as_it_was(library, file):
         assert new.scores["auc"] == old.scores["auc"]
 
 
-def test_in_another_library_it_has_no_scores_and_knows_what_it_saw(made, file, tmp_path):
+def test_in_another_library_it_has_no_scores_and_still_names_its_training_cases(made, file, tmp_path):
     other = table_library(tmp_path / "b", n=80, metrics=(TrainRequest("euclidean", "theirs"),))
     assert import_metric(other, file, "brought") == "brought"
     with Library.open(other) as opened:

@@ -53,7 +53,7 @@ def test_names_change_and_what_is_deleted_comes_back(table):
     assert [c.name for c in concepts.concepts(table, None)] == ["tall"]
 
 
-def test_a_marked_case_that_is_gone_is_counted(table):
+def test_a_deleted_marked_case_is_counted(table):
     (one,) = concepts.add_concept(table, "plain", "high")
     concepts.mark_cases(table, "plain", one.id, marks(True, 2, 6, 10) + marks(False, 4, 8, 12))
     with raw(table) as connection:
@@ -71,7 +71,7 @@ def test_a_metric_without_coordinates_says_why(table):
     assert "no coordinates" in one.why
 
 
-def test_marks_do_not_lay_the_library_out_anew(table):
+def test_marks_do_not_rebuild_the_index(table):
     loaded = open_metric(table, "plain")
     (one,) = concepts.add_concept(table, "plain", "high")
     concepts.mark_cases(table, "plain", one.id, marks(True, 2))

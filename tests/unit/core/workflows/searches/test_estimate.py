@@ -263,7 +263,7 @@ def test_diverse_results_are_the_same_nearest_in_another_order(table):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """20 images; one also saved anew twice, another also under the other finding."""
+    """20 images. One is also saved twice more, another also under the other finding."""
     folder = tmp_path_factory.mktemp("alike")
     images = striped_folder(folder / "images", n=20, patients=False)
     with Image.open(images / "level" / "p000.png") as image:

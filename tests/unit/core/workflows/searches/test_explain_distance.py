@@ -117,7 +117,7 @@ def test_reasons_of_several_cases_are_those_of_each(table):
     assert short_explanations(table, search, []) == []
 
 
-def test_a_group_of_several_features_tells_which_of_them_are_apart(tmp_path):
+def test_a_group_of_several_features_shows_which_of_them_differ(tmp_path):
     images = striped_folder(tmp_path / "images", n=12)
     library = tmp_path / "images.semblance"
     import_source(images, library)

@@ -80,7 +80,7 @@ def test_marks_shifts_and_left_out_groups_do_not_move_the_encoder(library):
     assert plain.match == marked.match == blind.match == shifted.match
 
 
-def test_the_metric_tells_where_the_encoder_did_not_measure_the_cases(tmp_path):
+def test_the_metric_reports_cases_that_the_encoder_did_not_measure(tmp_path):
     import_source(striped_folder(tmp_path / "images", n=48), tmp_path / "lib")
     extract_features(tmp_path / "lib", "colour_edge_texture")
     train_metric(tmp_path / "lib", TrainRequest("euclidean", "plain"))

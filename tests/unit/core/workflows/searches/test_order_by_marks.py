@@ -171,7 +171,7 @@ def test_what_cannot_be_marked_is_named(table):
         ask(("t/c3", "t/c4"), ("t/c3",))
 
 
-def test_a_marked_case_that_is_gone_is_passed_over(table):
+def test_a_deleted_marked_case_is_skipped(table):
     search = search_for()
     mark(table, search, ["t/c20"], ["t/c6"])
     with Library.open(table) as library:
@@ -193,7 +193,7 @@ def test_a_saved_search_keeps_its_marks(table):
     assert ranked(rank_cases(table, opened.search, k=100)) == ranked(after)
 
 
-def test_influence_tells_what_each_mark_does(table):
+def test_influence_shows_the_effect_of_each_mark(table):
     search = search_for()
     mark(table, search, ["t/c20"], ["t/c6"])
     refine_metric.judge(table, search, [comparison_judgement(search, "t/c9", "t/c4")])

@@ -27,7 +27,7 @@ def test_an_estimate_is_for_the_prevalence_that_was_set():
     assert shifted.probability == shift_prior(0.8, 0.62, 0.1)
     assert shifted.interval == (shift_prior(0.6, 0.62, 0.1), shift_prior(0.9, 0.62, 0.1))
     assert shifted.prevalence == (0.1, 0.62)
-    # Of two findings one share tells the other.
+    # With two findings one share gives the other.
     benign = shift_to_prevalence(replace(VOTE, finding="benign", probability=0.2), {"malignant": 0.1}, COUNTS)
     assert benign.prevalence == pytest.approx((0.9, 0.38))
     assert benign.probability == pytest.approx(1 - shifted.probability)

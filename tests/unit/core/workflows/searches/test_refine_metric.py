@@ -122,7 +122,7 @@ def test_a_click_causes_no_new_layout(table):
     assert open_refinement(table, "plain") is not session
 
 
-def test_another_process_goes_on_where_this_one_was(table):
+def test_another_process_continues_where_this_one_stopped(table):
     request = request_for()
     before = refine_metric.judge(
         table,
@@ -312,7 +312,7 @@ def test_why_a_metric_cannot_follow_clicks_is_known_before_one_is_made(table):
     assert refused.hint
 
 
-def test_influence_tells_the_case_it_moved_most(table):
+def test_influence_names_the_case_that_moved_most(table):
     search = request_for()
     refine_metric.judge(
         table, search, [comparison_judgement(search, f"t/c{n}", f"t/c{n + 1}") for n in range(10, 40, 2)]

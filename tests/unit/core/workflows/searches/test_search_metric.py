@@ -91,7 +91,7 @@ def test_it_is_trained_once(library, monkeypatch):
     train_without_patient(library, Search("trained", Query(case), without_patient=True))
     monkeypatch.setattr(refit_metric, "_fit", None)
     nearest_cases(library, "trained", Query(case), without_patient=True)
-    # Training another metric, or this one anew, keeps no metric of patients whose metric is gone.
+    # Training another metric, or this one again, removes the metrics without a patient that belong to a deleted one.
     train_metric(library, TrainRequest("euclidean", "other"))
     nearest_cases(library, "trained", Query(case), without_patient=True)
     monkeypatch.undo()

@@ -126,7 +126,7 @@ class StopsAfter(Reporter):
             raise Cancelled
 
 
-def test_what_is_made_ready_goes_on_where_it_was_dropped_and_changes_no_ranking(tmp_path, monkeypatch):
+def test_preparation_continues_where_it_was_interrupted_and_changes_no_ranking(tmp_path, monkeypatch):
     library = table_library(tmp_path, n=600)
     train_metric(library, LEARNERS["projected"])
     search = Search("projected", Query("t/c0"), without=("f0",))
@@ -140,13 +140,13 @@ def test_what_is_made_ready_goes_on_where_it_was_dropped_and_changes_no_ranking(
     blocks = loaded.library.features.blocks
     monkeypatch.setattr(loaded.library.features, "blocks", lambda *args: read.append(args) or blocks(*args))
     preload_feature_groups(library, search)
-    # What was begun is finished, not begun anew; once ready nothing more is read.
+    # What was started is finished, not started again. Once ready, nothing more is read.
     assert read == []
     assert rank_cases(library, search).result.ranked == unprepared
     assert read == []
 
 
-def test_the_cases_that_tell_what_is_usual_are_the_same_from_memory_and_from_the_library(tmp_path):
+def test_the_cases_that_give_usual_distances_are_the_same_from_memory_and_from_the_library(tmp_path):
     library = table_library(tmp_path, n=80)
     train_metric(library, LEARNERS["plain"])
     request = Search("plain", Query("t/c0"))

@@ -1,6 +1,6 @@
 """Every learner of tables against the Euclidean distance on ten tables, each after its own model selection.
 
-None is to be worse by more than the 95 % interval on more than one table. ``SEMBLANCE_RIVALS=lda,rca`` measures these
+None is to be worse by more than the 95 % interval on more than one table. ``SEMBLANCE_LEARNERS=lda,rca`` measures these
 alone.
 """
 
@@ -46,7 +46,7 @@ ALLOWED = 1
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Errors of k-NN (k = 3) and the tables on which each learner is worse than Euclidean."""
     folder = require_data(data)
-    chosen = [name for name in os.environ.get("SEMBLANCE_RIVALS", "").split(",") if name]
+    chosen = [name for name in os.environ.get("SEMBLANCE_LEARNERS", "").split(",") if name]
     names = [one.name for one in learners() if not one.needs and one.name != "euclidean"]
     names = [name for name in names if not chosen or name in chosen]
     worse: dict[str, list[str]] = {name: [] for name in names}

@@ -1,6 +1,6 @@
 """From a mark in the window to the painted new ranking, what the window itself stalls, and large ledgers.
 
-``python -m tests.benchmarks.bench_judging`` prints the table of this benchmark alone.
+``python -m tests.benchmarks.bench_mark_to_ranking`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from tests.benchmarks.bench_clicking import M, _library, row
+from tests.benchmarks.bench_refinement_speed import M, _library, row
 from tests.benchmarks.harness import Row, table
 from tests.helpers import data as real_data
 
@@ -156,4 +156,4 @@ def _wait(condition: Callable[[], object], seconds: float = 0.0) -> float:
 
 if __name__ == "__main__":
     limit_threads()
-    print(table([Row("judging", **measured) for measured in run(real_data.folder())]))
+    print(table([Row("mark_to_ranking", **measured) for measured in run(real_data.folder())]))

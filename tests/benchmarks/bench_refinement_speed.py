@@ -1,6 +1,6 @@
 """From a click to the new ranking: learning, comparing all cases, and the ledger behind it.
 
-``python -m tests.benchmarks.bench_clicking`` prints the table of this benchmark alone.
+``python -m tests.benchmarks.bench_refinement_speed`` prints the table of this benchmark alone.
 """
 
 from __future__ import annotations
@@ -168,4 +168,4 @@ def row(
 
 if __name__ == "__main__":
     limit_threads()
-    print(table([Row("clicking", **measured) for measured in run(real_data.folder())]))
+    print(table([Row("refinement_speed", **measured) for measured in run(real_data.folder())]))
