@@ -373,7 +373,11 @@ class Jobs(QObject):
             self._import.requestInterruption()
             self._import.wait()
         for job in [*self.active, *self._endless]:
+            # Who follows it would show a message and start further jobs, whose processes would outlive the window.
+            job.blockSignals(True)
             job.cancel()
+        self.active.clear()
+        self._endless.clear()
         closing = [
             threading.Thread(target=engine.shutdown, args=(QUIT_GRACE_S,))
             for engine in self._engines.values()

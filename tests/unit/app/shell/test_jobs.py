@@ -204,3 +204,17 @@ def test_the_end_of_the_program_waits_for_no_job_and_reports_no_failure(
     assert before
     assert not multiprocessing.active_children()
     assert not failures
+
+
+def test_who_follows_a_job_is_not_told_that_the_program_ends(qtbot: QtBot) -> None:
+    jobs, told = Jobs(), []
+    job = jobs.run("Counting", count, 100_000)
+    with qtbot.waitSignal(job.partial, timeout=20_000):
+        pass
+    # As after a cancelled extraction, whose library is read again: that process would outlive the window.
+    job.cancelled.connect(lambda: told.append(jobs.run("Doubling", double, 1)))
+    jobs.shutdown()
+    assert not job.running
+    assert told == []
+    assert multiprocessing.active_children() == []
+    jobs.deleteLater()
