@@ -28,8 +28,8 @@ SYNONYMS = {
     "open_report": tr("import json"),
     "quit": tr("exit leave end"),
     "settings": tr(
-        "preferences options configuration memory processes cores log presets name defaults keyboard keys shortcuts "
-        "mouse wheel privacy language font"
+        "preferences options configuration memory processes cores log presets name defaults mouse wheel privacy "
+        "language font"
     ),
     "undo_edit": tr("back revert change"),
     "redo_edit": tr("again repeat change"),

@@ -106,7 +106,7 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("annotate", "Set finding…"),
         ("delete", "Remove from the library"),
         ("delete metric", "Feature sets and metrics…"),
-        ("shortcuts", "Settings…"),
+        ("shortcuts", "Keyboard and mouse"),
         ("keyboard", "Keyboard and mouse"),
         ("bug", "Copy details for a bug report"),
         ("invert", "Go to the query"),
