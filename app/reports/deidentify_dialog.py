@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFileDialog,
-    QGridLayout,
     QLineEdit,
     QStackedWidget,
     QWidget,
@@ -116,6 +115,9 @@ class DeidentifyDialog(Dialog):
         self.dates.setAccessibleName(tr("Dates"))
         for text, option in _DATES:
             self.dates.addItem(_with_code(text, option), option)
+        for combo in (self.kind, self.dates):
+            # Else its longest entry sets the width of the dialog.
+            combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.options = {option: QCheckBox(_with_code(text, option)) for option, text in _OPTIONS}
         for option, box in self.options.items():
             box.setToolTip(CODES[option][1])
@@ -135,11 +137,10 @@ class DeidentifyDialog(Dialog):
     def _make_layout(self) -> None:
         self._form = form()
         self._source_row, out_row = _row(self.source, *self.source_buttons), _row(self.out, self.out_button)
-        options = QGridLayout()
-        options.setHorizontalSpacing(16)
-        options.setVerticalSpacing(4)
-        for place, box in enumerate(self.options.values()):
-            options.addWidget(box, *divmod(place, 2))
+        # Two columns would be wider than a small screen with large text.
+        options = vbox(spacing=4)
+        for box in self.options.values():
+            options.addWidget(box)
         for title, field in (
             (tr("Source"), self.kind),
             (self.source.accessibleName(), self._source_row),

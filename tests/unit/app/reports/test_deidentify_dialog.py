@@ -16,6 +16,7 @@ from PySide6.QtTest import QTest
 from semblance.app.reports import deidentify_dialog
 from semblance.app.reports.deidentify_dialog import FILES, DeidentifyDialog
 from semblance.app.shell.settings import Settings
+from semblance.app.shell.theme import set_theme
 from semblance.core.imaging.deidentification.profile import Option
 from semblance.core.imaging.text_detector import TextBox
 from semblance.core.workflows.imaging import clean_burnt_in_text
@@ -70,6 +71,15 @@ def dialog(private_home, qtbot, source, tmp_path, monkeypatch):
     made.out.setText(str(tmp_path / "out"))
     yield made
     jobs.shutdown()
+
+
+def test_no_field_is_cut_off_on_a_small_screen_with_large_text(qapp, dialog):
+    set_theme(qapp, "dark", 1.5)
+    qapp.processEvents()
+    area = dialog.pages.currentWidget()
+    needed = area.widget().minimumSizeHint().width()
+    set_theme(qapp, "dark", 1.0)
+    assert needed <= area.viewport().width() <= 800
 
 
 def run(qtbot, dialog) -> None:
