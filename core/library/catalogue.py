@@ -117,6 +117,11 @@ class Catalogue:
             facts = [file.stat() for file in (self.file, log) if file.exists()]
         return tuple((fact.st_mtime_ns, fact.st_size) for fact in facts if fact.st_size)
 
+    def cases_stamp(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The part of ``stamp`` that changes with everything that searches are computed from, but not with judgements,
+        concepts, saved searches and reader studies. In a folder all of it: a file has one time for everything."""
+        return stamp
+
     def is_settled(self, stamp: tuple[Any, ...]) -> bool:
         """Whether every later write changes ``stamp``: a file system may give two writes at one moment one time."""
         return all(time.time() - changed / 1e9 >= _SETTLED_S for changed, _ in stamp)

@@ -80,7 +80,12 @@ class ServerCatalogue(Catalogue):
 
     def stamp(self) -> tuple[Any, ...]:
         """A value that changes whenever any program wrote to the library."""
-        return self.library_id, self.read(sa.select(library_state.c.number))[0].number
+        state = self.read(sa.select(library_state.c.number, library_state.c.cases_version))[0]
+        return self.library_id, state.number, state.cases_version
+
+    def cases_stamp(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
+        """See :meth:`semblance.core.library.catalogue.Catalogue.cases_stamp`."""
+        return stamp[0], stamp[2]
 
     def is_settled(self, stamp: tuple[Any, ...]) -> bool:
         """Always: the server counts transactions."""
@@ -149,9 +154,12 @@ class ServerCatalogue(Catalogue):
         return np.sort(np.array([r[0] for r in found], dtype=np.int64))
 
 
-def note_change(connection: sa.Connection) -> None:
-    """Have every program read the library again when the running transaction ends."""
+def note_change(connection: sa.Connection, *, of_cases: bool = False) -> None:
+    """Have every program read the library again when the running transaction ends. Triggers note changes ``of_cases``;
+    only where the transaction locks nobody out, the caller does."""
     number = library_state.update().values(number=library_state.c.number + 1)
+    if of_cases:
+        number = number.values(cases_version=sa.func.gen_random_uuid())
     changed = connection.execute(number.returning(library_state.c.number)).scalar_one()
     connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(changed))))
 

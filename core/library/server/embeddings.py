@@ -209,7 +209,6 @@ class EmbeddingBuild:
                 "built": now(),
             },
         )
-        note_change(self._connection)
 
     def drop(self, number: int) -> None:
         """Drop the table of an embedding."""
@@ -263,6 +262,8 @@ def building(catalogue: ServerCatalogue) -> Iterator[EmbeddingBuild]:
                 "Wait until it has finished.",
             )
         yield EmbeddingBuild(catalogue, connection)
+        # At the end, because it keeps others from writing.
+        note_change(connection, of_cases=True)
 
 
 def changed_error(catalogue: ServerCatalogue) -> SemblanceError:

@@ -9,17 +9,19 @@ from semblance.core.library.schema import TEXT
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
 #: The newest revision of the tables, and those before it: ``migrations/versions`` has a file for each.
-REVISION, EARLIER = "0004", ("0001", "0002", "0003")
+REVISION, EARLIER = "0005", ("0001", "0002", "0003", "0004")
 
 tables = sa.MetaData()
 
-#: One row. ``number`` counts the transactions that changed the library.
+#: One row. ``number`` counts the transactions that changed the library; ``cases_version`` changes with those that
+#: changed more than judgements, concepts, saved searches and reader studies.
 library_state = sa.Table(
     "library_state",
     tables,
     sa.Column("one", sa.Boolean, primary_key=True, server_default=sa.true()),
     sa.Column("id", sa.Uuid, nullable=False, server_default=sa.text("gen_random_uuid()")),
     sa.Column("number", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("cases_version", sa.Uuid, nullable=False, server_default=sa.text("gen_random_uuid()")),
     sa.CheckConstraint("one", name="one_row"),
 )
 

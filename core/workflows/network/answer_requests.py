@@ -171,7 +171,8 @@ class _References:
     """What the cases of a library are called."""
 
     def __init__(self, library: Library, key: bytes, *, identified: bool) -> None:
-        self._path, self._stamp = library.path, library.catalogue.stamp()
+        catalogue = library.catalogue
+        self._path, self._stamp = library.path, catalogue.cases_stamp(catalogue.stamp())
         self._pseudonyms = library.available_pseudonyms() or Pseudonyms(key)
         self._key, self._identified = key, identified
 

@@ -187,11 +187,13 @@ def _stored(library: Library) -> _Columns | None:
 
 
 def settled_stamp(catalogue: Catalogue) -> str:
-    """What changes whenever any program wrote to the catalogue; "" where the next write may not change it."""
+    """What changes whenever any program wrote to the catalogue what searches are computed from; "" where the next write
+    may not change it."""
     stamp = catalogue.stamp()
     if not catalogue.is_settled(stamp):
         return ""
-    return hashlib.blake2b(repr((catalogue.identity(), stamp)).encode(), digest_size=12).hexdigest()
+    made_of = catalogue.identity(), catalogue.cases_stamp(stamp)
+    return hashlib.blake2b(repr(made_of).encode(), digest_size=12).hexdigest()
 
 
 def _codes(names: list[str | None]) -> tuple[npt.NDArray[np.int32], list[str]]:

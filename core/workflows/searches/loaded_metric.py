@@ -335,6 +335,10 @@ class LoadedMetric:
         self._ledgers.move_to_end(name)
         return self._ledgers[name]
 
+    def forget_ledgers(self) -> None:
+        """Read the judgements again on next use."""
+        self._ledgers.clear()
+
     @cached_property
     def trained_cases(self) -> Ids:
         """(t,) ascending ids of the cases whose findings or judgements the metric was trained on, and of all other

@@ -59,13 +59,18 @@ def _open_whole_metric(library: Path, metric: str, reporter: Reporter) -> Loaded
     key = (library.absolute(), metric)
     known = _open_metrics.pop(key, None)
     if known is not None:
-        if known[0] == known[1].library.catalogue.stamp():
-            _open_metrics[key] = known
+        stamp, loaded = known
+        catalogue = loaded.library.catalogue
+        current = catalogue.stamp()
+        if catalogue.cases_stamp(current) == catalogue.cases_stamp(stamp):
+            if current != stamp:
+                loaded.forget_ledgers()
+            _open_metrics[key] = current, loaded
             # Its caches grow with every search.
             _free_memory()
-            return known[1]
+            return loaded
         # There may be another library at its path by now.
-        known[1].close()
+        loaded.close()
     opened = open_library(library)
     try:
         stamp = opened.catalogue.stamp()
@@ -92,12 +97,15 @@ def _load(opened: Library, metric: str, reporter: Reporter) -> LoadedMetric:
 
 @contextlib.contextmanager
 def without_reload(library: Path) -> Iterator[None]:
-    """A context whose writes change no case and no feature, so that metrics that are up to date are not read again."""
+    """A context whose writes change no case and no feature, so that metrics that are up to date are not read again.
+    A server says so by itself, and what others write meanwhile is noticed there."""
     here = library.absolute()
     current = [
         key
         for key, (stamp, loaded) in _open_metrics.items()
-        if key[0] == here and stamp == loaded.library.catalogue.stamp()
+        if key[0] == here
+        and stamp == loaded.library.catalogue.cases_stamp(stamp)
+        and stamp == loaded.library.catalogue.stamp()
     ]
     yield
     for key in current:
