@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton, QToolTip
 
 from semblance.app.screenshot import turn
+from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.shell import edit_operations, search_operations
+from semblance.app.widgets.cards.card_parts import card_feedback_buttons
+from semblance.app.window.main_window import MainWindow
 from semblance.core.library.address import ServerAddress, server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import JudgementRecord
@@ -54,6 +60,14 @@ def library(template, postgres):
     return of
 
 
+def press_more_like_this(window: MainWindow, place: int) -> str:
+    """Press + on the card at ``place`` with the mouse; what a mouse that rests there is told."""
+    grid = window.panels.ranking.grid
+    at = card_feedback_buttons(grid.card_rect(place), grid._layout)[0].center()
+    QTest.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    return grid._tooltip(place, at).replace("\n", " ")
+
+
 def test_a_reader_searches_and_sees_why_nothing_can_be_changed(library, tmp_path):
     with open_window(library("rita")) as window:
         wait_for(window, lambda: window.state.library is not None)
@@ -68,6 +82,8 @@ def test_a_reader_searches_and_sees_why_nothing_can_be_changed(library, tmp_path
         changing = ("set_finding", "import_more", "train", "extract", "judge_alike", "save_search", "prepare")
         assert not any(actions[one].isEnabled() for one in changing)
         assert "right in this library is reader" in actions["set_finding"].toolTip()
+        for reason in (press_more_like_this(window, 1), QToolTip.text().replace("\n", " ")):
+            assert "right in this library is reader" in reason
         # A key that no menu guards changes nothing either.
         grid.judged.emit(rows[0], 1)
         wait_for(window, lambda: True)
@@ -126,6 +142,10 @@ def test_a_server_that_goes_away_is_said_and_caught_up_with(library, postgres):
         state, actions = window.state, window.context.actions
         assert actions["set_finding"].isEnabled()
         shown = state.ranking
+        buttons = FeedbackButtons(window.context)
+        buttons.setParent(window)
+        buttons.show_case(shown.ranked[2].case_id)
+        large = buttons.findChildren(QToolButton)[0]
         postgres.stop("immediate")
         try:
             wait_for(window, lambda: state.away)
@@ -133,6 +153,9 @@ def test_a_server_that_goes_away_is_said_and_caught_up_with(library, postgres):
             assert not actions["set_finding"].isEnabled()
             assert not actions["judge_alike"].isEnabled()
             assert "does not answer" in actions["set_finding"].toolTip()
+            assert "does not answer" in press_more_like_this(window, 2)
+            assert "does not answer" in large.toolTip()
+            assert not large.isEnabled()
             assert (len(state.columns), state.ranking) == (24, shown)
         finally:
             postgres.start()
@@ -141,6 +164,11 @@ def test_a_server_that_goes_away_is_said_and_caught_up_with(library, postgres):
         wait_for(window, lambda: not state.away and state.columns.finding_name(4) == "cyst")
         assert actions["set_finding"].isEnabled()
         assert window.status.where.text().endswith("(curator)")
+        # What was pressed while it was away was not kept for later.
+        assert state.judgement_count == 0
+        assert (large.isEnabled(), large.toolTip()) == (True, "More like this (U)")
+        assert "does not answer" not in press_more_like_this(window, 2)
+        wait_for(window, lambda: state.judgement_count == 1)
 
 
 def test_a_label_that_another_person_changed_is_shown_and_not_overwritten(library):

@@ -26,16 +26,18 @@ class FeedbackButtons(QWidget):
         super().__init__()
         self._state = context.state
         self._case: str | None = None
+        self._tips = {1: tr("More like this (U)"), -1: tr("Less like this (D)")}
         self._buttons = {
-            1: header_button("plus", tr("More like this (U)")),
-            -1: header_button("minus", tr("Less like this (D)")),
+            1: header_button("plus", self._tips[1]),
+            -1: header_button("minus", self._tips[-1]),
         }
         row = hbox(self, spacing=2)
         for mark, button in self._buttons.items():
             button.setCheckable(True)
             button.clicked.connect(partial(self.judge, mark))
             row.addWidget(button)
-        self._state.on_change(Change.RANKING | Change.REFUSAL | Change.QUERY, self, self._refresh)
+        changes = Change.RANKING | Change.REFUSAL | Change.QUERY | Change.SERVER
+        self._state.on_change(changes, self, self._refresh)
         self._refresh()
 
     def show_case(self, case: str | None) -> None:
@@ -71,5 +73,6 @@ class FeedbackButtons(QWidget):
         marks, can_mark = self._state.marks, self._row >= 0
         self._buttons[1].setChecked(self._case in marks.liked)
         self._buttons[-1].setChecked(self._case in marks.disliked)
-        for button in self._buttons.values():
+        for mark, button in self._buttons.items():
             button.setEnabled(can_mark)
+            button.setToolTip(self._state.why_not_written or self._tips[mark])

@@ -50,7 +50,7 @@ class CardFeedback(QObject):
         grid.judged.connect(self._mark_card)
         grid.comparison.compared.connect(self.compare)
         grid.comparison.changed.connect(self._show_comparing)
-        self._state.on_change(Change.REFUSAL | Change.RANKING, self, self._update_judging)
+        self._state.on_change(Change.REFUSAL | Change.RANKING | Change.SERVER, self, self._update_judging)
         self._state.on_change(Change.QUERY | Change.LIBRARY, self, self._reset)
         self._update_judging()
 
@@ -172,7 +172,7 @@ class CardFeedback(QObject):
             self._checked_metric = (self._state.path, metric)
             self._state.refusal = None
             refine_metric.check_metric(self._context)
-        self._grid.set_judging(self._state.can_judge)
+        self._grid.set_judging(self._state.ranking is not None, self._state.why_not_written)
 
     def _mark_card(self, row: int, mark: int) -> None:
         selected = self._grid.selected()

@@ -22,9 +22,7 @@ class MarksBar(RankingBar):
         self.before.setToolTip(tr("Show the order without the marks. They are kept."))
         self.undo = QPushButton(icon("undo"), "")
         self.undo.setAccessibleName(tr("Undo"))
-        self.undo.setToolTip(tr("Undo the last mark (Ctrl+Z)"))
         self.start_again = QPushButton(tr("Start again"))
-        self.start_again.setToolTip(tr("Undo all marks of this query"))
         self.before.clicked.connect(self._show_order)
         self.undo.clicked.connect(lambda: refine_metric.undo(context))
         self.start_again.clicked.connect(lambda: refine_metric.clear_marks(context))
@@ -54,9 +52,12 @@ class MarksBar(RankingBar):
             )
         )
         self.before.setChecked(is_before)
-        for button in (self.undo, self.start_again):
+        for button, tip in (
+            (self.undo, tr("Undo the last mark (Ctrl+Z)")),
+            (self.start_again, tr("Undo all marks of this query")),
+        ):
             button.setEnabled(self._state.can_write)
-            button.setToolTip(self._state.why_not_written)
+            button.setToolTip(self._state.why_not_written or tip)
         self.setVisible(bool(marks))
 
     def _show_order(self, before: bool) -> None:

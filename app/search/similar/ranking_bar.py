@@ -23,7 +23,8 @@ class RankingBar(QFrame):
 
     def follow_ranking(self) -> None:
         """Refresh now and with every change."""
-        self._state.on_change(Change.RANKING | Change.SEARCH | Change.LIBRARY, self, self.refresh)
+        changes = Change.RANKING | Change.SEARCH | Change.LIBRARY | Change.SERVER
+        self._state.on_change(changes, self, self.refresh)
         self.refresh()
 
     @property

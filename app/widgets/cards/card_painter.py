@@ -116,9 +116,11 @@ class CardPainter:
         ratio: float,
         *,
         judging: bool,
+        refused: bool,
     ) -> None:
         self._painter, self._model, self._layout = painter, model, layout
-        self._source, self._images, self._ratio, self._judging = source, images, ratio, judging
+        self._source, self._images, self._ratio = source, images, ratio
+        self._judging, self._refused = judging, refused
         self._theme: Theme = theme()
         self._finding_letters = model.columns.letters
         self._small, self._base = text_cache(SMALL), text_cache(BASE)
@@ -303,11 +305,13 @@ class CardPainter:
             self._painter.setBrush(colour(fill))
             self._painter.drawRoundedRect(QRectF(at).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
             self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-            shade, inset = tokens.on_accent if on else tokens.second, (at.width() - tokens.px(12)) // 2
+            unset = tokens.disabled if self._refused else tokens.second
+            shade, inset = tokens.on_accent if on else unset, (at.width() - tokens.px(12)) // 2
             pixmap = icon_pixmap(name, tokens.px(12), shade, self._ratio)
             self._painter.drawPixmap(at.topLeft() + QPoint(inset, inset), pixmap)
             return
-        shade, fill = (tokens.accent, tokens.tool_on) if on else (tokens.third, "none")
+        unset = tokens.disabled if self._refused else tokens.third
+        shade, fill = (tokens.accent, tokens.tool_on) if on else (unset, "none")
         self._painter.drawPixmap(at.topLeft(), icon_pixmap(name, at.width(), shade, self._ratio, fill))
 
     def _draw_distance(self, line: QRect, place: int) -> None:

@@ -37,6 +37,8 @@ class CardView(QAbstractScrollArea):
         self._source: ThumbnailSource | None = None
         self._images = ScaledImages()
         self._rows, self._judging = False, False
+        #: Why nothing can be judged although feedback buttons are shown; empty where it can.
+        self._refused = ""
         self._most_columns: int | None = None
         self._style = SMALL_CARDS
         self._place = self._hover = NO_PLACE
@@ -287,6 +289,7 @@ class CardView(QAbstractScrollArea):
             self._images,
             self.devicePixelRatioF(),
             judging=self._judging,
+            refused=bool(self._refused),
         )
         focused = self.hasFocus()
         places = self._layout.places_between(touched.top() + top, touched.bottom() + top)
@@ -355,11 +358,14 @@ class CardView(QAbstractScrollArea):
             if place == NO_PLACE:
                 QToolTip.hideText()
             else:
-                QToolTip.showText(event.globalPos(), self._tooltip(place), self, self.card_rect(place))
+                QToolTip.showText(
+                    event.globalPos(), self._tooltip(place, event.pos()), self, self.card_rect(place)
+                )
             return True
         return super().viewportEvent(event)
 
-    def _tooltip(self, place: int) -> str:
+    def _tooltip(self, place: int, point: QPoint) -> str:
+        """What is said of the card at ``place`` with the mouse at ``point``."""
         problem = self._source.problem(self._model.case_row(place)) if self._source is not None else ""
         return plain_tip(self._model.describe(place) + (f"\n{problem}" if problem else ""))
 

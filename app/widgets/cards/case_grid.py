@@ -14,8 +14,9 @@ from PySide6.QtGui import (
     QMouseEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
+from semblance.app.shell.theme import plain_tip
 from semblance.app.widgets.cards.card_comparison import CardComparison
 from semblance.app.widgets.cards.card_layout import NO_PLACE
 from semblance.app.widgets.cards.card_painter import CardState
@@ -67,12 +68,14 @@ class CaseGrid(CardView):
         super().set_model(model, keep_scroll=keep_scroll, animate=animate)
         self._emit_selection(before)
 
-    def set_judging(self, on: bool) -> None:
-        """Whether cards show feedback buttons and can be compared."""
-        self._judging = self.comparison.enabled = on
-        if not on:
+    def set_judging(self, on: bool, refused: str = "") -> None:
+        """Whether cards show feedback buttons and can be compared. ``refused``: why they cannot be used now; the
+        buttons are grey and say it."""
+        self._judging, self._refused = on, refused
+        self.comparison.enabled = on and not refused
+        if not self.comparison.enabled:
             self.comparison.cancel()
-        self.setAcceptDrops(on)
+        self.setAcceptDrops(self.comparison.enabled)
         self.viewport().update()
 
     def set_multiple(self, on: bool) -> None:
@@ -148,7 +151,9 @@ class CaseGrid(CardView):
         verdict = feedback_at(card, self._layout, point) if self._judging else 0
         if verdict:
             # The first click of two may have moved another card under the mouse.
-            if event.type() != QEvent.Type.MouseButtonDblClick:
+            if self._refused:
+                QToolTip.showText(event.globalPosition().toPoint(), plain_tip(self._refused), self, card)
+            elif event.type() != QEvent.Type.MouseButtonDblClick:
                 self.judged.emit(row, verdict)
             return True
         counts = self._model.near_duplicates
@@ -162,6 +167,11 @@ class CaseGrid(CardView):
             self.relink_requested.emit(row)
             return True
         return False
+
+    def _tooltip(self, place: int, point: QPoint) -> str:
+        if self._judging and self._refused and feedback_at(self.card_rect(place), self._layout, point):
+            return plain_tip(self._refused)
+        return super()._tooltip(place, point)
 
     def _is_missing(self, place: int) -> bool:
         return int(self._model.columns.state[self._model.index(place)]) == ImageState.MISSING
