@@ -14,6 +14,8 @@ from semblance.core.reports.formatting import prevalence_text
 
 #: Case ids shown without --json.
 MAX_IDS = 10
+#: The scores of :func:`show_encoders`.
+_ENCODER_SCORES = ("retrieval_accuracy@10", "auc")
 
 
 def show_info(document: Mapping[str, Any]) -> None:
@@ -158,23 +160,23 @@ def show_scores(document: Mapping[str, Any]) -> None:
 
 
 def show_encoders(document: Mapping[str, Any]) -> None:
-    """Print the retrieval accuracy on the features of each encoder, and how the first differs from it."""
+    """Print the scores on the features of each encoder, and the difference of its accuracy to the first's."""
     table = Table(box=None, pad_edge=False)
     table.add_column("encoder")
     table.add_column("learner")
-    for name in ("retrieval_accuracy@10", "below the first", "p"):
+    first = document["encoders"][0]["name"] if document["encoders"] else ""
+    for name in (*(score_title(score) for score in _ENCODER_SCORES), f"difference to {first}", "p"):
         table.add_column(name, justify="right")
     differences = {(one["b"], one["learner"]): one for one in document["comparisons"]}
     for encoder in document["encoders"]:
         for result in encoder["results"]:
-            difference = differences.get((encoder["name"], result["learner"]))
-            cells = (
-                ["", ""]
-                if difference is None
-                else [f"{difference['difference']:.3f}", f"{difference['p_value']:.3g}"]
-            )
-            score = _score(result["scores"].get("retrieval_accuracy@10"))
-            table.add_row(encoder["name"], result["learner"], score, *cells)
+            cells = ["", ""]
+            if (difference := differences.get((encoder["name"], result["learner"]))) is not None:
+                # The document has the first minus the other. Not a minus sign before 0.
+                mean, high, low = (0.0 - value for value in (difference["difference"], *difference["ci95"]))
+                cells = [f"{mean:+.3f} ({low:+.3f} to {high:+.3f})", f"{difference['p_value']:.3g}"]
+            scores = [_score(result["scores"].get(score)) for score in _ENCODER_SCORES]
+            table.add_row(encoder["name"], result["learner"], *scores, *cells)
     stdout.print(table)
     source = document["source"]
     echo(

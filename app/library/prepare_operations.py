@@ -264,10 +264,10 @@ def _report_import(
             "{n} files could not be read. File > Files that could not be read… lists each with its reason.",
             len(result.failed),
         )
-        context.messages.warning(what, f"{unreadable} {notes}".strip(), actions, library=library)
-    elif result.label_conflicts:
-        # It stays until it is read.
-        context.messages.warning(what, notes, actions, topic=NEW_LIBRARY, library=library)
+        notes = f"{unreadable} {notes}"
+    if result.failed or result.label_conflicts:
+        # Without the topic: it stays until it is read, also when the preparation is done.
+        context.messages.warning(what, notes, actions, library=library)
     else:
         context.messages.info(what, notes, actions, topic=NEW_LIBRARY, library=library)
 

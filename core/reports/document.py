@@ -106,6 +106,8 @@ class VoteFacts:
     prevalence: tuple[float, float] | None = None
     #: The finding of each of the nearest, nearest first, where that is known.
     voters: tuple[str | None, ...] = ()
+    #: The cases are ordered by marks, which do not change who the nearest are.
+    without_marks: bool = False
 
     def neighbour_findings(self) -> tuple[str | None, ...]:
         """The finding of each of the nearest cases: :attr:`voters`, else the most frequent first."""
@@ -250,7 +252,10 @@ class ReportDocument:
             return ""
         labels = [count_label(n, finding) for finding, n in counts.items()]
         labels += [tr_lazy("{n} not given", n=without)] if without else []
-        return tr_lazy("{n} nearest: {counts}", n=sum(counts.values()) + without, counts=join_texts(labels))
+        n, named = sum(counts.values()) + without, join_texts(labels)
+        if self.vote.without_marks:
+            return tr_lazy("{n} nearest without marks: {counts}", n=n, counts=named)
+        return tr_lazy("{n} nearest: {counts}", n=n, counts=named)
 
     def estimate_text(self) -> str:
         """The calibrated estimate with its interval, or why there is none."""

@@ -37,7 +37,7 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
-from semblance.core.language import tr
+from semblance.core.language import tr, tr_n
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
@@ -295,6 +295,14 @@ class ComparePage(FullPage):
         self._show_place()
         self._open(1, view_images.view_case, self._state.path, case_row)
 
+    def _place_text(self, rank: int) -> str:
+        """The rank of the case, and the marks of the order where distances do not grow with the rank."""
+        ranking = self._state.ranking
+        marks = 0 if ranking is None else len(ranking.marks)
+        place = tr("query with rank {rank} of {n}", rank=rank, n=len(self._ranked))
+        ordered = tr_n("ordered by {n} mark", "ordered by {n} marks", marks)
+        return f"{place} · {ordered}" if marks else place
+
     def _show_place(self) -> None:
         """Show the rank, name and distance of the ranked case."""
         place = self._place
@@ -307,7 +315,7 @@ class ComparePage(FullPage):
             self.notes.blockSignals(True)
             self.notes.setPlainText(self._state.note(case.case_id))
             self.notes.blockSignals(False)
-        self.header.set_subtitle(tr("query with rank {rank} of {n}", rank=case.rank, n=len(self._ranked)))
+        self.header.set_subtitle(self._place_text(case.rank))
         self.previous.setEnabled(place > 0)
         self.next.setEnabled(place + 1 < len(self._ranked))
         index = columns.index_of_row(case.row)

@@ -210,6 +210,7 @@ def _vote_facts(result: SearchResult) -> VoteFacts:
         estimate.caution,
         estimate.prevalence,
         estimate.voters,
+        bool(result.marks),
     )
 
 

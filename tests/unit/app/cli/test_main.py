@@ -228,6 +228,9 @@ def test_features_of_several_sets_and_encoders_side_by_side(run_command, documen
         "encoder, random weights",
         "gabor",
         "pixels 28 x 28",
+        "Retrieval accuracy @10",
+        "Mean AUC over findings",
+        "difference to encoder",
         "30 cases; measured on held-out cases",
     ):
         assert name in out

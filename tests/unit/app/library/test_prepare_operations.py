@@ -117,6 +117,17 @@ def test_the_import_can_be_repeated_as_another_kind_from_its_message(monkeypatch
         assert kinds == ["folder"]
 
 
+def test_a_case_with_two_findings_is_said_until_it_is_read(tmp_path):
+    folder = striped_folder(tmp_path / "images", n=12, patients=False)
+    (folder / "upright" / "copy.png").write_bytes((folder / "level" / "p000.png").read_bytes())
+    with open_window() as window:
+        window.parts.commands.library.open_dropped(folder)
+        wait_for(window, lambda: window.state.ranking is not None and not window.jobs.active)
+        prepared, imported = window.message_bar.messages()
+        assert "several times with different findings" in imported.hint
+        assert "20 cases each" in prepared.what
+
+
 def test_a_metric_chosen_before_stays(tmp_path):
     with open_window(striped_library(tmp_path, n=12)) as window:
         chosen = window.state.metric.name

@@ -12,6 +12,7 @@ from semblance.app.search.compare.compare_page import ComparePage
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.marks import QueryMarks
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -79,6 +80,16 @@ def test_the_cards_show_which_cases_are_marked(panel):
     state.set_ranked_search(replace(state.ranked_search, entries=entries))
     assert panel.strip.model().judgements == {first.row: 1, second.row: -1}
     assert panel.strip.grab().toImage() != unmarked
+
+
+def test_the_header_says_that_marks_order_the_cases(panel, jobs):
+    state = panel.state
+    assert panel.header._subtitle.text() == "query with rank 3 of 8"
+    marks = QueryMarks(liked=(state.ranking.ranked[0].case_id,))
+    ranking = replace(state.ranking, marks=marks)
+    state.set_ranked_search(replace(state.ranked_search, result=ranking))
+    jobs.run_pending()
+    assert panel.header._subtitle.text() == "query with rank 3 of 8 · ordered by 1 mark"
 
 
 def test_stepping_stops_at_the_ends_of_the_ranking(panel, jobs):

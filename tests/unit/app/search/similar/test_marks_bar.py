@@ -50,6 +50,8 @@ def test_the_bar_counts_the_marks_and_shows_the_order_before(qtbot, panel, bar, 
         jobs.run_pending()
     after = order(context)
     assert bar.text == "Ordered by 2 marks"
+    assert bar.undo.toolTip() == "Undo the last mark (Ctrl+Z)"
+    assert bar.start_again.toolTip() == "Undo all marks of this query"
     assert after != before
     qtbot.mouseClick(bar.before, LEFT)
     jobs.run_pending()

@@ -88,10 +88,16 @@ def test_a_report_says_that_marks_ordered_its_cases(table, tmp_path):
     assert document["order"].startswith(ordered)
     # Marks on the query re-order its search; only other judgements refine the metric.
     assert not any("refined the metric" in note for note in document["notes"])
-    assert ordered in words(write_search_report(table, search, tmp_path / "r.pdf"))
-    assert ordered in write_search_report(table, search, tmp_path / "r.html").read_text()
-    before = write_search_report(table, replace(search, strength=0.0), tmp_path / "before.json")
+    for text in (
+        words(write_search_report(table, search, tmp_path / "r.pdf")),
+        write_search_report(table, search, tmp_path / "r.html").read_text(),
+    ):
+        assert ordered in text
+        assert "10 nearest without marks: " in text
+    search = replace(search, strength=0.0)
+    before = write_search_report(table, search, tmp_path / "before.json")
     assert json.loads(before.read_text())["order"] == ""
+    assert "10 nearest: " in words(write_search_report(table, search, tmp_path / "before.pdf"))
 
 
 def test_chosen_cases_and_notes_are_in_the_report_at_any_rank(table, tmp_path):
