@@ -134,7 +134,7 @@ def test_a_read_only_library_is_only_listed(qtbot, context, path, answers):
     page = show_widget(qtbot, DataCheckPage(context, None), 1100, 600)
     context.jobs.run_pending()
     assert not any(button.isEnabled() for button in (page.keep_button, *page.finding_buttons))
-    assert page.keep_button.toolTip() == "The library cannot be written to."
+    assert page.keep_button.toolTip() == "The library is read-only."
 
 
 def test_another_library_starts_without_a_list(page, context, path):
