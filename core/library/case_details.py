@@ -11,7 +11,7 @@ from semblance.core.imaging.image_address import ImageAddress, address_in_folder
 from semblance.core.imaging.region import Region
 from semblance.core.library.database import in_batches
 from semblance.core.library.records import CaseDetails
-from semblance.core.library.schema import HAS_IMAGE, cases, files, sources
+from semblance.core.library.schema import HAS_IMAGE, cases, files, slices, sources
 from semblance.core.library.slice_tables import NO_SLICES, RunQuery, slice_addresses
 
 
@@ -26,6 +26,8 @@ def case_details(read: RunQuery, rows: Sequence[int]) -> dict[int, CaseDetails]:
         files.c.reason,
         sources.c.path.label("source_path"),
         sources.c.kind,
+        # Also cases without depth may have them: those of marks in another file.
+        sa.exists().where(slices.c.case == cases.c.id).label("has_slices"),
     ]
     for part in in_batches(list(rows)):
         query = (
@@ -35,7 +37,7 @@ def case_details(read: RunQuery, rows: Sequence[int]) -> dict[int, CaseDetails]:
             .where(cases.c.id.in_(part))
         )
         found = read(query)
-        with_slices = [r.id for r in found if r.depth is not None]
+        with_slices = [r.id for r in found if r.has_slices]
         volumes = slice_addresses(read, with_slices) if with_slices else {}
         for r in found:
             volume = volumes.get(r.id, NO_SLICES)
