@@ -21,6 +21,7 @@ from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics.boosting.bdm_boosting import best_split, smoothed_log_ratio
 from semblance.core.metrics.boosting.bdm_pairs import DensePairs
 from semblance.core.metrics.steps import parse_steps
+from tests.benchmarks.harness import row
 
 Matrix = npt.NDArray[np.float64]
 
@@ -143,9 +144,3 @@ def scores(data: Path) -> list[dict[str, Any]]:
                 what = f"{name}, {result.learner}, {score} (standard error {error:.3f})"
                 rows.append(row(what, mean, "", target, reached))
     return rows
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}

@@ -19,8 +19,8 @@ from semblance.core.engine import limit_threads
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.estimators.bdm import BDMV
 from semblance.core.metrics.steps.pca import PCA
-from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping, row, scores
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.bdm_at_scale import against_dense, costs, overlapping, scores
+from tests.benchmarks.harness import Row, row, table
 from tests.helpers import data as real_data
 
 Matrix = npt.NDArray[np.float64]

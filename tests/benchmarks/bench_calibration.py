@@ -20,7 +20,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.harness import Row, row, table
 from tests.helpers import data as real_data
 from tests.helpers.known_probabilities import Population, interval_coverage
 
@@ -40,10 +40,6 @@ IMAGES = ("mias_a", "busi_256", "corel1k_a")
 LEARNERS = ("euclidean", "bdm_v")
 #: Of the ten sets at least so many are within the range: one in ten is outside by chance now and then.
 WITHIN = 9
-
-
-def row(what: str, value: float, unit: str, target: float | None, reached: bool | None) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def coverage() -> list[dict[str, Any]]:

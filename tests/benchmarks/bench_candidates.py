@@ -21,6 +21,7 @@ from semblance.core.library.server.library import ServerLibrary
 from semblance.core.retrieval.candidate_index import RECALL_AT, CandidateIndex
 from semblance.core.retrieval.index import Index
 from semblance.core.workflows.searches.index_candidates import NUMBERS, QUERIES, RECALL, measure_recall
+from tests.benchmarks.harness import row
 from tests.helpers.postgres_server import running_server
 
 N, M = 200_000, 64
@@ -70,12 +71,6 @@ def rows_of(
         "ms",
     )
     yield row(f"{what}: top {RECALL_AT} of all, in memory, median", median(times["exact"]), "ms")
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:

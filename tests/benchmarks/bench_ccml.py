@@ -21,7 +21,7 @@ from semblance.core.library.importers.read_table import read_table
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.class_conditional.objective import Batch, expected_accuracy, make_batch
 from semblance.core.metrics.steps import parse_steps
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.harness import Row, row, table
 from tests.helpers import data as real_data
 
 CASES, REPEATS = 2000, 5
@@ -41,12 +41,6 @@ def best(run: Any, repeats: int = REPEATS) -> float:
         run()
         seconds.append(time.perf_counter() - begin)
     return min(seconds)
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: Any = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def hundred(A: Any, batch: Batch, local: bool) -> None:

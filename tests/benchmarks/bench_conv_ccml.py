@@ -23,7 +23,7 @@ from semblance.core.evaluation.splits import HoldOut, hold_out
 from semblance.core.features.pixels import Pixels
 from semblance.core.imaging.image import Image
 from semblance.core.metrics import make_learner
-from tests.benchmarks.harness import Row, SkippedBenchmark, require_data, table
+from tests.benchmarks.harness import Row, SkippedBenchmark, require_data, row, table
 from tests.helpers import data as real_data
 
 SEEDS = 3
@@ -49,12 +49,6 @@ class FixedSplits(CCMLProtocol):
 
     def splits(self, data: EvaluationData, repeats: int, seed: int) -> tuple[str, list[HoldOut]]:
         return self._description, self._splits
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def images(data: Path) -> tuple[EvaluationData, int]:

@@ -24,7 +24,7 @@ from semblance.core.library.lesion_groups import read_groups
 from semblance.core.library.library import Library
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, require_data, table
+from tests.benchmarks.harness import Row, require_data, row, table
 from tests.helpers import data as real_data
 
 #: Originals of each source.
@@ -124,10 +124,6 @@ def groups_of(folder: Path, library: Path) -> dict[str, int]:
             Path(r.case_id).stem: groups[r.id].group if r.id in groups else -r.id
             for r in opened.catalogue.all_cases()
         }
-
-
-def row(what: str, value: float, unit: str, target: float | None, reached: bool | None) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def changed_copies(data: Path, name: str) -> list[dict[str, Any]]:

@@ -26,19 +26,13 @@ from semblance.core.features.encoder.model_file import convert, model_file
 from semblance.core.imaging import Image, ImageAddress, ImageReader
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, require_data, table
+from tests.benchmarks.harness import Row, require_data, row, table
 from tests.helpers import data as real_data
 
 WORKERS = 2
 IMAGES, ROUNDS = 48, 5
 QUERIES = 15
 SMALL, LARGE = Path("images") / "medical_mnist_a.zip", Path("images") / "corel1k_a.zip"
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def addresses(container: Path, n: int) -> list[ImageAddress]:

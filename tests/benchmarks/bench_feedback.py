@@ -21,7 +21,7 @@ from semblance.core.retrieval.feedback import squared_distances
 from semblance.core.workflows.evaluation.evaluate_learners import EvaluateRequest, evaluate
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
-from tests.benchmarks.harness import Row, require_data, table
+from tests.benchmarks.harness import Row, require_data, row, table
 from tests.helpers import data as real_data
 
 SIX = ("ionosphere", "letter", "lidc_nodules", "lung_texture", "satellite", "sonar")
@@ -39,12 +39,6 @@ ENCODER = {"busi_256.zip": (0.74, 0.80, 0.85), "pneumoniamnist.npz": (0.87, 0.90
 #: Milliseconds for so many cases of 64 numbers; half of what a mark may take until it is painted.
 COST = {10_000: 20, 100_000: 50, 1_000_000: 125}
 D, TRIALS = 64, 9
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 def scores(most: int, wrong: float = 0.0, **source: Any) -> dict[str, float]:

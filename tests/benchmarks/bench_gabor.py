@@ -22,7 +22,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.features import make_extractor
 from semblance.core.features.gabor_bank import FREQUENCIES, GRID, ORIENTATIONS, SIZE, gabor_bank
 from semblance.core.imaging import ImageAddress, ImageReader
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.harness import Row, row, table
 from tests.helpers import data as real_data
 
 ROUNDS = 7
@@ -78,12 +78,6 @@ def against_scikit_image() -> list[dict[str, Any]]:
         row("ours, an image of 128x128, one thread", median(ours) * 1e3, "ms"),
         row("times scikit-image's speed", ratio, "x", 60, ratio >= 60),
     ]
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 class _Worker:

@@ -22,8 +22,8 @@ from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import Ledger
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from tests.benchmarks.bench_refinement_speed import M, _library, row
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.bench_refinement_speed import M, _library
+from tests.benchmarks.harness import Row, row, table
 from tests.helpers import data as real_data
 
 CLICKS, JUDGED = 24, 10_000

@@ -37,7 +37,7 @@ from semblance.core.workflows.searches import rank_cases
 from semblance.core.workflows.searches.encoder_reference import encoder_reference
 from semblance.core.workflows.searches.match_check import limit_by_metric
 from semblance.core.workflows.searches.open_metrics import open_metric
-from tests.benchmarks.harness import Row, require_data, table
+from tests.benchmarks.harness import Row, require_data, row, table
 from tests.benchmarks.synthetic_catalogue import catalogue
 from tests.helpers import data as real_data
 
@@ -57,12 +57,6 @@ LONGEST_S, LONGEST_MS = 1.0, 100.0
 QUERIES = 15
 
 Rows = npt.NDArray[np.float32]
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 @dataclass(frozen=True, eq=False)

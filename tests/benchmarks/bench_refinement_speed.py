@@ -30,7 +30,7 @@ from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.refine_metric import judge, likeness_judgement
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.harness import Row, row, table
 from tests.benchmarks.synthetic_catalogue import catalogue
 from tests.helpers import data as real_data
 
@@ -158,12 +158,6 @@ def run(data: Path | None) -> list[dict[str, Any]]:
             *learnt(),
             *undone(),
         ]
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from semblance.core.engine import limit_threads
 from semblance.core.metrics.distances import BitDistance
 from semblance.core.retrieval.index import Index
 from semblance.core.retrieval.ranking import EmbeddedQuery, rank
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.harness import Row, row, table
 from tests.helpers import data as real_data
 
 N, M, K = 1_000_000, 64, 20
@@ -80,12 +80,6 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     """Rows of this benchmark; it needs no real data."""
     with threadpool_limits(1):
         return [*a_million(), *a_library_of_bits()]
-
-
-def row(
-    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
-) -> dict[str, Any]:
-    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
 
 
 if __name__ == "__main__":

@@ -26,8 +26,7 @@ from semblance.core.library.importers.read_table import read_table
 from semblance.core.library.library import Library
 from semblance.core.metrics import make_learner
 from semblance.core.metrics.metric import Metric
-from tests.benchmarks.bdm_at_scale import row
-from tests.benchmarks.harness import Row, table
+from tests.benchmarks.harness import Row, row, table
 from tests.benchmarks.synthetic_catalogue import catalogue
 from tests.helpers import data as real_data
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.helpers import data as real_data
 
@@ -31,6 +32,13 @@ class Row:
     reached: bool | None = None
 
 
+def row(
+    what: str, value: float, unit: str, target: float | None = None, reached: bool | None = None
+) -> dict[str, Any]:
+    """What a benchmark returns for one measurement: the fields of :class:`Row` without its name."""
+    return {"what": what, "value": value, "unit": unit, "target": target, "reached": reached}
+
+
 def number(value: float) -> str:
     """Three significant digits at least, thousands grouped, no exponent."""
     size = abs(value)
@@ -42,11 +50,11 @@ def table(rows: list[Row]) -> str:
     """The rows in aligned columns, numbers to the right; the ratio is value to target."""
     head = ("benchmark", "what", "value", "target", "unit", "ratio", "")
     cells = [head]
-    for row in rows:
-        target = "" if row.target is None else number(row.target)
-        ratio = f"{row.value / row.target:.2f}" if row.target else ""
-        verdict = {True: "reached", False: "NOT reached", None: ""}[row.reached]
-        cells.append((row.benchmark, row.what, number(row.value), target, row.unit, ratio, verdict))
+    for one in rows:
+        target = "" if one.target is None else number(one.target)
+        ratio = f"{one.value / one.target:.2f}" if one.target else ""
+        verdict = {True: "reached", False: "NOT reached", None: ""}[one.reached]
+        cells.append((one.benchmark, one.what, number(one.value), target, one.unit, ratio, verdict))
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
     numeric = {2, 3, 5}
     lines = [
