@@ -85,11 +85,9 @@ class OpenServerDialog(Dialog):
 
     def _divide(self) -> None:
         """Move a user and a password out of the address into their fields, where the password is hidden."""
+        text = self.address.text().strip()
         try:
-            found, password = (
-                server_address(self.address.text().strip()),
-                given_password(self.address.text().strip()),
-            )
+            found, password = server_address(text), given_password(text)
         except SemblanceError:
             return
         if found is None:

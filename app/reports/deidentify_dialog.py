@@ -230,9 +230,7 @@ class DeidentifyDialog(Dialog):
         source = self._source_path()
         if source is None or self._job is not None:
             return
-        if self.is_reviewing:
-            self._write(source)
-        elif self.pixels.isChecked() and self.review.isChecked():
+        if not self.is_reviewing and self.pixels.isChecked() and self.review.isChecked():
             self._find_text(source)
         else:
             self._write(source)
@@ -259,15 +257,14 @@ class DeidentifyDialog(Dialog):
         self._is_searching = True
 
     def _show_review(self, review: TextReview) -> None:
+        self.review_page.show_review(review)
         if not review.images:
             # There is nothing to decide.
             self._job = None
-            self.review_page.show_review(review)
             source = self._source_path()
             if source is not None:
                 self._write(source)
             return
-        self.review_page.show_review(review)
         self.pages.setCurrentWidget(self.review_page)
         self.review_page.list.setFocus()
 
