@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Cancelled(Exception):
     """The caller cancelled the work; finished parts are stored, incomplete parts are not."""
@@ -28,6 +30,10 @@ class Reporter:
         """Whether the caller requests the end of the work with the best result so far."""
         return False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is one that does nothing."""
+        return _silent, ()
+
 
 class PartReporter(Reporter):
     """For a part of longer work: passes on requests to end it, but neither progress nor intermediate results."""
@@ -47,3 +53,7 @@ class PartReporter(Reporter):
 
 
 SILENT = Reporter()
+
+
+def _silent() -> Reporter:
+    return SILENT

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from semblance.app.cli.completion import learner_names
-from semblance.app.cli.options import Features, Findings, Json, LibraryPath, MaxCases, Seed, Settings, Steps
+from semblance.app.cli.options import (
+    Cluster,
+    Features,
+    Findings,
+    Json,
+    LibraryPath,
+    MaxCases,
+    Seed,
+    Settings,
+    Steps,
+)
 from semblance.app.cli.output import echo, echo_lines, print_document, show_fields
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments
@@ -47,10 +57,13 @@ def train(
             "--slider", help="With bdm_v: train every position between visual and diagnostic similarity."
         ),
     ] = False,
+    cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """Train a metric. Its scores are measured on held-out patients."""
     if slider:
+        if cluster:
+            raise BadArguments("--slider does not run on a cluster.", "Leave out --slider or --cluster.")
         _train_slider(library, learner, name, features, steps, findings, max_cases, settings, seed, as_json)
         return
     from semblance.core.metrics.registry import learner_class
@@ -73,7 +86,7 @@ def train(
         control=control,
     )
     with ConsoleReporter() as reporter:
-        result = train_metric(library, request, reporter=reporter)
+        result = train_metric(library, request, cluster=cluster, reporter=reporter)
         index_if_large(library, name, reporter)
     print_document(result.to_json(), as_json, show_fields)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +12,7 @@ from typing import Any, Self
 from semblance.core.engine import Engine, Listener, WorkerEnded
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.tasks import SILENT, Cancelled
+from semblance.core.tasks import SILENT, Cancelled, Reporter
 from semblance.core.threads import one_thread
 
 #: How long a scheduler and its workers may take to answer.
@@ -136,6 +136,28 @@ class Cluster:
             self._client.submit(run_on_cluster, function, kwargs, *args, pure=False), self.address
         )
 
+    def map(
+        self, function: Callable[[Any], Any], items: Iterable[Any], *, reporter: Reporter = SILENT
+    ) -> list[Any]:
+        """``function`` of each of ``items``, in their order; it is sent to each worker once, with all it refers to.
+
+        Raises:
+            Cancelled: the reporter was cancelled; it is asked after each result.
+            SemblanceError: as :meth:`ClusterTask.result`, and what the function raises.
+        """
+        shared = self.share(function)
+        tasks = [self.submit(call, shared, item) for item in items]
+        try:
+            results = []
+            for task in tasks:
+                reporter.check_cancelled()
+                results.append(task.result())
+            return results
+        finally:
+            for task in tasks:
+                if not task.future.done():
+                    task.cancel()
+
     def share_file(self, file: Path) -> Any:
         """The content of ``file``, sent to the cluster once."""
         return self.share(file.read_bytes())
@@ -165,6 +187,12 @@ def run_on_cluster(function: Callable[..., Any], kwargs: dict[str, Any], *args: 
     """Call ``function`` on a worker of a cluster, with one BLAS thread: Dask runs as many tasks as it has threads."""
     with one_thread():
         return function(*args, reporter=SILENT, **kwargs)
+
+
+def call(function: Callable[[Any], Any], item: Any, *, reporter: Reporter) -> Any:
+    """``function`` of ``item``, as a task."""
+    reporter.check_cancelled()
+    return function(item)
 
 
 def missing_paths(paths: Sequence[str]) -> list[str]:

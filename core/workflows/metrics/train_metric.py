@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semblance.core.engine.cluster import Cluster
+from semblance.core.errors import BadArguments
 from semblance.core.evaluation.evaluate_metric import card_scores
 from semblance.core.features.fusion import clinical_columns
-from semblance.core.language import tr_lazy
+from semblance.core.language import as_lazy, join_texts, tr_lazy
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import checked_name
 from semblance.core.metrics.card import Split
 from semblance.core.metrics.pipeline import attach_steps
-from semblance.core.metrics.registry import make_learner
+from semblance.core.metrics.registry import learners, make_learner
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.steps.sequence import fit_steps, step_sample_note
+from semblance.core.metrics.training_data.parallel_map import mapped_by
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.fuse_features import fused_features
 from semblance.core.workflows.features.region_imbalance import region_imbalance_warning
@@ -55,7 +61,9 @@ class TrainResult:
         return dict(vars(self))
 
 
-def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = SILENT) -> TrainResult:
+def train_metric(
+    library: Path, request: TrainRequest, *, cluster: str = "", reporter: Reporter = SILENT
+) -> TrainResult:
     """Fit a metric on the training part of ``library``, score it on the held-out part, and store it.
 
     If the library has no findings, or too few to hold some out, a learner that needs none is fitted on all cases and
@@ -64,8 +72,12 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
     The reporter's partial results are :class:`~semblance.core.workflows.metrics.training_curve.CurvePoint`. A
     metric of the same name is replaced. Stopping stores the best so far; cancelling stores nothing.
 
+    With the address of a Dask scheduler as ``cluster`` its workers choose the parameters of the learner, each part of
+    the choice as a task; the metric is the same to 1e-9.
+
     Raises:
-        BadArguments: unknown learner, setting, step or feature set.
+        BadArguments: unknown learner, setting, step or feature set, or a learner that has no such parts for a cluster.
+        SemblanceError: the cluster cannot be used or was lost.
         BadInput: too few cases or findings, or data the learner cannot use.
         Cancelled: the reporter was cancelled.
     """
@@ -73,7 +85,7 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
     request = replace(request, name=checked_name(request.name, tr_lazy("A metric")))
     learner = make_learner(request.learner, **(request.settings or {}))
     request = replace(request, features=fused_features(library, request.features, reporter))
-    with open_library(library, writable=True) as opened:
+    with _cluster_tasks(cluster, learner, reporter), open_library(library, writable=True) as opened:
         reporter.progress(0, None, "Reading features")
         data = read_training_data(opened, request, learner)
         metric, scores = fit_and_score(opened, request, learner, data, reporter)
@@ -89,6 +101,34 @@ def train_metric(library: Path, request: TrainRequest, *, reporter: Reporter = S
             time.monotonic() - start,
             warning,
         )
+
+
+def _cluster_tasks(address: str, learner: Learner, reporter: Reporter) -> AbstractContextManager[None]:
+    """The context in which the parts of a training are tasks of the cluster at ``address``, if there is one.
+
+    Raises:
+        BadArguments: ``learner`` has no such parts.
+        SemblanceError: the cluster cannot be used.
+    """
+    if not address:
+        return nullcontext()
+    if not _has_parts(type(learner)):
+        able = join_texts(as_lazy(one.title) for one in learners() if _has_parts(one))
+        raise BadArguments(
+            tr_lazy("{title} has no parts that a cluster could train.", title=learner.title),
+            tr_lazy("These have: {able}. Or leave the cluster out.", able=able),
+        )
+    return _mapped_by_cluster(address, reporter)
+
+
+def _has_parts(learner: type[Learner]) -> bool:
+    return "n_jobs" in learner().get_params()
+
+
+@contextmanager
+def _mapped_by_cluster(address: str, reporter: Reporter) -> Iterator[None]:
+    with Cluster(address) as cluster, mapped_by(partial(cluster.map, reporter=reporter)):
+        yield
 
 
 def fit_and_score(
