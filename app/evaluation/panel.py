@@ -29,6 +29,7 @@ from semblance.app.shell.measured_on import measured_note, split_text
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import TabHeader
@@ -93,7 +94,8 @@ class EvaluationPanel(Panel):
         self.header.add_action(self.evaluate_again_button)
         self.score_button = self.header.add_button("refresh", tr("Evaluate this metric again"))
         self.score_button.clicked.connect(self.score)
-        self.save_button = self.header.add_button("save", tr("Save plots… (Ctrl+S)"))
+        self.save_button = self.header.add_button("save", tr("Save plots…"))
+        KeyTip(self.save_button, tr("Save plots…"), context.actions, "save_plot")
         self.save_button.clicked.connect(self.save_plot)
 
         self.overview = Overview(context)

@@ -31,10 +31,10 @@ from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import chip_pixmap
+from semblance.app.widgets.key_tip import key_button
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.search_field import SearchField
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -104,8 +104,8 @@ class LibraryPanel(Panel):
         self.view = ViewSwitch(VIEWS)
         self.view.changed.connect(self._set_view)
         #: Visible in a narrow window only, where the panel can be collapsed to the icon bar.
-        self.collapse_button = header_button(
-            "chevron-left", tr("Collapse the library (Alt+1 from its cases)")
+        self.collapse_button = key_button(
+            "chevron-left", tr("Collapse the library"), context.actions, "go_library"
         )
 
         top = QWidget()

@@ -1,4 +1,4 @@
-"""The commands: id, text, menu, shortcut and icon. Menus, buttons and the palette use this list."""
+"""The commands: id, text, menu, key and icon. Menus, buttons, the palette, the help and the settings use this list."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.command_entries import CommandEntry
 from semblance.app.shell.command_synonyms import SYNONYMS
 from semblance.app.shell.icons import icon
+from semblance.app.shell.keys import CommandKeys, normal
+from semblance.app.shell.settings import Settings
 from semblance.core.language import tr
 
 
@@ -22,6 +24,7 @@ class Command:
 
     ``menu``: a key of :data:`MENUS`, also the category in the palette. ``needs``: the condition under which the
     command is enabled, one of :attr:`semblance.app.shell.state.State.available`. Empty: always enabled.
+    ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other.
     """
 
     id: str
@@ -33,6 +36,10 @@ class Command:
     checkable: bool = False
     separator: bool = False
     second_shortcut: str = ""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(normal(key) for key in (self.shortcut, self.second_shortcut) if key)
 
 
 #: Menu -> its title.
@@ -224,31 +231,28 @@ def _without_checked(run: Callable[[], object], _checked: bool = False) -> None:
     run()
 
 
-def _shortcut(command: str) -> QKeySequence:
-    return QKeySequence(next(one.shortcut for one in COMMANDS if one.id == command))
-
-
 class Actions(QObject):
     """The commands as Qt actions, enabled by what is open."""
 
-    def __init__(self, window: QWidget | None = None) -> None:
-        """``window`` receives the shortcuts. Without it the commands can only be triggered."""
+    def __init__(self, window: QWidget | None = None, settings: Settings | None = None) -> None:
+        """``window`` receives the keys. Without it the commands can only be triggered. ``settings``: the keys that
+        the user chose."""
         super().__init__(window)
         self._window = window
+        self.keys = CommandKeys({command.id: command.keys for command in COMMANDS}, settings)
+        self._is_undo_of_edits = self._is_redo_of_edits = False
         self._actions: dict[str, QAction] = {}
         for command in COMMANDS:
             action = QAction(command.text, self)
             if command.icon:
                 action.setIcon(icon(command.icon))
-            if command.shortcut:
-                keys = [key for key in (command.shortcut, command.second_shortcut) if key]
-                action.setShortcuts([QKeySequence(key) for key in keys])
-                action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
             action.setCheckable(command.checkable)
             action.setObjectName(command.id)
             if window is not None:
                 window.addAction(action)
             self._actions[command.id] = action
+        self.update_keys()
 
     def __getitem__(self, command: str) -> QAction:
         return self._actions[command]
@@ -278,25 +282,46 @@ class Actions(QObject):
         own = next(one.text for one in COMMANDS if one.id == command)
         self._actions[command].setText((text or own).replace("&", "&&"))
 
+    def update_keys(self) -> None:
+        """Give every command the keys that :attr:`keys` has for it now."""
+        given = {command.id: self.keys.of(command.id) for command in COMMANDS}
+        for edit, judgement, is_edit in (
+            ("undo_edit", "undo_judgement", self._is_undo_of_edits),
+            ("redo_edit", "redo_judgement", self._is_redo_of_edits),
+        ):
+            if is_edit:
+                given[edit], given[judgement] = given[judgement] + given[edit], ()
+        for command, keys in given.items():
+            self._actions[command].setShortcuts([QKeySequence(key) for key in keys])
+
     def give_undo_key(self, *, undoes_edit: bool, redoes_edit: bool) -> None:
         """Give the keys of the judgements, Ctrl+Z and Ctrl+Shift+Z, to the edits of the library, or take them back."""
-        for edit, judgement, is_edit in (
-            ("undo_edit", "undo_judgement", undoes_edit),
-            ("redo_edit", "redo_judgement", redoes_edit),
-        ):
-            shared, own = _shortcut(judgement), _shortcut(edit)
-            self._actions[judgement].setShortcuts([] if is_edit else [shared])
-            self._actions[edit].setShortcuts([shared, own] if is_edit else [own])
+        if (undoes_edit, redoes_edit) != (self._is_undo_of_edits, self._is_redo_of_edits):
+            self._is_undo_of_edits, self._is_redo_of_edits = undoes_edit, redoes_edit
+            self.update_keys()
+
+    def key_text(self, command: str) -> str:
+        """The first key of the command as the user's system writes it; empty: none."""
+        return self._actions[command].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+
+    def text_with_key(self, text: str, command: str) -> str:
+        """``text`` followed by the key of the command in brackets, if it has one."""
+        key = self.key_text(command)
+        return f"{text} ({key})" if key else text
+
+    def has_key(self, command: str, event: QKeyEvent) -> bool:
+        """Whether ``event`` is a key of the command."""
+        pressed = QKeySequence(event.keyCombination()).toString()
+        return pressed in self.keys.of(command)
 
     def entries(self) -> list[CommandEntry]:
         """All commands except the palette itself, for the palette."""
-        native = QKeySequence.SequenceFormat.NativeText
         return [
             CommandEntry(
                 self._actions[command.id].text().replace("&&", "&"),
                 MENUS[command.menu],
                 self._actions[command.id].trigger,
-                self._actions[command.id].shortcut().toString(native),
+                self.key_text(command.id),
                 command.icon,
                 self._actions[command.id].isEnabled(),
                 SYNONYMS.get(command.id, ""),

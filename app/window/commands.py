@@ -391,7 +391,7 @@ class Commands(QObject):
     def show_help(self, page: str) -> None:
         """Show a help page, by its name or the name of its panel."""
         if self._help is None:
-            self._help = HelpDialog(self._window)
+            self._help = HelpDialog(self._context.actions, self._window)
         self._help.show_page(page)
 
     def show_jobs(self) -> None:

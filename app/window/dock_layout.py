@@ -361,7 +361,7 @@ class DockLayout(QObject):
 
     @lazy_part
     def _icon_bar(self) -> LibraryIconBar:
-        icon_bar = LibraryIconBar()
+        icon_bar = LibraryIconBar(self._context.actions)
         icon_bar.open_requested.connect(self.open_library_panel)
         icon_bar.add_requested.connect(self._context.actions["import_more"].trigger)
         return icon_bar

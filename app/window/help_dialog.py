@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance import resources
+from semblance.app.shell.actions import Actions
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.theme import (
     DISPLAY,
@@ -55,8 +56,9 @@ _WIDE_PAGE, _MAX_COLUMNS = 1180, 4
 class HelpDialog(Dialog):
     """A help page beside the contents. Alt+Left goes back, Alt+Right forward."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._actions = actions
         self.setWindowTitle(tr("Help"))
         resize_dialog(self, _WIDTH, _HEIGHT)
         self._back_pages: list[str] = []
@@ -251,7 +253,7 @@ class HelpDialog(Dialog):
         document = QTextDocument(self.page)
         document.setDefaultFont(self.page.document().defaultFont())
         document.setDefaultTextOption(self.page.document().defaultTextOption())
-        document.setMarkdown(help_pages.text_of(self.shown))
+        document.setMarkdown(self._text())
         self._format_document(document)
         self._fit_images(document)
         before = self.page.document()
@@ -262,6 +264,11 @@ class HelpDialog(Dialog):
         self.page.setDocument(document)
         if is_own:
             before.deleteLater()
+
+    def _text(self) -> str:
+        """The Markdown of the page with the keys that the commands have now."""
+        text = help_pages.with_keys(help_pages.text_of(self.shown), self._actions)
+        return f"{text}\n{help_pages.commands_table(self._actions)}" if self.shown == "keyboard" else text
 
     def _fit_images(self, document: QTextDocument) -> None:
         """Scale images to the width of the page."""

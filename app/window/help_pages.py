@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from semblance import resources
+from semblance.app.shell.actions import COMMANDS, MENUS, Actions
+from semblance.app.shell.keys import native
 from semblance.app.window import help_files
 from semblance.core.language import tr, tr_name
 from semblance.core.parameters import Parameter
@@ -123,6 +125,30 @@ def text_of(page: str) -> str:
     """The Markdown of ``page``, or of :data:`FALLBACK` if there is no such page."""
     known = {entry.page for _, entries in contents() for entry in entries}
     return _text(page if page in known else FALLBACK)
+
+
+def with_keys(text: str, actions: Actions) -> str:
+    """``text`` with the keys that the commands have now: ``[KEYS](key:COMMAND)`` in it becomes the keys of COMMAND, or
+    KEYS if the user did not change them."""
+
+    def present(match: re.Match[str]) -> str:
+        written, command = match.groups()
+        if not actions.keys.is_changed(command):
+            return written
+        return ", ".join(native(key) for key in actions.keys.of(command)) or tr("no key")
+
+    return re.sub(r"\[([^\]]+)\]\(key:(\w+)\)", present, text)
+
+
+def commands_table(actions: Actions) -> str:
+    """A section of Markdown with all commands that have a key."""
+    rows = [
+        f"| {_cell(', '.join(native(key) for key in keys))} | {_cell(command.text)} | {MENUS[command.menu]} |"
+        for command in COMMANDS
+        if (keys := actions.keys.of(command.id))
+    ]
+    head = f"| {tr('key')} | {tr('command')} | {tr('menu')} |"
+    return "\n".join([f"## {tr('Keys of all commands')}", "", head, "| --- | --- | --- |", *rows, ""])
 
 
 def target(page: str, link: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 
+from semblance.app.shell.actions import Actions
 from semblance.app.shell.theme import theme, theme_signals
+from semblance.app.widgets.key_tip import key_button
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel import Panel
-from semblance.app.widgets.panel_header import header_button
 from semblance.core.language import tr
 
 WIDTH = 40
@@ -19,21 +20,21 @@ class LibraryIconBar(Panel):
     open_requested = Signal(str)
     add_requested = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, actions: Actions) -> None:
         super().__init__()
         column = vbox(self, spacing=12, margins=(8, 6, 8, 8))
         buttons = []
-        for name, tip, what in (
-            ("chevron-right", tr("Open the library"), ""),
-            ("library", tr("Open the library"), ""),
-            ("filter", tr("Filter the cases (Ctrl+F)"), "filter"),
+        for name, tip, command, what in (
+            ("chevron-right", tr("Open the library"), "go_library", ""),
+            ("library", tr("Open the library"), "go_library", ""),
+            ("filter", tr("Filter the cases"), "find_case", "filter"),
         ):
-            button = header_button(name, tip)
+            button = key_button(name, tip, actions, command)
             button.clicked.connect(lambda _=False, what=what: self.open_requested.emit(what))
             column.addWidget(button)
             buttons.append(button)
         self._first = buttons[0]
-        add = header_button("folder-plus", tr("Add images to this library (Ctrl+I)"))
+        add = key_button("folder-plus", tr("Add images to this library"), actions, "import_more")
         add.clicked.connect(self.add_requested)
         column.addWidget(add)
         column.addStretch(1)

@@ -67,7 +67,8 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(*MINIMUM)
         self.setAcceptDrops(True)
         self.setDockNestingEnabled(True)
-        self.context = Context(State(self), Jobs(self), Messages(self), settings or Settings(), Actions(self))
+        settings = settings or Settings()
+        self.context = Context(State(self), Jobs(self), Messages(self), settings, Actions(self, settings))
         self.state, self.jobs = self.context.state, self.context.jobs
         self.state.change_search(**self.context.settings.search_options)
         self._lock = LibraryLock(self.context)
@@ -90,7 +91,7 @@ class MainWindow(QMainWindow):
     # Making
 
     def _make_centre(self) -> None:
-        self.start_page = StartPage()
+        self.start_page = StartPage(self.context.actions)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.start_page)
         self.message_bar = MessageBar()

@@ -25,6 +25,7 @@ from semblance.app.widgets.scroll_area import PanelScrollArea
 from semblance.app.widgets.section_header import SectionHeader
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.app.window.keyboard_settings import KeyboardSettings
 from semblance.core.engine import MAX_WORKERS, default_workers
 from semblance.core.imaging.text_detector import is_text_detector_installed
 from semblance.core.language import LANGUAGES, format_number, tr
@@ -65,6 +66,7 @@ class SettingsDialog(Dialog):
         self._add_appearance()
         self._add_searching()
         self._add_images()
+        self._add_keyboard()
         self._add_privacy()
         self._add_servers()
         self._add_resources()
@@ -127,7 +129,7 @@ class SettingsDialog(Dialog):
         fields.addRow(tr("Your name in judgements"), self.author)
 
     def _add_images(self) -> None:
-        fields = self._add_section(tr("Images, mouse and keys"))
+        fields = self._add_section(tr("Images and mouse"))
         speeds = ((tr("{n} ×", n=format_number(speed, "g")), speed) for speed in DRAG_SPEEDS)
         self.drag_speed = _choice(speeds, ViewSettings(self._settings).drag_speed)
         self.drag_speed.setToolTip(
@@ -150,13 +152,18 @@ class SettingsDialog(Dialog):
             "The menu of an image saves its window as a preset. The keys 8, 9 and 2 use the first three."
         )
         fields.addRow(WrappedLabel(note, role="third"))
+        self._show_presets()
+
+    def _add_keyboard(self) -> None:
+        fields = self._add_section(tr("Keyboard"))
+        self.keyboard = KeyboardSettings(self._context.actions)
+        fields.addRow(self.keyboard)
         keys = QPushButton(tr("All keys and the mouse…"))
         keys.clicked.connect(partial(self.help_requested.emit, "keyboard"))
         row = hbox()
         row.addWidget(keys)
         row.addStretch(1)
         fields.addRow(row)
-        self._show_presets()
 
     def _add_privacy(self) -> None:
         fields = self._add_section(tr("Privacy"))

@@ -13,7 +13,6 @@ from PySide6.QtGui import (
     QDragMoveEvent,
     QDropEvent,
     QImage,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QPen,
@@ -32,9 +31,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.shell.actions import Actions
 from semblance.app.shell.theme import colour, plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.icon_label import IconLabel
+from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.core.language import tr, visible
 from semblance.core.library.address import library_path, server_address
@@ -66,8 +67,9 @@ class StartPage(QScrollArea):
     dropped = Signal(str)
     glossary_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._actions = actions
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -82,7 +84,6 @@ class StartPage(QScrollArea):
                 "downloaded."
             ),
             tr("Try the demo"),
-            "Ctrl+D",
         )
         self.demo_button = self._demo.button
         set_look(self.demo_button, primary=True)
@@ -105,13 +106,15 @@ class StartPage(QScrollArea):
         )
         self.server_button = self._open.add_button(tr("On a server…"))
         self.server_button.clicked.connect(self.server_requested)
+        actions["demo"].changed.connect(self._show_demo_key)
+        self._show_demo_key()
         # Two buttons leave no space for their keys.
-        for button, keys in (
-            (self._new.button, "Ctrl+N"),
-            (self.file_button, "Ctrl+Shift+N"),
-            (self._open.button, "Ctrl+O"),
+        for button, command in (
+            (self._new.button, "new_library_folder"),
+            (self.file_button, "new_library"),
+            (self._open.button, "open_library"),
         ):
-            button.setToolTip(_native(keys))
+            KeyTip(button, actions[command].text(), actions, command)
         for card, signal in (
             (self._demo, self.demo_requested),
             (self._new, self.new_requested),
@@ -128,6 +131,9 @@ class StartPage(QScrollArea):
         self.set_recent([])
         theme_signals.changed.connect(self._fit)
         self._fit()
+
+    def _show_demo_key(self) -> None:
+        self._demo.show_key(self._actions.key_text("demo"))
 
     def set_recent(self, paths: Sequence[Path | str]) -> None:
         """Show recent libraries, the newest first. Those that do not exist are marked."""
@@ -263,7 +269,7 @@ class StartPage(QScrollArea):
 
 
 class _StartCard(QFrame):
-    def __init__(self, icon: str, title: str, text: str, button: str, shortcut: str = "") -> None:
+    def __init__(self, icon: str, title: str, text: str, button: str) -> None:
         super().__init__()
         set_look(self, role="card")
         self.setAccessibleName(title)
@@ -279,8 +285,8 @@ class _StartCard(QFrame):
         foot = self._foot = hbox(spacing=8)
         foot.addWidget(self.button)
         foot.addStretch(1)
-        if shortcut:
-            foot.addWidget(_label(_native(shortcut), "small"))
+        self._key = _label("", "small")
+        foot.addWidget(self._key)
         column = self._inside = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 14)
         column.setSpacing(14)
@@ -288,6 +294,10 @@ class _StartCard(QFrame):
         column.addWidget(self._text, 1)
         column.addLayout(foot)
         theme_signals.changed.connect(self._fit)
+
+    def show_key(self, key: str) -> None:
+        """Show the key of the button at the right."""
+        self._key.setText(key)
 
     def add_button(self, text: str) -> QPushButton:
         """A second button beside the first."""
@@ -342,10 +352,6 @@ class _DropZone(QWidget):
         half = pen.widthF() / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), 6, 6)
         painter.end()
-
-
-def _native(shortcut: str) -> str:
-    return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def _spaced(text: str) -> str:

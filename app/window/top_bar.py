@@ -21,6 +21,7 @@ from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, MENUS, Actions
 from semblance.app.shell.icons import icon, icon_pixmap
 from semblance.app.shell.theme import colour, font, set_look, theme, theme_signals
+from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.segmented import Segmented
 from semblance.app.window.faces import FACES, FaceChoice
@@ -173,12 +174,10 @@ class TopBar(QFrame):
     ) -> None:
         super().__init__()
         set_look(self, role="top-bar")
+        self._actions, self._commands_text = actions, ""
         self._all_pickers, self.emphasis_slider, self._faces = pickers, emphasis_slider, faces
         self.face = Segmented([(face.name, face.title) for face in FACES.values()])
         self.face.setAccessibleName(tr("Read or Research"))
-        self.face.setToolTip(
-            tr("Read: look at cases (Ctrl+1)\nResearch: train and evaluate metrics (Ctrl+2)")
-        )
         self.face.changed.connect(faces.choose)
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
@@ -201,7 +200,7 @@ class TopBar(QFrame):
         self.commands.setAccessibleName(tr("All commands"))
         self.commands.setObjectName("allCommands")
         self.commands.setIcon(icon("search"))
-        self.commands.setToolTip(tr("Every command by name (Ctrl+K)"))
+        KeyTip(self.commands, tr("Every command by name"), actions, "palette")
         self.commands.clicked.connect(actions["palette"].trigger)
         row = self._row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, 8, 0)
@@ -216,8 +215,20 @@ class TopBar(QFrame):
         row.addStretch(1)
         row.addWidget(self.commands)
         theme_signals.changed.connect(self._fit)
+        for name in ("palette", "read", "research"):
+            actions[name].changed.connect(self._show_keys)
+        self._show_keys()
         faces.changed.connect(self._show_face)
         self._show_face()
+
+    def _show_keys(self) -> None:
+        """Show the keys of the faces and of the list of all commands."""
+        tips = {"read": tr("Read: look at cases"), "research": tr("Research: train and evaluate metrics")}
+        self.face.setToolTip(
+            "\n".join(self._actions.text_with_key(text, command) for command, text in tips.items())
+        )
+        self._commands_text = f"{tr('All commands')}   {self._actions.key_text('palette')}".rstrip()
+        self._fit()
 
     @property
     def pickers(self) -> list[Picker]:
@@ -255,14 +266,14 @@ class TopBar(QFrame):
         # Whole values are more useful than the labels of the slider. These explain what it does, so they are shown
         # before the label of the button, which has an icon.
         values = sum(picker.preferred_width(labelled=False) for picker in pickers)
-        rest = self._rest_beside(tr("All commands   Ctrl+K"))
+        rest = self._rest_beside(self._commands_text)
         if rest < values + (labelled_width if slider_labels else bare_width):
             short = self._rest_beside("")
             slider_labels = slider_labels and short >= values + labelled_width
             if slider_labels or rest < values + bare_width:
                 rest = short
             else:
-                self._rest_beside(tr("All commands   Ctrl+K"))
+                self._rest_beside(self._commands_text)
         # A slider that cannot be moved is hidden if it does not fit.
         is_slider_shown = has_slider and (slider.bar.isEnabled() or rest >= unlabelled + bare_width)
         slider.setVisible(is_slider_shown)

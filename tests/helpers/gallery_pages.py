@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.shell.actions import Actions
 from semblance.app.shell.command_entries import CommandEntry
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import set_look
@@ -142,7 +143,7 @@ def grid() -> QWidget:
 
 def start() -> QWidget:
     """The first start."""
-    page = StartPage()
+    page = StartPage(Actions())
     page.resize(1440, 832)
     return page
 

@@ -30,6 +30,7 @@ from semblance.app.widgets.cards.case_grid import CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.image_header import side_by_side
+from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -100,8 +101,11 @@ class ComparePage(FullPage):
         self.draw.setCheckable(True)
         self.search_region = QPushButton(tr("Search with this region"))
         self.search_region.setIcon(icon("search"))
-        self.search_region.setToolTip(
-            tr("The region drawn on the ranked case becomes the query (Ctrl+Return)")
+        KeyTip(
+            self.search_region,
+            tr("The region drawn on the ranked case becomes the query"),
+            context.actions,
+            "ask_case",
         )
         self.search_region.hide()
         self.feedback = FeedbackButtons(context)
@@ -523,9 +527,9 @@ class ComparePage(FullPage):
         menu = image_menu(self.panes[side].view, self._context, self)
         if side == 1:
             menu.addAction(tr("Draw region\tR"), self.draw.click).setEnabled(self._viewed[1] is not None)
-            menu.addAction(tr("Search with this region\tCtrl+Return"), self.search_with_region).setEnabled(
-                self.drawn is not None
-            )
+            key = self._context.actions.key_text("ask_case")
+            search = menu.addAction(f"{tr('Search with this region')}\t{key}", self.search_with_region)
+            search.setEnabled(self.drawn is not None)
         return menu
 
     def _draw(self, on: bool) -> None:

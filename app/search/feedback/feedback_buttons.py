@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
@@ -14,7 +14,8 @@ from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.panel_header import header_button
 from semblance.core.language import tr
 
-_KEYS = {Qt.Key.Key_U: 1, Qt.Key.Key_D: -1}
+#: Mark -> its command.
+_COMMANDS = {1: "judge_alike", -1: "judge_not_alike"}
 
 
 class FeedbackButtons(QWidget):
@@ -24,9 +25,9 @@ class FeedbackButtons(QWidget):
 
     def __init__(self, context: Context) -> None:
         super().__init__()
-        self._state = context.state
+        self._state, self._actions = context.state, context.actions
         self._case: str | None = None
-        self._tips = {1: tr("More like this (U)"), -1: tr("Less like this (D)")}
+        self._tips = {1: tr("More like this"), -1: tr("Less like this")}
         self._buttons = {
             1: header_button("plus", self._tips[1]),
             -1: header_button("minus", self._tips[-1]),
@@ -36,6 +37,7 @@ class FeedbackButtons(QWidget):
             button.setCheckable(True)
             button.clicked.connect(partial(self.judge, mark))
             row.addWidget(button)
+            self._actions[_COMMANDS[mark]].changed.connect(self._refresh)
         changes = Change.RANKING | Change.REFUSAL | Change.QUERY | Change.SERVER
         self._state.on_change(changes, self, self._refresh)
         self._refresh()
@@ -54,11 +56,12 @@ class FeedbackButtons(QWidget):
             self.judged.emit(row, mark)
 
     def handle_key(self, event: QKeyEvent) -> bool:
-        """Whether ``event`` is one of the keys U and D, which mark the case."""
-        mark = 0 if event.modifiers() else _KEYS.get(Qt.Key(event.key()), 0)
-        if mark:
-            self.judge(mark)
-        return bool(mark)
+        """Whether ``event`` is a key that marks the case, U or D if the user chose no other."""
+        for mark, command in _COMMANDS.items():
+            if self._actions.has_key(command, event):
+                self.judge(mark)
+                return True
+        return False
 
     @property
     def _row(self) -> int:
@@ -75,4 +78,5 @@ class FeedbackButtons(QWidget):
         self._buttons[-1].setChecked(self._case in marks.disliked)
         for mark, button in self._buttons.items():
             button.setEnabled(can_mark)
-            button.setToolTip(self._state.why_not_written or self._tips[mark])
+            tip = self._actions.text_with_key(self._tips[mark], _COMMANDS[mark])
+            button.setToolTip(self._state.why_not_written or tip)

@@ -21,6 +21,7 @@ from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme
 from semblance.app.widgets.empty_state import EmptyState
+from semblance.app.widgets.key_tip import KeyTip, key_button
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import HLine
 from semblance.app.widgets.panel import Panel
@@ -82,11 +83,12 @@ class RefinePanel(Panel):
         self._instructions.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._instructions.setContentsMargins(12, 0, 12, 8)
         self.save = QPushButton(SAVE)
-        self.save.setToolTip(tr("Save the refined metric under a name (Ctrl+Shift+S)"))
+        actions = self._context.actions
+        KeyTip(self.save, tr("Save the refined metric under a name"), actions, "save_refined")
         self.save.setAccessibleName(SAVE)
         set_look(self.save, primary=True)
-        self.undo = header_button("undo", tr("Undo the last judgement (Ctrl+Z)"))
-        self.redo = header_button("redo", tr("Redo (Ctrl+Shift+Z)"))
+        self.undo = key_button("undo", tr("Undo the last judgement"), actions, "undo_judgement")
+        self.redo = key_button("redo", tr("Redo"), actions, "redo_judgement")
         self.reset = header_button("refresh", tr("Undo all judgements; each can be redone"))
 
     def _lay_out(self) -> None:

@@ -34,6 +34,7 @@ from semblance.app.viewer.slice_bar import RATE, RATES
 from semblance.app.viewer.slice_strip import SliceStrip
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.full_page import FullPage
+from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.line import HLine
 from semblance.app.widgets.segmented import Segmented
@@ -68,7 +69,7 @@ class FullSizePage(FullPage):
         self.three_planes.setToolTip(tr("Show the two planes across the slices too, linked by a cross (X)"))
         self.file_header = QPushButton(tr("File header"))
         self.file_header.setIcon(icon("table"))
-        self.file_header.setToolTip(tr("Every entry of the file's header (Ctrl+H)"))
+        KeyTip(self.file_header, tr("Every entry of the file's header"), context.actions, "header")
         self.feedback = FeedbackButtons(context)
         self.feedback.judged.connect(self.judged)
         for widget in (self.feedback, self.three_planes, self.file_header):

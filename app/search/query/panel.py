@@ -32,6 +32,7 @@ from semblance.app.viewer.query_source import QuerySource, inside
 from semblance.app.viewer.tool_row import ToolRow
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.fact_list import NAMES
+from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.panel_header import PanelHeader
@@ -72,7 +73,8 @@ class QueryPanel(Panel):
         self._outside = QLabel(tr("not in library"))
         set_look(self._outside, role="third")
         self.header.add_action(self._outside)
-        self.full_size = self.header.add_button("expand", tr("View full size (Ctrl+L, or double-click here)"))
+        self.full_size = self.header.add_button("expand", tr("View full size"))
+        KeyTip(self.full_size, tr("View full size, or double-click here"), context.actions, "view_large")
         self.full_size.clicked.connect(self.full_size_requested)
         self.header.double_clicked.connect(self.full_size_requested)
         self.more = self.header.add_button("more", tr("More for this image"))

@@ -53,7 +53,10 @@ class MarksBar(RankingBar):
         )
         self.before.setChecked(is_before)
         for button, tip in (
-            (self.undo, tr("Undo the last mark (Ctrl+Z)")),
+            (
+                self.undo,
+                self._context.actions.text_with_key(tr("Undo the last mark"), "undo_judgement"),
+            ),
             (self.start_again, tr("Undo all marks of this query")),
         ):
             button.setEnabled(self._state.can_write)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.shell.actions import Actions
 from semblance.app.widgets import focus_ring
 from semblance.app.widgets.badge import KINDS, Badge
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -254,7 +255,7 @@ def test_choosing_a_tab_moves_none(qtbot) -> None:
 
 
 def test_the_start_page_leads_on(qtbot) -> None:
-    start = show_widget(qtbot, StartPage(), 1000, 700)
+    start = show_widget(qtbot, StartPage(Actions()), 1000, 700)
     for text, signal in (
         ("Try the demo", start.demo_requested),
         ("Choose a folder…", start.new_requested),
@@ -266,7 +267,7 @@ def test_the_start_page_leads_on(qtbot) -> None:
 
 
 def test_recent_libraries_open_and_lost_ones_say_so(qtbot, tmp_path) -> None:
-    start = StartPage()
+    start = StartPage(Actions())
     qtbot.addWidget(start)
     there = tmp_path / "Breast.semblance"
     there.mkdir()
@@ -280,7 +281,7 @@ def test_recent_libraries_open_and_lost_ones_say_so(qtbot, tmp_path) -> None:
 
 
 def test_a_dropped_path_is_emitted(qtbot, tmp_path) -> None:
-    start = StartPage()
+    start = StartPage(Actions())
     qtbot.addWidget(start)
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(tmp_path))])

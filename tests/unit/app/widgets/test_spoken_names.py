@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QToolButton, QWidget
 
 from semblance.app.search.similar.estimate_view import EstimateView
 from semblance.app.search.why.waterfall import Contribution, Waterfall
+from semblance.app.shell.actions import Actions
 from semblance.app.widgets.drop_target import DropTarget
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.search_field import SearchField
@@ -49,6 +50,6 @@ def test_bars_of_a_distance_tell_their_part(qtbot):
 
 @pytest.mark.parametrize("title", ["Try the demo", "New library", "Open library"])
 def test_cards_of_the_start_page_have_their_titles(qtbot, title):
-    page = StartPage()
+    page = StartPage(Actions())
     qtbot.addWidget(page)
     assert title in [one.accessibleName() for one in page.findChildren(QWidget)]
