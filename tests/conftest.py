@@ -16,6 +16,7 @@ from semblance.core.workflows.library.close_library import close_library
 from tests.helpers import data as real_data
 from tests.helpers.isolation import cache_encoder, link_cached_encoder, redirect_user_folders
 from tests.helpers.leaks import Snapshot, find_leaks
+from tests.helpers.patient_qtbot import PatientQtBot
 from tests.helpers.postgres_server import database, postgres  # noqa: F401 - fixtures
 from tests.helpers.use_language import use_language
 
@@ -116,6 +117,12 @@ def libraries_closed(nothing_left: None) -> Iterator[None]:
     """Libraries that workflows keep open from call to call are closed, where a test opened any."""
     yield
     close_library()
+
+
+@pytest.fixture
+def qtbot(qapp: object, request: pytest.FixtureRequest) -> PatientQtBot:
+    """pytest-qt's, with a longer time limit."""
+    return PatientQtBot(request)
 
 
 @pytest.fixture(scope="session")

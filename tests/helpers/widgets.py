@@ -1,9 +1,10 @@
-"""Shows a widget in a given size."""
+"""Shows a widget in a given size, and waits for its delayed calls."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,3 +17,8 @@ def show_widget(qtbot: QtBot, widget: AnyWidget, width: int, height: int) -> Any
     widget.resize(width, height)
     widget.show()
     return widget
+
+
+def finish_delayed_calls(qtbot: QtBot, owner: QObject) -> None:
+    """Run the event loop until no delayed call of ``owner`` is pending. What has not begun then never will."""
+    qtbot.waitUntil(lambda: not any(t.isSingleShot() and t.isActive() for t in owner.findChildren(QTimer)))

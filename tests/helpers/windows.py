@@ -14,9 +14,7 @@ from semblance.app.shell import search_operations
 from semblance.app.window.faces import RESEARCH
 from semblance.app.window.main_window import MainWindow
 from semblance.core.searches.query import Query
-
-#: Time limit of everything a test waits for.
-PATIENCE_MS = 120_000
+from tests.helpers.patient_qtbot import PATIENCE_MS
 
 
 def flush() -> None:

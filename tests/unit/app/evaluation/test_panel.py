@@ -316,7 +316,7 @@ def test_plots_are_drawn_in_the_worker_process(qtbot):
     panel = show_widget(qtbot, EvaluationPanel(context), 1440, 220)
     context.state.set_library(LIBRARY)
     views = [panel.overview.accuracy.view, panel.overview.roc.view]
-    qtbot.waitUntil(lambda: all(not view.image().isNull() for view in views), timeout=120_000)
+    qtbot.waitUntil(lambda: all(not view.image().isNull() for view in views))
     assert context.messages.history == []
     jobs.shutdown()
     jobs.deleteLater()

@@ -9,7 +9,6 @@ from PIL import Image
 from PySide6.QtWidgets import QLabel
 
 from semblance.app.library import library_commands
-from semblance.app.library.panel import MEASURE_DELAY_MS
 from semblance.app.library.prepare_operations import import_and_prepare, prepare_for_searching
 from semblance.app.screenshot import settle
 from semblance.app.widgets.empty_state import EmptyState
@@ -203,7 +202,7 @@ def test_cases_scrolled_to_are_measured_first_while_the_library_is_prepared(qtbo
         panel.resize(panel.width(), 300)
         bar = panel.grid.verticalScrollBar()
         bar.setValue(bar.maximum())
-        qtbot.wait(MEASURE_DELAY_MS + 100)
+        settle(window)
         assert rows_to_measure_first(state.path) == []
         state.set_preparing(state.path)
         bar.setValue(bar.minimum())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -42,7 +41,7 @@ def test_a_listener_runs_from_start_to_stop_and_its_images_come_into_the_library
     dialog.quiet.setValue(1)
     dialog.switch_button.click()
     # The window does not come to rest while it watches.
-    wait = partial(qtbot.waitUntil, timeout=120_000)
+    wait = qtbot.waitUntil
     wait(lambda: dialog.status.text().startswith("On."))
     assert f"127.0.0.1:{port}" in dialog.status.text()
     assert dialog.switch_button.text() == "Stop watching"
@@ -73,7 +72,7 @@ def test_with_certificates_only_senders_with_tls_and_a_signed_certificate_are_he
     dialog.authority.line.setText(str(authority.certificate))
     assert "encrypted with TLS" in dialog.warning.text()
     dialog.switch_button.click()
-    qtbot.waitUntil(lambda: dialog.status.text().startswith("On."), timeout=120_000)
+    qtbot.waitUntil(lambda: dialog.status.text().startswith("On."))
     ct_series(tmp_path / "new", 3)
     plain = replace(find_server(f"SEMBLANCE@localhost:{port}"), authority=str(authority.certificate))
     named = replace(plain, tls=True, certificate=str(known.certificate), key=str(known.key))

@@ -84,7 +84,7 @@ def test_no_field_is_cut_off_on_a_small_screen_with_large_text(qapp, dialog):
 
 def run(qtbot, dialog) -> None:
     QTest.mouseClick(dialog.run_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not dialog.is_running, timeout=60_000)
+    qtbot.waitUntil(lambda: not dialog.is_running)
 
 
 def written(tmp_path) -> dict[str, object]:

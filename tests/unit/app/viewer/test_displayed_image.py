@@ -83,13 +83,13 @@ def test_text_is_blacked_out_in_what_is_copied_and_saved(qtbot, view, words, con
     context.settings.blacks_out_text = True
     put_on_clipboard()
     copy_displayed_image(view, context)
-    qtbot.waitUntil(lambda: bool(context.messages.history), timeout=60_000)
+    qtbot.waitUntil(lambda: bool(context.messages.history))
     copied = QGuiApplication.clipboard().image()
     assert copied.size() == view.grab().toImage().size()
     assert brightest(copied) < 90
     assert "was copied. Text in it was blacked out in" in context.messages.history[-1].what
     save_displayed_image(view, context, tmp_path / "displayed.png")
-    qtbot.waitUntil((tmp_path / "displayed.png").exists, timeout=60_000)
+    qtbot.waitUntil((tmp_path / "displayed.png").exists)
     assert brightest(QImage(str(tmp_path / "displayed.png"))) < 90
     texts = [action.text() for action in image_menu(view, context, view).actions()]
     assert "Copy image with its text blacked out" in texts
@@ -104,7 +104,7 @@ def test_text_of_a_second_image_over_the_first_is_blacked_out_too(qtbot, view, c
     context.settings.blacks_out_text = True
     put_on_clipboard()
     copy_displayed_image(view, context)
-    qtbot.waitUntil(lambda: bool(context.messages.history), timeout=60_000)
+    qtbot.waitUntil(lambda: bool(context.messages.history))
     copied = QGuiApplication.clipboard().image()
     # Its label at the top stays.
     assert brightest(copied.copy(0, 30, SIDE, SIDE - 30)) < 90
@@ -121,7 +121,7 @@ def test_where_nothing_can_find_text_nothing_is_copied_or_saved(qtbot, view, con
     ):
         context.messages.history.clear()
         start()
-        qtbot.waitUntil(lambda: bool(context.messages.history), timeout=60_000)
+        qtbot.waitUntil(lambda: bool(context.messages.history))
         shown = context.messages.history[-1]
         assert (shown.level, "semblance[ocr]" in shown.hint) == ("error", True)
     assert QGuiApplication.clipboard().image() == before

@@ -338,8 +338,8 @@ def test_the_ring_follows_the_keyboard_only(qtbot, qapp) -> None:
 def test_the_gallery_shows_every_page(qtbot, name: str) -> None:
     shown = page(name)
     qtbot.addWidget(shown)
-    shown.show()
-    qtbot.wait(50)
+    with qtbot.waitExposed(shown):
+        shown.show()
     assert not shown.grab().isNull()
 
 

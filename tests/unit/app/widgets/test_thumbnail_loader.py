@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader, as_image
+from tests.helpers.widgets import finish_delayed_calls
 
 
 @dataclass
@@ -60,7 +61,7 @@ def test_nothing_is_requested_twice(qtbot, worker: Worker) -> None:
     images.get(1)
     qtbot.waitUntil(lambda: bool(worker.requests))
     images.get(1)
-    qtbot.wait(20)
+    finish_delayed_calls(qtbot, images)
     assert len(worker.requests) == 1
 
 
@@ -84,7 +85,7 @@ def test_a_problem_is_stored_until_forgotten(qtbot, worker: Worker) -> None:
     worker.answer(broken=(7,))
     assert images.get(7) is None
     assert images.problem(7) == "ends early"
-    qtbot.wait(20)
+    finish_delayed_calls(qtbot, images)
     assert not worker.requests
     images.forget({7})
     assert images.problem(7) == ""

@@ -11,6 +11,7 @@ from semblance.app.shell.actions import Actions
 from semblance.app.shell.theme import LIGHT, set_theme
 from semblance.app.window import help_pages
 from semblance.app.window.help_dialog import HelpDialog
+from tests.helpers.widgets import finish_delayed_calls
 
 PAGES = [entry.page for _, entries in help_pages.contents() for entry in entries]
 
@@ -217,7 +218,7 @@ def test_a_page_is_rendered_anew_after_the_window_and_only_while_visible(dialog,
     dialog.close()
     made.clear()
     theme_signals.changed.emit()
-    qtbot.wait(20)
+    finish_delayed_calls(qtbot, dialog)
     assert not made
     dialog.show_page("explanation")
     assert made

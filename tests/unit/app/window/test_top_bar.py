@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from semblance.app.metrics.emphasis_slider import EmphasisSlider
+from semblance.app.screenshot import turn
 from semblance.app.shell.actions import MENUS, Actions
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.theme import set_theme
@@ -55,9 +56,9 @@ def at(bar: TopBar, width: int, qapp) -> tuple[bool, bool]:
     """Whether labels, and words, are shown at ``width``; everything has the width it needs."""
     bar.window().resize(width, 100)
     bar.resize(width, bar.height())
-    # The second time for what became shorter in the first.
-    for _ in range(2):
-        qapp.processEvents()
+    # What becomes shorter posts events of its own.
+    while turn():
+        pass
     assert bar.menus.width() >= bar.menus.sizeHint().width()
     assert bar.commands.width() >= bar.commands.sizeHint().width()
     labels = [picker.labelled for picker in bar.pickers]

@@ -173,21 +173,11 @@ def test_concept_menu_lists_the_marks(window):
     wait_for(window, lambda: fact(window).with_ == WITH[1:])
 
 
-def test_existing_concept_name_is_refused(window):
+def test_existing_concept_name_is_refused(qtbot, window):
     make(window)
     window.panels.concepts.add("High")
-    wait_for_message(window, "already")
+    qtbot.waitUntil(lambda: any("already" in message.what for message in window.context.messages.history))
     assert [one.name for one in window.panels.concepts.facts] == ["high"]
-
-
-def wait_for_message(window, text: str) -> None:
-    from PySide6.QtWidgets import QApplication
-
-    for _ in range(200):
-        QApplication.processEvents()
-        if any(text in message.what for message in window.context.messages.history):
-            return
-    raise AssertionError(f"nothing shows '{text}'")
 
 
 def test_another_metric_measures_the_concepts_again(window):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from semblance.app.search.feedback import examples
@@ -238,4 +237,3 @@ def test_header_counts_examples_and_concepts(window):
     ):
         changed = type(search)(search.metric, search.query, **changes)
         assert adjustments_text(RankedSearch(changed, ranked_search.result)) == words
-    QTest.qWait(0)

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QApplication
 
 from semblance.app.search.feedback.learning_progress import NOTHING_HELD_OUT
 from semblance.app.search.feedback.question_section import QuestionSection
@@ -24,7 +25,7 @@ from tests.helpers.contexts import make_context
 from tests.helpers.questions import answer_by_findings
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN
-from tests.helpers.widgets import show_widget
+from tests.helpers.widgets import finish_delayed_calls, show_widget
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +64,7 @@ class Grey(ThumbnailSource):
 def page(qtbot, context, jobs):
     ask(context, jobs)
     page = show_widget(qtbot, QuestionsPage(context), 1280, 760)
-    jobs.run_pending()
-    qtbot.wait(1)
-    jobs.run_pending()
+    settle(qtbot, jobs)
     return page
 
 
@@ -83,9 +82,12 @@ def ask(context, jobs, query: Query | None = None) -> None:
 
 
 def settle(qtbot, jobs) -> None:
-    for _ in range(3):
-        qtbot.wait(1)
+    """Run jobs until neither a job nor a delayed call of a window is pending."""
+    for widget in QApplication.topLevelWidgets():
+        finish_delayed_calls(qtbot, widget)
+    if jobs.pending:
         jobs.run_pending()
+        settle(qtbot, jobs)
 
 
 def judgement_kinds(context) -> list:
@@ -173,7 +175,6 @@ def test_escape_goes_back(qtbot, page) -> None:
 def test_key_repeat_answers_once(qtbot, page, context, jobs) -> None:
     from PySide6.QtCore import QEvent
     from PySide6.QtGui import QKeyEvent
-    from PySide6.QtWidgets import QApplication
 
     pending = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier, "n", autorep=True)
     QApplication.sendEvent(page, pending)

@@ -271,7 +271,7 @@ def test_with_real_jobs_the_image_comes_from_another_process(qtbot, tmp_path):
     context = make_context(jobs)
     panel = show_widget(qtbot, QueryPanel(context), 336, 640)
     search_operations.submit_query(context, Query(image=image_file(tmp_path, size=(700, 500))))
-    qtbot.waitUntil(lambda: panel.view.image is not None, timeout=60_000)
+    qtbot.waitUntil(lambda: panel.view.image is not None)
     assert [level.shape for level in panel.view.image.levels] == [(500, 700), (250, 350), (125, 175)]
     panel.grab()
     jobs.shutdown()

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QLabel
 
 from semblance.app.search.why import explain_distance as operations
-from semblance.app.search.why.panel import MAX_ROWS, PRELOAD_AFTER_MS, WhyPanel
+from semblance.app.search.why.panel import MAX_ROWS, WhyPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.case_model import distance_text
 from semblance.core.errors import BadInput
@@ -23,7 +23,7 @@ from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.refine_metric import comparison_judgement
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library
-from tests.helpers.widgets import show_widget
+from tests.helpers.widgets import finish_delayed_calls, show_widget
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -143,7 +143,7 @@ def test_features_are_preloaded_after_a_delay(panel_with_query, context, qtbot):
     assert not waits()
     panel_with_query.hide()
     context.jobs.run_pending()
-    qtbot.wait(PRELOAD_AFTER_MS + 100)
+    finish_delayed_calls(qtbot, panel_with_query)
     assert not waits()
 
 

@@ -52,7 +52,7 @@ def dragged(qtbot, monkeypatch, images, data, *, wait=None) -> QImage | None:
     def drop(self, _action):
         assert set(self.mimeData().formats()) == {CASE_MIME, IMAGE}
         if wait is not None:
-            qtbot.waitUntil(lambda: wait(data), timeout=60_000)
+            qtbot.waitUntil(lambda: wait(data))
         given.append(data.imageData())
         return Qt.DropAction.CopyAction
 
@@ -78,7 +78,7 @@ def test_other_programs_get_the_image_without_its_text_or_are_told_to_try_again(
     context.settings.blacks_out_text = True
     assert dragged(qtbot, monkeypatch, images, CaseData(1)) is None
     assert "Drag it again" in context.messages.history[-1].what
-    qtbot.waitUntil(lambda: images._made is not None, timeout=60_000)
+    qtbot.waitUntil(lambda: images._made is not None)
     # The second time it is there at once.
     clean = dragged(qtbot, monkeypatch, images, CaseData(1))
     assert (clean.width(), clean.height()) == (160, 160)

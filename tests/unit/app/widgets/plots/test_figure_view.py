@@ -13,6 +13,7 @@ from semblance.core.reports.plot_canvas import PALETTES
 from semblance.core.workflows.evaluation.scored_metrics import accuracy_curves, scored_metrics
 from tests.helpers.contexts import make_context
 from tests.helpers.scored_snapshots import metric, snapshot
+from tests.helpers.widgets import finish_delayed_calls
 
 METRICS = scored_metrics(snapshot(metric("BDM", 0.8), metric("Euclidean", 0.6, learner="euclidean")))
 CURVES = accuracy_curves(METRICS, "BDM")
@@ -60,7 +61,7 @@ def test_the_real_process_draws_it(qtbot):
     view.resize(SIZE)
     view.set_curves(CURVES)
     view.show()
-    qtbot.waitUntil(lambda: not view.image().isNull(), timeout=120_000)
+    qtbot.waitUntil(lambda: not view.image().isNull())
     assert view.image().size() == SIZE * view.devicePixelRatioF()
     jobs.shutdown()
     jobs.deleteLater()
@@ -94,7 +95,7 @@ def test_the_same_curves_are_not_drawn_again(view, jobs, qtbot):
     view.set_curves(CURVES)
     drawn(view, jobs, qtbot)
     view.set_curves(CURVES, title="another title", note="held-out patients")
-    qtbot.wait(20)
+    finish_delayed_calls(qtbot, view)
     assert not jobs.pending
 
 
@@ -120,7 +121,7 @@ def test_what_is_hidden_is_drawn_when_it_is_shown(view, jobs, qtbot):
     view.hide()
     jobs.pending.clear()
     view.set_curves(CURVES)
-    qtbot.wait(20)
+    finish_delayed_calls(qtbot, view)
     assert not jobs.pending
     view.show()
     assert not drawn(view, jobs, qtbot).isNull()

@@ -12,7 +12,7 @@ from semblance.app.widgets.plots.live_curve import REDRAW_MS, LiveCurve
 from semblance.app.widgets.plots.training_plot import thin_out
 from semblance.core.reports.curves import TrainingCurve
 from semblance.core.workflows.metrics.training_curve import CurvePoint
-from tests.helpers.widgets import show_widget
+from tests.helpers.widgets import finish_delayed_calls, show_widget
 
 STORED = TrainingCurve("BDM 0.1", (1, 2, 3), (4.0, 2.0, 1.0), (0.5, None, 0.7), current=True)
 
@@ -124,7 +124,7 @@ def test_odd_points_are_drawn(curve, context, bad):
 def test_hidden_it_does_not_draw(curve, drawings, context, qtbot):
     curve.hide()
     context.state.set_training(TrainingRun("BDM 0.4", "bdm", 200, points(5)))
-    qtbot.wait(2 * REDRAW_MS)
+    finish_delayed_calls(qtbot, curve)
     assert not drawings
     curve.show()
     assert len(drawings) == 1
