@@ -24,7 +24,7 @@ from semblance.app.evaluation.score_table import FULL, ScoreTable
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.measured_on import measured_note, split_text
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look

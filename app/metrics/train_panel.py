@@ -22,7 +22,7 @@ from semblance.app.metrics.further_sets_field import FurtherSetsField
 from semblance.app.metrics.training_data_section import TrainingDataSection
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
-from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel

@@ -32,7 +32,7 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.reports.csv_table import csv_text
-from semblance.core.research.titles import learner_title, score_title
+from semblance.core.research.result_titles import learner_title, score_title
 from semblance.core.workflows.evaluation.compare_encoders import SCORE, EncoderRequest
 
 _SIZE = (1200, 540)

@@ -28,7 +28,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.plots.figure_view import screen_layout
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_name
-from semblance.core.research.titles import (
+from semblance.core.research.result_titles import (
     cases_title,
     learner_title,
     protocol_title,

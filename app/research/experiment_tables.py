@@ -21,7 +21,7 @@ from semblance.app.widgets.badge import KINDS, badge_size, paint_badge
 from semblance.app.widgets.read_only_table import make_read_only
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.language import format_number, localise_number, tr
-from semblance.core.research.titles import cases_title, learner_title, score_title
+from semblance.core.research.result_titles import cases_title, learner_title, score_title
 
 Document = Mapping[str, Any]
 

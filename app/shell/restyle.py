@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
-from semblance.app.shell.lazy import IdleQueue
+from semblance.app.shell.idle_queue import IdleQueue
 
 #: Hidden widgets styled in one step, about 2 ms.
 BATCH_SIZE = 50

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, QTimer
 
-from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.theme import is_styled, theme
 from semblance.app.window.docks import Dock
 from semblance.app.window.faces import NARROW, Arrangement, FaceChoice, Length

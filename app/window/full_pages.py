@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from semblance.app.shell.context import Context
-from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.viewer.query_source import QuerySource
 from semblance.app.window.compare_window import CompareWindow
 from semblance.app.window.panels import Panels

@@ -29,8 +29,9 @@ from semblance.app.library.library_lock import LibraryLock
 from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, Actions
 from semblance.app.shell.context import Context
+from semblance.app.shell.idle_queue import IdleQueue
 from semblance.app.shell.jobs import Jobs
-from semblance.app.shell.lazy import IdleQueue, lazy_part
+from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.library_follower import LibraryFollower
 from semblance.app.shell.messages import Message, Messages
 from semblance.app.shell.settings import Settings

@@ -16,7 +16,7 @@ from semblance.app.search.query.panel import QueryPanel
 from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
-from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.widgets.cards.case_drag import DragImages
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.panel_header import PanelHeader, TabHeader

@@ -11,7 +11,7 @@ from semblance.app.search.feedback import refine_metric
 from semblance.app.search.saved.search_view import SearchView
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
-from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.window.case_links import CaseLinks
 from semblance.app.window.case_menu import show_case_menu
 from semblance.app.window.commands import Commands

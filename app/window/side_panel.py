@@ -15,7 +15,7 @@ from semblance.app.search.feedback.question_section import QuestionSection
 from semblance.app.search.feedback.refine_panel import RefinePanel
 from semblance.app.search.why.panel import WhyPanel
 from semblance.app.shell.context import Context
-from semblance.app.shell.lazy import lazy_part
+from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.panel_header import TabHeader
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource

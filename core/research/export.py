@@ -15,16 +15,16 @@ from semblance.core.language import tr_lazy
 from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
 from semblance.core.reports.plot_canvas import Format, PlotLayout
 from semblance.core.research import tables
-from semblance.core.research.results import document
-from semblance.core.research.run_cells import ExperimentState
-from semblance.core.research.spec import ExperimentSpec
-from semblance.core.research.titles import (
+from semblance.core.research.result_titles import (
     cases_title,
     learner_title,
     protocol_title,
     rank_plot_data,
     score_title,
 )
+from semblance.core.research.results import document
+from semblance.core.research.run_cells import ExperimentState
+from semblance.core.research.spec import ExperimentSpec
 from semblance.core.tasks import SILENT, Reporter
 
 SPEC, SCRIPT = "experiment-spec.json", "repeat.sh"

@@ -21,7 +21,7 @@ from semblance.core.reports.experiment_figures import (
 )
 from semblance.core.reports.plot_canvas import Format, PlotLayout
 from semblance.core.research.printed_values import PrintedValue, printed_values
-from semblance.core.research.titles import cases_title, learner_title, score_title
+from semblance.core.research.result_titles import cases_title, learner_title, score_title
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from semblance.core.evaluation.friedman import smaller_is_better
 from semblance.core.reports.csv_table import csv_text
-from semblance.core.research.titles import cases_title, learner_title, protocol_title, score_title
+from semblance.core.research.result_titles import cases_title, learner_title, protocol_title, score_title
 
 Document = Mapping[str, Any]
 

@@ -14,11 +14,11 @@ from semblance.core.library.export_log import log_export
 from semblance.core.reports.experiment_figures import critical_difference_figure
 from semblance.core.reports.plot_canvas import PlotLayout
 from semblance.core.research.export import export_results
+from semblance.core.research.result_titles import rank_plot_data
 from semblance.core.research.results import document, live_table
 from semblance.core.research.run_cells import ExperimentState, read_state, run_cells
 from semblance.core.research.spec import ExperimentSpec
 from semblance.core.research.store import ExperimentStore
-from semblance.core.research.titles import rank_plot_data
 from semblance.core.tasks import SILENT, Reporter
 
 #: A larger file is not read as a description.

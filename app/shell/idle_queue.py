@@ -1,30 +1,14 @@
-"""Parts of the window that are built on first use, and a queue of steps for idle time."""
+"""A queue of steps for idle time."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from functools import cached_property
-from typing import TypeVar
 
 from PySide6.QtCore import QObject, QThread, QTimer
 
-T = TypeVar("T")
-
 #: Interval at which it is checked whether a thread has finished.
 _POLL_MS = 5
-
-
-class lazy_part(cached_property[T]):  # noqa: N801 - a decorator
-    """A part that is built on first use. ``Owner.part.built(owner)`` does not build it.
-
-    A part reads the state when it is built, because earlier signals are not repeated.
-    """
-
-    def built(self, owner: object) -> T | None:
-        """The part if it is built, else ``None``."""
-        found: T | None = vars(owner).get(self.attrname or "")
-        return found
 
 
 class IdleQueue(QObject):

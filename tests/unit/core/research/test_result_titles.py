@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from semblance.core.evaluation.protocols.registry import protocols
-from semblance.core.research.titles import cases_title, learner_title, protocol_title, score_title
+from semblance.core.research.result_titles import cases_title, learner_title, protocol_title, score_title
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,8 @@
-"""Parts that are built on first use, and steps done while the program is idle."""
-
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, QThread, QTimer
 
-from semblance.app.shell.lazy import IdleQueue, lazy_part
-
-
-class Owner:
-    def __init__(self) -> None:
-        self.made: list[str] = []
-
-    @lazy_part
-    def part(self) -> str:
-        self.made.append("part")
-        return "built"
-
-
-def test_a_part_is_built_once_and_only_on_request():
-    owner, other = Owner(), Owner()
-    assert Owner.part.built(owner) is None
-    assert owner.made == []
-    assert owner.part == owner.part == "built"
-    assert Owner.part.built(owner) == "built"
-    assert owner.made == ["part"]
-    assert Owner.part.built(other) is None
+from semblance.app.shell.idle_queue import IdleQueue
 
 
 def test_steps_are_done_in_order_with_events_between_them(qtbot):
