@@ -73,7 +73,7 @@ def held(window: WindowProcess, library: Path) -> list[str]:
     return found
 
 
-def test_both_judge_train_and_import_and_nothing_is_lost(made, library, start):
+def test_two_windows_judge_train_and_import_without_losing_data(made, library, start):
     first, second = start(), start()
     state = first.run_command("open", library)
     assert state["messages"] == []

@@ -22,7 +22,7 @@ def test_a_running_thread_is_found_and_forgotten_once_it_ended():
     assert find_leaks(before, IMPATIENT_S) == []
 
 
-def test_threads_that_libraries_keep_are_no_leak():
+def test_known_library_threads_are_not_reported_as_leaks():
     before, end = Snapshot.take(), threading.Event()
     thread = threading.Thread(target=end.wait, name="zarr_io_7")
     thread.start()

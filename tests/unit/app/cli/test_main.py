@@ -153,7 +153,7 @@ def test_images(document, run_command, tmp_path):
 
 
 @pytest.mark.parametrize("what", NAMES)
-def test_what_there_is(document, run_command, what):
+def test_list_commands_print_what_info_lists(document, run_command, what):
     listed = document(what)
     assert listed
     assert document("info", what) == listed

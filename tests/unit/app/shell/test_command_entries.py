@@ -36,7 +36,7 @@ def test_stop_words_exclude_no_command() -> None:
     assert texts(entries, "the") == ["Save the plots…", "Search with the whole image"]
 
 
-def test_other_words_find_last() -> None:
+def test_synonyms_match_after_command_names() -> None:
     entries = [
         CommandEntry("Quit", "File", lambda: None, synonyms="exit leave"),
         CommandEntry("Write a report…", "File", lambda: None, synonyms="pdf export"),

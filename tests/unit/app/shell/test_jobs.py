@@ -209,7 +209,7 @@ def test_the_end_of_the_program_waits_for_no_job_and_reports_no_failure(
     assert not failures
 
 
-def test_who_follows_a_job_is_not_told_that_the_program_ends(qtbot: QtBot) -> None:
+def test_listeners_of_jobs_get_no_signal_at_shutdown(qtbot: QtBot) -> None:
     jobs, told = Jobs(), []
     job = jobs.run("Counting", count, 100_000)
     with qtbot.waitSignal(job.partial):

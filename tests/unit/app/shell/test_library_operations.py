@@ -16,7 +16,7 @@ def context(context, tmp_path):
     return context
 
 
-def test_what_is_to_happen_then_happens_though_a_later_reading_took_its_place(context, jobs):
+def test_callbacks_run_once_even_if_a_later_refresh_replaces_theirs(context, jobs):
     done = []
     library_operations.renew(context, lambda: done.append("first"))
     library_operations.renew(context)

@@ -169,7 +169,7 @@ def test_every_part_of_a_window_has_the_new_text_size(qtbot, qapp, docks):
     assert {part.font().pixelSize() for part in docks.findChildren(QWidget)} == {18}
 
 
-def test_what_reckons_with_a_hidden_page_grows_with_it(qtbot, qapp):
+def test_size_hints_include_hidden_pages_after_a_change_of_text_size(qtbot, qapp):
     around, pages = QWidget(), QStackedWidget()
     qtbot.addWidget(around)
     for text in ("visible", "hidden and wide"):

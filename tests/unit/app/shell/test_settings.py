@@ -24,7 +24,7 @@ def library(folder, name):
     return made
 
 
-def test_everything_has_a_default(file):
+def test_every_setting_has_a_default(file):
     fresh = settings(file)
     assert (fresh.theme, fresh.text_scale, fresh.recent, fresh.last_library) == ("dark", 1.0, [], None)
     assert fresh.bytes("geometry") is None

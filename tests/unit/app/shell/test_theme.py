@@ -134,7 +134,7 @@ def test_an_unknown_icon_is_refused() -> None:
         icon("no-such-icon")
 
 
-def test_the_look_loads_nothing_heavy() -> None:
+def test_importing_theme_and_start_page_loads_no_heavy_library() -> None:
     script = (
         "import sys, semblance.app.shell.theme, semblance.app.shell.icons\n"
         "import semblance.app.widgets.cards.case_grid, semblance.app.window.start_page\n"

@@ -204,7 +204,7 @@ def test_every_kind_of_grey_is_shown(view, dtype):
     assert shown[-1] >= 252
 
 
-def test_nothing_to_show_is_a_dark_well(view):
+def test_empty_image_view_is_dark(view):
     view.show_image(None)
     assert view.image is None
     assert view.grab().toImage().pixelColor(160, 165).name() == "#141415"

@@ -107,7 +107,7 @@ def test_the_same_view_is_not_made_twice(noisy):
     assert other.cacheKey() != first.cacheKey()
 
 
-def test_out_of_sight_there_is_nothing_to_draw(noisy):
+def test_nothing_is_drawn_outside_the_visible_area(noisy):
     renderer = Renderer(display_image(Image(noisy, 255.0)))
     image, _ = renderer.visible(Viewport(900, 700, 100, 100, 1.0, 1.0, -500, 0, False), 1.0, FULL)
     assert image.isNull()

@@ -145,7 +145,7 @@ def test_a_dialog_begins_with_its_first_field(qtbot):
     assert dialog.focusWidget() is early
 
 
-def test_what_goes_while_it_has_the_keyboard_leaves_it_to_its_neighbour(qtbot, dialog):
+def test_focus_moves_to_the_neighbour_of_a_hidden_or_disabled_widget(qtbot, dialog):
     # A dialog that is shown gives the keyboard to its first field by itself.
     gone = dialog.findChild(QLineEdit, "d")
     gone.setFocus()

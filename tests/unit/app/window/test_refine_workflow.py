@@ -64,7 +64,7 @@ def answer_dialog(fill) -> None:
     QTimer.singleShot(10, fill_when_open)
 
 
-def test_by_keyboard_alone(library):
+def test_refinement_works_with_the_keyboard_only(library):
     with open_window(library) as window:
         search_first_case(window)
         grid = window.panels.ranking.grid
@@ -110,7 +110,7 @@ def test_by_keyboard_alone(library):
         assert {metric.name for metric in opened.metrics()} == {"plain", "by keys"}
 
 
-def test_by_mouse_alone(qtbot, library):
+def test_refinement_works_with_the_mouse_only(qtbot, library):
     with open_window(library) as window:
         search_first_case(window)
         grid, refine = window.panels.ranking.grid, window.panels.side.refine

@@ -47,7 +47,7 @@ def test_strokes_off_the_image_are_harmless() -> None:
     assert strokes.drawn().max() == 0.0
 
 
-def test_wandering_has_its_length() -> None:
+def test_random_curves_have_the_requested_length() -> None:
     points = random_curve(np.random.default_rng(2), (1.0, 2.0), 0.3, 40.0, 0.5)
     assert points[0].tolist() == [1.0, 2.0]
     assert np.hypot(*np.diff(points, axis=0).T).sum() == pytest.approx(40.0)

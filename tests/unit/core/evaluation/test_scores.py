@@ -73,7 +73,7 @@ def test_cases_of_the_query_patient_are_left_out():
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_tiny_sets(n):
+def test_retrieval_accuracy_of_one_or_two_cases(n):
     accuracy = retrieval_accuracy(GivenDistances(np.zeros((n, n))), np.zeros(n, dtype=int))
     assert accuracy.shape == (n, 1)
     assert np.isnan(accuracy).all() if n == 1 else (accuracy == 1.0).all()

@@ -116,7 +116,7 @@ def test_a_large_claim_within_the_limit_leaks_no_warning():
 @pytest.mark.parametrize(
     "data", [png_claiming(0, 0), png_claiming(0, 9), b"P5 0 0 255\n", bmp_claiming(0, 9)]
 )
-def test_zero_sized(data):
+def test_images_without_pixels_are_refused(data):
     assert "has no pixels" in complaint(data).message
 
 

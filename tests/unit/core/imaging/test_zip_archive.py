@@ -30,7 +30,7 @@ def test_every_compression(tmp_path, method):
 
 
 @pytest.mark.parametrize("name", AWKWARD_NAMES)
-def test_awkward_names(tmp_path, name):
+def test_entries_with_unusual_names_are_read(tmp_path, name):
     package = ZipArchive(write_zip(tmp_path / "x.zip", {name: b"here"}), "x.zip")
     assert package.read(name) == b"here"
     package.close()
@@ -165,7 +165,7 @@ def test_missing_entry_and_missing_file(tmp_path):
         ZipArchive(tmp_path / "none.zip", "none.zip")
 
 
-def test_times():
+def test_modification_time_is_read_and_invalid_dates_give_zero():
     info = zipfile.ZipInfo("a", (2020, 1, 2, 3, 4, 6))
     assert modified_ns(info) == 1_577_934_246 * 10**9
     info.date_time = (1980, 0, 0, 0, 0, 0)

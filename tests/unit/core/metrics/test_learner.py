@@ -192,7 +192,7 @@ def test_points_of_the_curve_may_be_read_late(variant):
 
 
 @over_variants
-def test_it_says_nothing(variant, capfd):
+def test_learners_print_nothing(variant, capfd):
     variant.make().fit(*problem("many findings"))
     assert capfd.readouterr() == ("", "")
 

@@ -152,7 +152,7 @@ def test_without_a_keyring_a_variable_helps_and_the_error_names_it(ring, monkeyp
     assert passwords.read_password("my-web") == "its own"
 
 
-def test_where_to_listen():
+def test_listen_address_is_parsed_and_an_invalid_one_refused():
     assert parse_listen_address("104") == ("127.0.0.1", 104)
     assert parse_listen_address("0.0.0.0:11113") == ("0.0.0.0", 11113)
     with pytest.raises(BadArguments):

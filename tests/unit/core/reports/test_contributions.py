@@ -36,7 +36,7 @@ def test_waterfall_steps_join() -> None:
     assert max(left + width for _, _, left, width in steps) == pytest.approx(1.0)
 
 
-def test_waterfall_of_nothing() -> None:
+def test_waterfall_without_contributions() -> None:
     assert waterfall(row(1, parts=())) == []
     assert waterfall(row(1, parts=(("a", 0.0),), distance=0.0)) == [("a", 0.0, 0.0, 0.0)]
 

@@ -64,7 +64,7 @@ def test_equal_input_equal_bytes_in_every_format():
         assert first == critical_difference_figure(RANKS, 1.0, [], layout)
 
 
-def test_nothing_to_draw():
+def test_figures_without_data():
     with pytest.raises(ValueError, match="two learners"):
         critical_difference_figure({"a": 1.0}, 1.0, [], PRINT)
     with pytest.raises(ValueError, match="needs one"):

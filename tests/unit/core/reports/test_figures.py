@@ -99,7 +99,7 @@ def test_the_current_metric_alone_is_in_the_accent_colour(kind, theme):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [(300, 150), (360, 164), (1440, 190), (160, 90)])
 @pytest.mark.parametrize("text_scale", [1.0, 1.5])
-def test_nothing_reaches_the_edge(kind, size, text_scale):
+def test_texts_of_a_figure_are_not_cut_off(kind, size, text_scale):
     """No text is cut off, however small the plot and long the names."""
     curves = CURVES[kind] + [
         type(c)(**{**vars(c), "current": False, "label": c.label * 9}) for c in CURVES[kind]

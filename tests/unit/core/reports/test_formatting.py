@@ -34,7 +34,7 @@ def test_what_is_one_distance_computed_twice_asks_for_no_digits() -> None:
     assert texts(0.25, 0.25 * (1 + 1e-9), 0.5) == ["0.250", "0.250", "0.500"]
 
 
-def test_two_that_no_digits_part_cost_the_others_none() -> None:
+def test_nearly_equal_distances_add_no_digits_to_the_others() -> None:
     assert texts(2.1, 2.1 + 1e-5, 2.9) == ["2.100", "2.100", "2.900"]
 
 

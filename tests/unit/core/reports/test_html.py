@@ -79,7 +79,7 @@ def test_hostile_names_stay_text() -> None:
     assert page.text.count(HOSTILE) >= 8
 
 
-def test_what_it_tells() -> None:
+def test_html_report_contains_the_estimate_the_privacy_note_and_hidden_cases() -> None:
     page = _page(report_html(report()))
     text = " ".join(page.text.split())
     for expected in (

@@ -50,7 +50,7 @@ def _modules() -> str:
     return next(found, "")
 
 
-def test_axe_finds_nothing(tmp_path: Path) -> None:
+def test_axe_finds_no_accessibility_violation(tmp_path: Path) -> None:
     modules = _modules()
     if not modules:
         pytest.skip("axe-core and jsdom are not installed: npm install --global axe-core jsdom")

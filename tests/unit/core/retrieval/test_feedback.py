@@ -121,7 +121,7 @@ def test_neither_the_unit_nor_the_origin_of_the_coordinates_counts(unit, origin)
     np.testing.assert_allclose(scaled, scores, rtol=1e-6, atol=1e-6)
 
 
-def test_equal_large_numbers_are_no_obstacle():
+def test_feedback_works_with_equal_large_features():
     scores = feedback_scores(np.full((300, 5), 1e20, dtype=np.float32), 0, [1, 2], [3])
     assert np.isfinite(scores).all() and scores.argmin() == 3
 
@@ -158,7 +158,7 @@ def test_marked_cases_stand_first_and_last():
 @pytest.mark.parametrize(
     "X", [np.ones((30, 3)), np.repeat(cases(6), 10, axis=0), cases(2), np.arange(12).reshape(6, 2)]
 )
-def test_equal_cases_are_no_obstacle(X):
+def test_feedback_works_with_equal_cases(X):
     scores = feedback_scores(X, 0, [1], [])
     assert np.isfinite(scores).all()
     if len(X) > 2:

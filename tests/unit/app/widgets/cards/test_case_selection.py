@@ -44,7 +44,7 @@ def test_a_range_without_a_beginning_begins_at_the_current_case(selection):
     assert selection.ordered_rows(DECK, 13) == [15, 14, 13]
 
 
-def test_everything_and_nothing(selection):
+def test_select_all_and_none(selection):
     selection.select_all(DECK)
     assert selection.ordered_rows(DECK, 10) == [15, 14, 13, 12, 11, 10]
     assert selection.select_only(10)

@@ -34,7 +34,7 @@ def bell(sigma: float) -> np.ndarray:
     return np.exp(-(x * x + y * y) / (2 * sigma**2)) / (2 * np.pi * sigma**2)
 
 
-def test_there_are_seventeen():
+def test_the_filter_bank_gives_17_responses_per_pixel():
     assert responses(lightness(spot())).shape == (17, 129, 129)
     assert PACKING.values == 17
 

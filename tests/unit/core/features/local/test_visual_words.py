@@ -31,7 +31,7 @@ def test_half_are_interest_points_as_scikit_image_describes_them():
     np.testing.assert_array_equal(found[: len(peer.descriptors)], peer.descriptors)
 
 
-def test_the_others_are_upright_and_lie_on_a_grid():
+def test_grid_descriptors_are_not_rotated():
     """A wave along x has gradients along x only, so two opposite bins hold all."""
     wave = np.tile(0.5 + 0.4 * np.sin(np.arange(160) / 6.0), (160, 1))
     on_the_grid = sift(wave, everywhere(wave), 64)[32:]

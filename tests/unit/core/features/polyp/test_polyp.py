@@ -81,7 +81,7 @@ def test_on_a_cylinder_one_curvature_is_one_over_its_radius_and_the_other_nothin
     np.testing.assert_allclose(bend.shape_index[top].mean(), 0.75, atol=0.02)
 
 
-def test_on_a_plane_nothing_bends():
+def test_curvature_of_a_plane_is_zero():
     wall = ColonWall(ct_of(plane, (49, 49, 49)).astype(np.float32))
     for bend in wall.bends.values():
         np.testing.assert_allclose(bend.curvedness, 0.0, atol=1e-6)
@@ -251,7 +251,7 @@ def test_at_the_border_of_the_scan_numbers_are_finite():
     assert np.isfinite(numbers_of(hu, spot(32, 8, 5))).all()
 
 
-def test_noise_alone_gives_finite_numbers():
+def test_features_of_noise_are_finite():
     rng = np.random.default_rng(3)
     for seed in range(4):
         hu = rng.integers(-1024, 1500, (30, 41, 37)).astype(np.int16)

@@ -267,7 +267,7 @@ def test_a_bad_table_alone_is_an_error(tmp_path):
 # --- all of them --------------------------------------------------------------------------------------
 
 
-def test_the_registry():
+def test_importer_registry_finds_kinds_and_refuses_unknown_ones():
     kinds = [importer.kind for importer in importers()]
     assert {"folder", "table", "corel", "medmnist", "mammograms", "ultrasound", "imageclef"} <= set(kinds)
     assert all(importer.title and importer.summary for importer in importers())

@@ -84,7 +84,7 @@ def test_a_bad_row_is_reported_with_its_line(series, row, reason):
 @pytest.mark.parametrize(
     "text", ["1 2; 3 4", "[[1, 2], [3]]", "[[[[", "a b; c d; e f", "1 2; 3 4; 1e9 3", "nan 1; 2 2; 3 3"]
 )
-def test_polygons_that_are_none(series, text):
+def test_invalid_polygons_are_refused(series, text):
     scan = listed(series, f'chest,1,"{text}",x\n', "scan,slice,polygon,label\n")
     assert not scan.cases
     assert "polygon" in scan.rejected["regions.csv:2"].reason

@@ -218,7 +218,7 @@ def test_what_bi_rads_is_taken_for(birads, finding):
         ("no XML at all", "damaged XML"),
     ],
 )
-def test_xml_of_strangers(text, why):
+def test_damaged_or_unsafe_xml_is_refused_with_the_reason(text, why):
     with pytest.raises(BadInput, match=why):
         read_property_list(text.encode(), "x.xml")
 

@@ -18,7 +18,7 @@ def table(text: str | bytes):
     return read_table(text.encode() if isinstance(text, str) else text, "t.csv")
 
 
-def test_the_plain_case():
+def test_features_findings_and_row_ids_are_read_from_a_csv_table():
     found = table("a,b,label\n1,2.5,x\n-3e2,,y\n")
     np.testing.assert_array_equal(found.X, [[1, 2.5], [-300, np.nan]])
     assert found.X.dtype == np.float64

@@ -72,7 +72,7 @@ def test_relative_paths_become_absolute(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
-def test_awkward_names(tmp_path, kind):
+def test_files_with_unusual_names_are_found(tmp_path, kind):
     files = {f"sub folder/{name}": PNG for name in AWKWARD_NAMES}
     path = tree(tmp_path / "x", files) if kind == "folder" else write_zip(tmp_path / "x.zip", files)
     with Source.open(path) as source:

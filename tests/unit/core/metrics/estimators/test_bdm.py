@@ -172,7 +172,7 @@ def test_the_card_says_what_was_learnt_from():
         ([None] * 10, "dissimilar"),
     ],
 )
-def test_findings_that_teach_nothing_are_refused(y, words):
+def test_findings_without_similar_and_dissimilar_pairs_are_refused(y, words):
     with pytest.raises(BadInput, match=words) as caught:
         make_learner("bdm").fit(np.random.default_rng(0).normal(size=(10, 3)), y)
     assert caught.value.hint

@@ -31,7 +31,7 @@ def nearest(X: np.ndarray, k: int) -> set[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
-def test_pairs_follow_looks_and_then_findings(share: float) -> None:
+def test_pairs_come_from_visual_neighbours_before_findings(share: float) -> None:
     X, y = made_up()
     pairs = pairs_by_share(X, y, share, 0, each=EACH)
     assert (pairs[:, 0] < pairs[:, 1]).all()
@@ -56,7 +56,7 @@ def test_every_case_takes_part() -> None:
         assert set(range(len(X))) == set(pairs[pairs[:, 2] == sign, :2].ravel().tolist())
 
 
-def test_cases_without_finding_are_paired_by_looks_only() -> None:
+def test_cases_without_finding_form_visual_pairs_only() -> None:
     X, y = made_up()
     y[:10] = -1
     near = nearest(X, 3)
@@ -72,7 +72,7 @@ def test_the_same_seed_gives_the_same_pairs() -> None:
     assert not np.array_equal(one, other)
 
 
-def test_without_looks_it_is_bdm() -> None:
+def test_visual_share_0_equals_bdm() -> None:
     X, y = made_up()
     plain = make_learner("bdm", rounds=12).fit(X, y)
     between = BDMVisualShare(visual_share=0.0, rounds=12).fit(X, y)
@@ -80,8 +80,8 @@ def test_without_looks_it_is_bdm() -> None:
     assert between.metric().card.learner == "bdm_v"
 
 
-def test_the_ends_lead_to_looks_and_to_findings() -> None:
-    # Findings that overlap: where bits tell them apart at once, all others tie and looks decide again.
+def test_visual_share_0_favours_findings_and_1_visual_similarity() -> None:
+    # Findings that overlap: where bits separate them at once, all others tie and visual similarity decides again.
     (X, y), (Q, z) = made_up(200, noise=0.9), made_up(200, seed=1, noise=0.9)
     accuracy, visual = [], []
     apart = ((Q[:, None] - Q) ** 2).sum(axis=2)

@@ -121,7 +121,7 @@ def test_weights_values_and_slopes_agree(loss):
 
 
 @over_losses
-def test_far_margins_overflow_nothing(loss):
+def test_large_margins_do_not_overflow_the_loss(loss):
     form = LOSSES[loss](3)
     for rho in (np.array([-1e4, 0.0, 1e4]), np.full(3, 1e5), np.full(3, -1e5)):
         assert np.isfinite(form.value(rho))

@@ -71,7 +71,7 @@ def test_the_gradient_is_its_derivative(k, local):
     np.testing.assert_allclose(gradient, numeric, rtol=0, atol=1e-6 * np.abs(numeric).max())
 
 
-def test_batches_without_a_pair_of_one_finding_teach_nothing():
+def test_batches_of_one_or_only_different_findings_have_no_gradient():
     X, _ = some_batch(n=4)
     value, gradient = expected_accuracy(np.ones((2, 4)), make_batch(X, np.arange(4)), 3, local=False)
     assert value == 0.0

@@ -23,7 +23,7 @@ def simulated_judgements(n: int, m: int = 6, wrong: float = 0.0, seed: int = 0):
     return points, np.where(turned, -true, true), turned
 
 
-def test_wrong_answers_are_believed_less() -> None:
+def test_wrong_judgements_get_a_lower_reliability() -> None:
     points, signs, turned = simulated_judgements(160, wrong=0.15)
     believed = judgement_reliabilities(points, signs)
     assert ((believed > 0.0) & (believed < 1.0)).all()
@@ -54,7 +54,7 @@ def test_the_direction_is_found_and_its_share_shows_its_certainty(wrong: float) 
     assert (found.share > 0.4) == (wrong == 0.0)
 
 
-def test_chance_is_no_direction() -> None:
+def test_random_judgements_rarely_give_a_separating_direction() -> None:
     rng = np.random.default_rng(5)
     found = [
         separating_direction(rng.normal(size=(60, 6)), rng.choice([-1.0, 1.0], 60), np.ones(60))
@@ -98,7 +98,7 @@ def test_queries_with_the_same_judged_direction_agree() -> None:
     assert agreement(*problem_parts(0.0)) < 0.4
 
 
-def test_two_queries_cannot_agree() -> None:
+def test_agreement_of_two_queries_is_zero() -> None:
     points, parts = problem_parts(1.0)
     assert agreement(points, parts[:2]) == 0.0
     assert agreement(points, [(triplets[:1] * 0, np.ones(1)) for triplets, _ in parts]) == 0.0

@@ -96,7 +96,7 @@ def test_a_thousand_contradictory_clicks_leave_the_form_finite_and_positive() ->
     assert np.linalg.eigvalsh(form.dense()).min() >= -1e-9
 
 
-def test_equal_cases_teach_nothing() -> None:
+def test_equal_cases_leave_the_metric_unchanged() -> None:
     point = np.array([1.0, 2.0])
     assert len(fit_form(WeightedTriplets.of(np.stack([point] * 3), [[0, 1, 2]])).gains) == 0
     assert len(fit_form(WeightedTriplets.of(np.empty((0, 2)), [])).gains) == 0

@@ -96,7 +96,7 @@ def test_shared_words_are_found_wherever_they_are():
 
 @pytest.mark.parametrize("name", ["visual_words", "textons"])
 @pytest.mark.parametrize("region", [None, Region(20, 30, 70, 60)])
-def test_there_is_a_place_for_every_word(name, region):
+def test_every_visual_word_has_a_place_in_the_image(name, region):
     extractor = make_extractor(name)
     image = scene(3, (50, 60, 6))
     at = extractor.keypoints(image, region)

@@ -17,7 +17,7 @@ def test_what_is_to_be_called_is_there(module, close, tmp_path):
     getattr(importlib.import_module(module), close)(None)
 
 
-def test_closing_loads_nothing():
+def test_closing_a_library_imports_no_heavy_module():
     code = (
         "import sys; from semblance.core.workflows.library.close_library import close_library; close_library();"
         "print([name for name in ('numpy', 'sqlalchemy', 'zarr') if name in sys.modules])"

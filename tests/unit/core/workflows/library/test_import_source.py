@@ -259,7 +259,7 @@ def test_a_library_cannot_be_created_in_a_folder_with_other_files(images, tmp_pa
 # Names
 
 
-def test_awkward_names(tmp_path, library):
+def test_files_with_unusual_names_are_imported(tmp_path, library):
     folder = tmp_path / 'it\'s "odd" — 画像'
     for finding in ("良性", 'it\'s; "benign", maybe'):
         (folder / finding).mkdir(parents=True)

@@ -73,7 +73,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path, monkeypatch):
 
 @posix_only
 @pytest.mark.parametrize("kind", ["folder", "dicom"])
-def test_names_of_strangers(folder, tmp_path, kind):
+def test_files_with_control_characters_in_their_names_are_imported(folder, tmp_path, kind):
     names = ["line\nbreak", "tab\tand \x1b[31mred", "\u202egnp.exe", " ", "n" * 240, "'; DROP TABLE cases;--"]
     for number, name in enumerate(names):
         if kind == "folder":

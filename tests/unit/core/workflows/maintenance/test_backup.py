@@ -154,7 +154,7 @@ def test_lost_files_are_reported_and_the_rest_stay(library, tmp_path):
         "window.lock",
     ],
 )
-def test_nothing_leads_out_of_the_library_or_adds_what_no_library_has(file, tmp_path, name):
+def test_restore_refuses_paths_outside_the_library_and_unknown_files(file, tmp_path, name):
     def add(entries, manifest):
         entries[name] = b"x"
         manifest["files"][name] = {"size": 1, "sha256": "0"}

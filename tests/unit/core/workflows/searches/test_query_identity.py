@@ -103,7 +103,7 @@ def test_a_copy_counts_as_trained_on(images, original):
     assert not trained_on(loaded, embed_query(loaded, Query(image=original)))
 
 
-def test_an_unknown_image_hides_nothing(images, tmp_path):
+def test_an_image_unlike_the_library_hides_no_case(images, tmp_path):
     file = tmp_path / "new.png"
     Image.fromarray(stripes(np.random.default_rng(99), upright=False)).save(file)
     result = search(images, file)
