@@ -244,7 +244,7 @@ class TextReviewPage(QWidget):
     def _show(self, place: int) -> None:
         if 0 <= place < len(self.review.images):
             one = self.review.images[place]
-            self.editor.show_image(QImage(str(one.picture)), one.boxes)
+            self.editor.show_image(QImage(str(one.image)), one.boxes)
 
     def _keep(self) -> None:
         place, images = self.list.currentRow(), list(self.review.images)

@@ -52,16 +52,16 @@ class TextHider:
 
 
 def find_displayed_text(
-    pictures: Sequence[npt.NDArray[np.uint8]], *, reporter: Reporter = SILENT
+    images: Sequence[npt.NDArray[np.uint8]], *, reporter: Reporter = SILENT
 ) -> list[list[TextBox]]:
-    """The boxes with text in each of ``pictures``, (h, w) grey or (h, w, 3) RGB as they are displayed.
+    """The boxes with text in each of ``images``, (h, w) grey or (h, w, 3) RGB as they are displayed.
 
     Raises:
         SemblanceError: what finds text is not installed.
         Cancelled: asked for by the reporter.
     """
     detector, found = text_detector(), []
-    for pixels in pictures:
+    for pixels in images:
         reporter.check_cancelled()
         found.append(detector.boxes(Image(pixels, 255.0)))
     return found

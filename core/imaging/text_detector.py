@@ -77,20 +77,20 @@ class TextDetector:
         """Rectangles that cover the text in ``image``, whichever way its values may be shown."""
         found = [
             box
-            for picture in _pictures(image)
+            for displayed in _displayed_images(image)
             for scale in SCALES
-            for box in _boxes(self._probabilities(picture, scale), scale, picture)
+            for box in _boxes(self._probabilities(displayed, scale), scale, displayed)
         ]
         return without_contained(found)
 
-    def _probabilities(self, picture: Bytes, scale: float) -> Floats:
-        """(h, w) the probability of text in each pixel of ``picture`` (h, w, 3) at ``scale``."""
-        height, width = (round(scale * side) for side in picture.shape[:2])
+    def _probabilities(self, displayed: Bytes, scale: float) -> Floats:
+        """(h, w) the probability of text in each pixel of ``displayed`` (h, w, 3) at ``scale``."""
+        height, width = (round(scale * side) for side in displayed.shape[:2])
         out = np.zeros((height, width), np.float32)
         for top in _starts(height):
             for left in _starts(width):
                 part = slice(top, min(top + TILE, height)), slice(left, min(left + TILE, width))
-                found = self._of_tile(_scaled(picture, part, scale))
+                found = self._of_tile(_scaled(displayed, part, scale))
                 np.maximum(out[part], found, out=out[part])
         return out
 
@@ -134,7 +134,7 @@ def without_contained(boxes: Iterable[TextBox]) -> list[TextBox]:
     return sorted(kept, key=lambda one: (one.y, one.x))
 
 
-def _pictures(image: Image) -> Sequence[Bytes]:
+def _displayed_images(image: Image) -> Sequence[Bytes]:
     """``image`` (h, w, 3) as it is shown at first and, where more bits are stored, from its lowest to its highest
     value: text may be drawn far outside the window."""
     if image.is_colour or image.pixels.dtype.itemsize == 1:
@@ -159,20 +159,20 @@ def _starts(side: int) -> list[int]:
     return [round(place * (side - TILE) / (count - 1)) for place in range(count)]
 
 
-def _scaled(picture: Bytes, part: tuple[slice, slice], scale: float) -> Bytes:
-    """A part, in scaled pixels, of ``picture``."""
+def _scaled(displayed: Bytes, part: tuple[slice, slice], scale: float) -> Bytes:
+    """A part, in scaled pixels, of ``displayed``."""
     if scale == 1:
-        return picture[part]
-    from PIL import Image as Picture
+        return displayed[part]
+    from PIL import Image as RasterImage
 
     rows, columns = part
     box = (columns.start / scale, rows.start / scale, columns.stop / scale, rows.stop / scale)
     size = (columns.stop - columns.start, rows.stop - rows.start)
-    box = (*box[:2], min(box[2], picture.shape[1]), min(box[3], picture.shape[0]))
-    return np.asarray(Picture.fromarray(picture).resize(size, Picture.Resampling.BICUBIC, box=box))
+    box = (*box[:2], min(box[2], displayed.shape[1]), min(box[3], displayed.shape[0]))
+    return np.asarray(RasterImage.fromarray(displayed).resize(size, RasterImage.Resampling.BICUBIC, box=box))
 
 
-def _boxes(probabilities: Floats, scale: float, picture: Bytes) -> list[TextBox]:
+def _boxes(probabilities: Floats, scale: float, displayed: Bytes) -> list[TextBox]:
     from scipy.ndimage import find_objects, label, mean
 
     is_text = probabilities > _PIXEL
@@ -190,9 +190,10 @@ def _boxes(probabilities: Floats, scale: float, picture: Bytes) -> list[TextBox]
         if thickness > _THICKEST * max(probabilities.shape) or line.sum() < _SOLID * length * thickness:
             continue
         found = [
-            _grown(part, rows.start, columns.start, scale, picture.shape[:2]) for part in _upright_parts(line)
+            _grown(part, rows.start, columns.start, scale, displayed.shape[:2])
+            for part in _upright_parts(line)
         ]
-        if any(_has_strokes(picture[box.part], thickness / scale) for box in found):
+        if any(_has_strokes(displayed[box.part], thickness / scale) for box in found):
             out += found
     return out
 
@@ -206,12 +207,12 @@ def _extent(line: npt.NDArray[np.bool_]) -> tuple[float, float]:
     return length, thickness
 
 
-def _has_strokes(picture: Bytes, height: float) -> bool:
+def _has_strokes(displayed: Bytes, height: float) -> bool:
     """Whether enough pixels differ from all that is around them within a third of the ``height`` of a line."""
     from scipy.ndimage import grey_closing, grey_opening
 
     side = max(3, round(_STROKE * height))
-    for channel in np.moveaxis(picture, 2, 0) if _differ(picture) else (picture[:, :, 0],):
+    for channel in np.moveaxis(displayed, 2, 0) if _differ(displayed) else (displayed[:, :, 0],):
         bright = channel - grey_opening(channel, (side, side))
         dark = grey_closing(channel, (side, side)) - channel
         if max((bright >= _CONTRAST).mean(), (dark >= _CONTRAST).mean()) >= _STROKES:
@@ -219,8 +220,8 @@ def _has_strokes(picture: Bytes, height: float) -> bool:
     return False
 
 
-def _differ(picture: Bytes) -> bool:
-    return bool((picture != picture[:, :, :1]).any())
+def _differ(displayed: Bytes) -> bool:
+    return bool((displayed != displayed[:, :, :1]).any())
 
 
 def _upright_parts(line: npt.NDArray[np.bool_]) -> list[tuple[slice, slice]]:

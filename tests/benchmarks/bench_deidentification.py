@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image as Picture
+from PIL import Image as RasterImage
 
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.text_detector import TextDetector
 from tests.benchmarks.harness import SkippedBenchmark
-from tests.helpers.burnt_in_words import covered_by, picture
+from tests.helpers.burnt_in_words import burnt_in_image, covered_by
 from tests.helpers.isolation import redirect_user_folders
 from tests.helpers.planted_studies import ACTIONS, deidentified_and_counted
 
@@ -63,7 +63,7 @@ def words(detector: TextDetector) -> Iterator[dict[str, Any]]:
     for number, (what, images, arguments, target) in enumerate(_ROWS):
         hidden = there = 0
         for image in range(images):
-            planted = picture(SEED + 10_000 * number + image, **arguments)
+            planted = burnt_in_image(SEED + 10_000 * number + image, **arguments)
             before = time.process_time()
             boxes = detector.boxes(Image(planted.pixels, 255.0))
             if planted.pixels.shape == (512, 512):
@@ -88,7 +88,7 @@ def real_images(detector: TextDetector, images: Path) -> Iterator[dict[str, Any]
                 n for n in opened.namelist() if n.lower().endswith((".png", ".jpg", ".jpeg", ".pgm"))
             )
             for name in rng.choice(names, count, replace=False):
-                pixels = np.asarray(Picture.open(io.BytesIO(opened.read(name))).convert("L"))
+                pixels = np.asarray(RasterImage.open(io.BytesIO(opened.read(name))).convert("L"))
                 areas.append(covered_by(detector.boxes(Image(pixels, 255.0)), pixels.shape).mean())
         yield row(
             f"area hidden, {archive.split('.')[0]}: mean of {count}",

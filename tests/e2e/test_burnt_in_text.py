@@ -9,14 +9,14 @@ import pytest
 from pydicom import dcmread
 from pydicom.uid import JPEG2000Lossless
 
-from tests.helpers.burnt_in_words import picture
+from tests.helpers.burnt_in_words import burnt_in_image
 from tests.helpers.dicom_files import image, save
 from tests.helpers.program import run_program
 
 
 def test_a_study_is_cleaned_and_its_boxes_corrected(tmp_path):
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
-    words = picture(12, shape=(300, 400), size=(16, 28), words=6, background="ultrasound")
+    words = burnt_in_image(12, shape=(300, 400), size=(16, 28), words=6, background="ultrasound")
     frames = np.stack([words.pixels, words.pixels[::-1]])
     file = save(
         image(frames, PatientID="P1", StudyInstanceUID="1.2.3", SeriesInstanceUID="1.2.4"),

@@ -98,8 +98,8 @@ def test_looking_for_text_in_images(guarded):
     code = (
         "from semblance.core.imaging.image import Image\n"
         "from semblance.core.imaging.text_detector import text_detector\n"
-        "from tests.helpers.burnt_in_words import picture\n"
-        "assert text_detector().boxes(Image(picture(1, words=3, background='black').pixels, 255.0))"
+        "from tests.helpers.burnt_in_words import burnt_in_image\n"
+        "assert text_detector().boxes(Image(burnt_in_image(1, words=3, background='black').pixels, 255.0))"
     )
     assert guarded("-c", code) == []
 

@@ -75,7 +75,7 @@ class Word:
 
 
 @dataclass
-class Picture:
+class BurntInImage:
     """An image (h, w) of bytes and the words in it."""
 
     pixels: npt.NDArray[np.uint8]
@@ -105,7 +105,7 @@ def covered_by(boxes: Sequence[TextBox], shape: tuple[int, ...]) -> npt.NDArray[
     return out
 
 
-def picture(
+def burnt_in_image(
     seed: int,
     *,
     shape: tuple[int, int] = (512, 512),
@@ -115,7 +115,7 @@ def picture(
     words: int = 10,
     background: str | None = None,
     by_mean: bool = False,
-) -> Picture:
+) -> BurntInImage:
     """An image with about so many ``words`` that do not touch.
 
     ``size``: the font's size in pixels; capitals are 0.7 of it. ``contrast``: the difference, of 255, between the grey
@@ -123,7 +123,7 @@ def picture(
     """
     rng = np.random.default_rng(seed)
     grey = _background(rng, shape, background or str(rng.choice(BACKGROUNDS)))
-    out = Picture(np.zeros(shape, np.uint8))
+    out = BurntInImage(np.zeros(shape, np.uint8))
     used = np.zeros(shape, bool)
     for _ in range(8 * words):
         if len(out.words) == words:

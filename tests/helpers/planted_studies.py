@@ -19,7 +19,7 @@ from semblance import resources
 from semblance.core.imaging.deidentification.profile import Option
 from semblance.core.imaging.text_detector import TextBox
 from semblance.core.workflows.imaging.deidentify_files import DeidentifiedFiles, deidentify_files
-from tests.helpers.burnt_in_words import LEFT, Picture, covered_by, picture
+from tests.helpers.burnt_in_words import LEFT, BurntInImage, burnt_in_image, covered_by
 from tests.helpers.dicom_files import save
 from tests.helpers.planted_identifiers import Planted, planted_object
 
@@ -64,7 +64,7 @@ class PlantedFile:
     """A file, what is planted in its attributes, and its image."""
 
     planted: Planted
-    picture: Picture
+    image: BurntInImage
     patient: int
     name: str
 
@@ -94,7 +94,7 @@ def planted_studies(folder: Path, patients: int, seed: int) -> list[PlantedFile]
         for instance in (0, 1):
             number = 2 * patient + instance
             planted = planted_object(patient + 1, instance=instance)
-            image = picture(seed + number, shape=_SHAPE, size=(12, 28), words=_WORDS)
+            image = burnt_in_image(seed + number, shape=_SHAPE, size=(12, 28), words=_WORDS)
             dataset = planted.dataset
             dataset.Rows, dataset.Columns = _SHAPE
             dataset.PixelData = image.pixels.tobytes()
@@ -180,11 +180,11 @@ def _count(
     for keyword in _required():
         if keyword in planted.dataset:
             counted.add("text_notnull", bool(str(after.get(keyword, "") or "")))
-    pixels, before = after.pixel_array, one.picture.pixels
+    pixels, before = after.pixel_array, one.image.pixels
     outside = np.ones(before.shape, bool)
     changed = pixels != before
     hidden = covered_by(boxes, before.shape) & (pixels == pixels.min())
-    for word in one.picture.words:
+    for word in one.image.words:
         counted.add("pixels_hidden", word.left(hidden) <= LEFT)
         height, width = word.ink.shape
         more = word.size // 2

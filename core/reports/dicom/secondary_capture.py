@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 SOP_CLASS = "1.2.840.10008.5.1.4.1.1.7"
 
 
-def secondary_capture(picture: bytes, header: Dataset, series: str, description: str = "") -> Dataset:
-    """The PNG or JPEG ``picture`` as the one object of ``series`` in the study, and of the patient, of ``header``."""
+def secondary_capture(encoded: bytes, header: Dataset, series: str, description: str = "") -> Dataset:
+    """The PNG or JPEG ``encoded`` as the one object of ``series`` in the study, and of the patient, of ``header``."""
     import numpy as np
     from PIL import Image
     from pydicom.dataset import FileDataset, FileMetaDataset
     from pydicom.uid import UID, ExplicitVRLittleEndian, generate_uid
 
-    with Image.open(io.BytesIO(picture)) as opened:
+    with Image.open(io.BytesIO(encoded)) as opened:
         pixels = np.asarray(opened.convert("RGB"))
     meta = FileMetaDataset()
     meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = UID(SOP_CLASS), generate_uid(prefix=None)

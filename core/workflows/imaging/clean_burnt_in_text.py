@@ -35,9 +35,9 @@ _RULE = CODES[Option.PIXELS][0]
 
 @dataclass(frozen=True)
 class ReviewedImage:
-    """``picture``: a PNG of the frames ``first`` to ``last`` of ``file``, which all have ``boxes``."""
+    """``image``: a PNG of the frames ``first`` to ``last`` of ``file``, which all have ``boxes``."""
 
-    picture: Path
+    image: Path
     file: str
     first: int
     last: int
@@ -149,9 +149,9 @@ class _Review:
             # Frames of a sequence mostly show the same text: each change is shown once.
             if frame + 1 < len(boxes) and boxes[frame + 1] == of_frame:
                 continue
-            picture = self._folder / f"{len(self.images) + 1:05d}.png"
-            write_file(picture, _with_boxes(images, first, of_frame if self._draw_boxes else []))
-            self.images.append(ReviewedImage(picture, name, first, frame, tuple(of_frame)))
+            image_file = self._folder / f"{len(self.images) + 1:05d}.png"
+            write_file(image_file, _with_boxes(images, first, of_frame if self._draw_boxes else []))
+            self.images.append(ReviewedImage(image_file, name, first, frame, tuple(of_frame)))
             first = frame + 1
         self._write()
 
@@ -159,7 +159,7 @@ class _Review:
         write_boxes(self._folder / BOXES, TextReview(tuple(self.images)))
         captions = [f"{one.file}, {one.first}: {len(one.boxes)}" for one in self.images]
         figures = "".join(
-            f'<figure><img src="{one.picture.name}" alt=""><figcaption>{html.escape(caption)}</figcaption></figure>'
+            f'<figure><img src="{one.image.name}" alt=""><figcaption>{html.escape(caption)}</figcaption></figure>'
             for one, caption in zip(self.images, captions, strict=True)
         )
         page = (
@@ -193,16 +193,16 @@ def _with_boxes(images: DicomImages, frame: int, boxes: list[TextBox]) -> bytes:
     """A PNG of a frame with the boxes drawn around what they hide."""
     import io
 
-    from PIL import Image as Picture
+    from PIL import Image as RasterImage
     from PIL import ImageDraw
 
     shown = np.rint(255 * np.clip(np.nan_to_num(as_shown(images.image(frame)).rgb()), 0, 1)).astype(np.uint8)
-    picture = Picture.fromarray(shown)
-    draw = ImageDraw.Draw(picture)
+    drawn = RasterImage.fromarray(shown)
+    draw = ImageDraw.Draw(drawn)
     for box in boxes:
         draw.rectangle((box.x - 1, box.y - 1, box.x + box.width, box.y + box.height), outline=_COLOUR)
     out = io.BytesIO()
-    picture.save(out, "PNG")
+    drawn.save(out, "PNG")
     return out.getvalue()
 
 

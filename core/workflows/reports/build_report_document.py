@@ -168,13 +168,15 @@ def _ranking(
     chosen = {place for place, case in enumerate(result.ranked) if case.case_id in search.in_report}
     shown = compared_rows(result.ranked, [judged.get(case.case_id, "") for case in result.ranked], chosen)
     large_ids = {case.case_id for case in shown}
-    pictures = []
+    case_images = []
     for place, case in enumerate(result.ranked):
         if images.hides_text:
             reporter.progress(place, len(result.ranked), tr_lazy("Looking for text in images"))
         stored = thumbnails.get(details[case.row].content)
         is_large = case.case_id in large_ids
-        pictures.append(images.of_case(details[case.row], stored, is_large=is_large, identified=identified))
+        case_images.append(
+            images.of_case(details[case.row], stored, is_large=is_large, identified=identified)
+        )
     return tuple(
         RankedRow(
             case.rank,
@@ -191,7 +193,7 @@ def _ranking(
             large,
             is_chosen=case.case_id in search.in_report,
         )
-        for case, reason, (small, large) in zip(result.ranked, why, pictures, strict=True)
+        for case, reason, (small, large) in zip(result.ranked, why, case_images, strict=True)
     )
 
 

@@ -26,7 +26,7 @@ from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
-from tests.helpers.burnt_in_words import picture
+from tests.helpers.burnt_in_words import burnt_in_image
 from tests.helpers.dicom_files import MG, ROOT, image, save
 from tests.helpers.http_server import TOKEN, running_server
 
@@ -244,7 +244,7 @@ def test_the_description_needs_no_other_computer(client):
 
 def test_text_in_images_is_blacked_out_where_the_server_was_started_so(tmp_path, outside, monkeypatch):
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
-    words = picture(7, shape=(400, 400), size=(26, 30), words=4, background="black")
+    words = burnt_in_image(7, shape=(400, 400), size=(26, 30), words=4, background="black")
     Image.fromarray(words.pixels).save(tmp_path / "a.png")
     Image.fromarray(words.pixels[::-1]).save(tmp_path / "b.png")
     (tmp_path / "labels.csv").write_text("file,finding\na.png,x\nb.png,y\n")

@@ -16,7 +16,7 @@ from semblance.app.viewer.viewport import Orientation
 from semblance.core.imaging import text_detector
 from semblance.core.imaging.display import display_image
 from semblance.core.imaging.image import Image
-from tests.helpers.burnt_in_words import Picture, picture
+from tests.helpers.burnt_in_words import BurntInImage, burnt_in_image
 from tests.helpers.contexts import make_context
 from tests.helpers.prompt_jobs import PromptJobs
 from tests.helpers.widgets import show_widget
@@ -33,8 +33,8 @@ def context(private_home):
 
 
 @pytest.fixture
-def words() -> Picture:
-    return picture(31, shape=(700, 700), size=(20, 30), words=8, background="black")
+def words() -> BurntInImage:
+    return burnt_in_image(31, shape=(700, 700), size=(20, 30), words=8, background="black")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging import text_detector as module
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.text_detector import TextBox, TextDetector, text_detector, without_contained
-from tests.helpers.burnt_in_words import covered_by, picture
+from tests.helpers.burnt_in_words import burnt_in_image, covered_by
 
 
 @pytest.fixture(scope="module")
@@ -19,26 +19,26 @@ def detector() -> TextDetector:
 
 
 def test_words_on_all_backgrounds_are_covered_and_little_else(detector):
-    pictures = [
-        picture(seed, background=kind)
+    images = [
+        burnt_in_image(seed, background=kind)
         for seed, kind in enumerate(("black", "ultrasound", "radiograph", "ct", "bright"), 410)
     ]
-    found = [detector.boxes(Image(one.pixels, 255.0)) for one in pictures]
-    words = sum(len(one.words) for one in pictures)
+    found = [detector.boxes(Image(one.pixels, 255.0)) for one in images]
+    words = sum(len(one.words) for one in images)
     assert words > 45
-    assert sum(one.hidden(boxes) for one, boxes in zip(pictures, found, strict=True)) >= words - 1
-    assert max(one.falsely_hidden(boxes) for one, boxes in zip(pictures, found, strict=True)) < 0.01
+    assert sum(one.hidden(boxes) for one, boxes in zip(images, found, strict=True)) >= words - 1
+    assert max(one.falsely_hidden(boxes) for one, boxes in zip(images, found, strict=True)) < 0.01
 
 
 def test_words_on_the_edges_of_tiles_are_found_whole(detector, monkeypatch):
     monkeypatch.setattr(module, "TILE", 320)
     monkeypatch.setattr(module, "OVERLAP", 160)
-    large = picture(5, shape=(500, 700), size=(14, 24), words=16, background="black")
+    large = burnt_in_image(5, shape=(500, 700), size=(14, 24), words=16, background="black")
     assert large.hidden(detector.boxes(Image(large.pixels, 255.0))) == len(large.words) == 16
 
 
 def test_an_oblique_line_is_covered_by_short_boxes(detector):
-    oblique = picture(2, shape=(400, 400), size=(24, 24), angle=(40, 45), words=3, background="black")
+    oblique = burnt_in_image(2, shape=(400, 400), size=(24, 24), angle=(40, 45), words=3, background="black")
     boxes = detector.boxes(Image(oblique.pixels, 255.0))
     assert oblique.hidden(boxes) == len(oblique.words)
     around = sum(word.ink.size for word in oblique.words) / oblique.pixels.size
@@ -46,7 +46,7 @@ def test_an_oblique_line_is_covered_by_short_boxes(detector):
 
 
 def test_text_far_above_the_window_and_text_within_it_are_found(detector):
-    words = picture(8, size=(16, 30), words=6, background="black").pixels.astype(np.float32) / 255
+    words = burnt_in_image(8, size=(16, 30), words=6, background="black").pixels.astype(np.float32) / 255
     y = np.linspace(0, 1000, 512, dtype=np.float32)[:, None]
     faint = Image((y * np.ones(512) + 150 * words).astype(np.int16), 400.0, black=0.0)
     bright = Image((y * np.ones(512) + 20_000 * words).astype(np.int16), 400.0, black=0.0)

@@ -13,7 +13,7 @@ from semblance.app.shell.settings import Settings
 from semblance.app.widgets.cards.case_drag import CASE_MIME, CaseData, DragImages, drag
 from semblance.core.imaging import text_detector
 from semblance.core.workflows.library.import_source import import_source
-from tests.helpers.burnt_in_words import picture
+from tests.helpers.burnt_in_words import burnt_in_image
 from tests.helpers.contexts import make_context
 from tests.helpers.prompt_jobs import PromptJobs
 
@@ -26,7 +26,7 @@ def library(tmp_path):
     from PIL import Image
 
     (tmp_path / "in" / "a").mkdir(parents=True)
-    words = picture(7, shape=(400, 400), size=(26, 30), words=4, background="black")
+    words = burnt_in_image(7, shape=(400, 400), size=(26, 30), words=4, background="black")
     Image.fromarray(words.pixels).save(tmp_path / "in" / "a" / "1.png")
     import_source(tmp_path / "in", tmp_path / "lib")
     return tmp_path / "lib"

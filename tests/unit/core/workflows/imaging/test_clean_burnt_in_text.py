@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from PIL import Image as Picture
+from PIL import Image as RasterImage
 from pydicom import dcmread
 from pydicom.uid import UID
 
@@ -16,11 +16,11 @@ from semblance.core.imaging.deidentification.profile import Option
 from semblance.core.library.export_log import read_exports
 from semblance.core.workflows.imaging.deidentify_files import deidentify_files
 from semblance.core.workflows.library.import_source import import_source
-from tests.helpers.burnt_in_words import picture
+from tests.helpers.burnt_in_words import burnt_in_image
 from tests.helpers.dicom_files import image, save
 from tests.helpers.planted_studies import ACTIONS, deidentified_and_counted
 
-WORDS = picture(31, shape=(200, 300), size=(16, 24), words=4, background="black")
+WORDS = burnt_in_image(31, shape=(200, 300), size=(16, 24), words=4, background="black")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_boxes_are_reviewed_and_corrected(with_network, source, tmp_path):
     boxes = json.loads(file.read_text())["boxes"]
     ((name, found),) = boxes.items()
     assert len(found) == len(first.boxes[name][0])
-    with Picture.open(tmp_path / "review" / "00001.png") as shown:
+    with RasterImage.open(tmp_path / "review" / "00001.png") as shown:
         assert shown.size == (300, 200)
         pixels = np.asarray(shown)
         assert (pixels != pixels[:, :, :1]).any()

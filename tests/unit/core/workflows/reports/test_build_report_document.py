@@ -24,7 +24,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.build_report_document import IMAGE_SIDE, _Images
 from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
-from tests.helpers.burnt_in_words import Picture, picture
+from tests.helpers.burnt_in_words import BurntInImage, burnt_in_image
 
 CASES = 5
 
@@ -58,19 +58,21 @@ def with_network():
 @pytest.fixture
 def burnt_in(tmp_path):
     """A library of images with words, and the images by their width."""
-    pictures = {}
+    burnt_in_images = {}
     (tmp_path / "in").mkdir()
     for number in range(CASES):
         width = 300 + 10 * number
-        pictures[width] = picture(40 + number, shape=(200, width), size=(18, 24), words=3, background="black")
-        Image.fromarray(pictures[width].pixels).save(tmp_path / "in" / f"{number}.png")
+        burnt_in_images[width] = burnt_in_image(
+            40 + number, shape=(200, width), size=(18, 24), words=3, background="black"
+        )
+        Image.fromarray(burnt_in_images[width].pixels).save(tmp_path / "in" / f"{number}.png")
     rows = "".join(f"{number}.png,{'ab'[number % 2]}\n" for number in range(CASES))
     (tmp_path / "in" / "labels.csv").write_text(f"file,finding\n{rows}")
     library = tmp_path / "words.semblance"
     import_source(tmp_path / "in", library)
     extract_features(library, "pixels", workers=1)
     train_metric(library, TrainRequest("euclidean", "plain"))
-    return library, pictures
+    return library, burnt_in_images
 
 
 def query_of(library) -> Query:
@@ -83,11 +85,11 @@ def images_in(page: str) -> list[np.ndarray]:
     return [np.asarray(Image.open(io.BytesIO(base64.b64decode(one))).convert("L")) for one in found]
 
 
-def shown_words(images: list[np.ndarray], pictures: dict[int, Picture]) -> tuple[int, int]:
+def shown_words(images: list[np.ndarray], burnt_in_images: dict[int, BurntInImage]) -> tuple[int, int]:
     """How many words the images in the size of their file have, and how many can be seen."""
     words = seen = 0
     for image in images:
-        burnt_in = pictures.get(image.shape[1])
+        burnt_in = burnt_in_images.get(image.shape[1])
         if burnt_in is None or image.shape != burnt_in.pixels.shape:
             continue
         for word in burnt_in.words:
@@ -98,18 +100,18 @@ def shown_words(images: list[np.ndarray], pictures: dict[int, Picture]) -> tuple
 
 
 def test_burnt_in_text_is_blacked_out_in_every_format_with_images(with_network, burnt_in, tmp_path):
-    library, pictures = burnt_in
+    library, burnt_in_images = burnt_in
     search = Search("plain", query_of(library))
     write_report_files(library, search, tmp_path / "plain.html")
     page = (tmp_path / "plain.html").read_text()
-    words, seen = shown_words(images_in(page), pictures)
+    words, seen = shown_words(images_in(page), burnt_in_images)
     assert words == seen == 3 * CASES
     assert "Burnt-in text is not removed from images." in page
 
     clean = ReportOptions(clean_pixels=True, dicom="pdf")
     write_report_files(library, search, tmp_path / "clean.html", clean)
     page = (tmp_path / "clean.html").read_text()
-    assert shown_words(images_in(page), pictures) == (words, 0)
+    assert shown_words(images_in(page), burnt_in_images) == (words, 0)
     (areas,) = re.findall(r"searched for burnt-in text: (\d+) areas are blacked out", page)
     assert int(areas) >= CASES
     # Small images show text too, if less well.
@@ -121,7 +123,7 @@ def test_burnt_in_text_is_blacked_out_in_every_format_with_images(with_network, 
     )
     captures = [dcmread(file) for file in files[1:]]
     shown = [one.pixel_array[:, :, 0] for one in captures if "PixelData" in one]
-    assert shown_words(shown, pictures) == (words, 0)
+    assert shown_words(shown, burnt_in_images) == (words, 0)
 
     (pdf,) = write_report_files(library, search, tmp_path / "clean.dcm", clean)
     assert dcmread(pdf).BurnedInAnnotation == "NO"
@@ -129,19 +131,21 @@ def test_burnt_in_text_is_blacked_out_in_every_format_with_images(with_network, 
     assert dcmread(pdf).BurnedInAnnotation == "YES"
 
     result = write_reports(library, search, [search.query.case], tmp_path / "many", "html", clean)
-    assert shown_words(images_in((tmp_path / "many" / result.files[0].name).read_text()), pictures) == (
+    assert shown_words(
+        images_in((tmp_path / "many" / result.files[0].name).read_text()), burnt_in_images
+    ) == (
         words,
         0,
     )
 
 
 def test_an_image_that_cannot_be_examined_is_left_out(with_network, burnt_in, tmp_path):
-    library, pictures = burnt_in
+    library, burnt_in_images = burnt_in
     search = Search("plain", query_of(library))
     (tmp_path / "in" / "3.png").unlink()
     write_report_files(library, search, tmp_path / "clean.html", ReportOptions(clean_pixels=True))
     images = images_in((tmp_path / "clean.html").read_text())
-    assert {image.shape[1] for image in images} & set(pictures) == set(pictures) - {330}
+    assert {image.shape[1] for image in images} & set(burnt_in_images) == set(burnt_in_images) - {330}
     assert sum(image.shape[1] == 160 for image in images) == CASES - 2
 
 

@@ -1,4 +1,4 @@
-"""``python -m tests.pictures LIBRARY FOLDER [--only NAME]``: pictures of every panel, to be looked at one by one.
+"""``python -m tests.panel_images LIBRARY FOLDER [--only NAME]``: images of every panel, to be looked at one by one.
 
 ``LIBRARY``: a prepared library, such as that of ``semblance demo``; a copy is opened. Each look is drawn in a process
 of its own into a folder of its name. Nothing is compared: fonts differ between machines.
@@ -59,7 +59,7 @@ SIDE = {"read": ("why", "case", "notes"), "research": ("why", "case", "notes", "
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.pictures", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.panel_images", description=__doc__)
     parser.add_argument("library", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", choices=tuple(LOOKS))
@@ -79,13 +79,13 @@ def main() -> None:
                 "SEMBLANCE_LANGUAGE": LOOKS[name].language,
                 "QT_QPA_PLATFORM": "offscreen",
             }
-            command = [sys.executable, "-m", "tests.pictures", str(library), str(folder), "--only", name]
+            command = [sys.executable, "-m", "tests.panel_images", str(library), str(folder), "--only", name]
             subprocess.run([*command, "--child"], cwd=TOP, env=environment, check=True)
-        print(f"{folder}: {len(list(folder.glob('*.png')))} pictures")
+        print(f"{folder}: {len(list(folder.glob('*.png')))} images")
 
 
 def draw(library: Path, folder: Path, look: Look) -> None:
-    """Save a picture of each panel on ``library`` into ``folder``."""
+    """Save an image of each panel on ``library`` into ``folder``."""
     from semblance.app.application import make_application
     from semblance.app.screenshot import settle, temporary_settings
     from semblance.app.shell.theme import set_theme

@@ -1,0 +1,1 @@
+"""Images of every panel to look at, in both themes, small and large text and windows, and German."""
