@@ -38,15 +38,16 @@ class DescriptorPacking:
     @property
     def columns(self) -> int:
         """Columns of one place."""
-        return -(-self.values // self._values_per_column)
+        return -(-self.values // self.values_per_column)
 
     @property
     def largest(self) -> int:
         """The largest number a column can hold."""
-        return (1 << self.bits * self._values_per_column) - 1
+        return (1 << self.bits * self.values_per_column) - 1
 
     @property
-    def _values_per_column(self) -> int:
+    def values_per_column(self) -> int:
+        """Values in one column."""
         return EXACT_BITS // self.bits
 
     def pack(self, descriptors: npt.NDArray[np.floating] | npt.NDArray[np.uint8], places: int) -> Floats:
@@ -54,9 +55,9 @@ class DescriptorPacking:
         low, high = np.array(self.low), np.array(self.high)
         top = (1 << self.bits) - 1
         steps = np.rint((descriptors - low) * (top / (high - low)))
-        padded = np.zeros((len(descriptors), self.columns * self._values_per_column), dtype=np.int64)
+        padded = np.zeros((len(descriptors), self.columns * self.values_per_column), dtype=np.int64)
         padded[:, : self.values] = np.clip(steps, 0, top)
-        whole = padded.reshape(len(descriptors), self.columns, self._values_per_column)
+        whole = padded.reshape(len(descriptors), self.columns, self.values_per_column)
         row = np.full((places, self.columns), NO_DESCRIPTOR, dtype=np.float32)
         row[: len(descriptors)] = (whole << self._shifts()).sum(axis=2)
         return row.reshape(-1)
@@ -72,10 +73,10 @@ class DescriptorPacking:
         top = (1 << self.bits) - 1
         whole = (packed.astype(np.int32)[:, :, None] >> self._shifts().astype(np.int32)) & np.int32(top)
         low, high = (np.array(bound, dtype=np.float32) for bound in (self.low, self.high))
-        steps = whole.reshape(len(packed), self.columns * self._values_per_column)[:, : self.values].astype(
+        steps = whole.reshape(len(packed), self.columns * self.values_per_column)[:, : self.values].astype(
             np.float32
         )
         return np.asarray(steps * ((high - low) / np.float32(top)) + low, dtype=np.float32)
 
     def _shifts(self) -> npt.NDArray[np.int64]:
-        return self.bits * np.arange(self._values_per_column, dtype=np.int64)
+        return self.bits * np.arange(self.values_per_column, dtype=np.int64)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import line_with_buttons
 from semblance.core.language import tr
 
 
@@ -23,9 +23,7 @@ class CertificateFile(QWidget):
         button.setAutoDefault(False)
         button.setAccessibleName(tr("Choose {what}", what=title))
         button.clicked.connect(lambda _=False: self._choose(title))
-        across = hbox(self, spacing=8)
-        across.addWidget(self.line, 1)
-        across.addWidget(button)
+        line_with_buttons(self.line, button, owner=self)
 
     @property
     def path(self) -> Path | None:

@@ -25,7 +25,7 @@ from semblance.app.widgets.dialog import (
     resize_dialog,
 )
 from semblance.app.widgets.error_line import ErrorLine
-from semblance.app.widgets.layouts import hbox
+from semblance.app.widgets.layouts import line_with_buttons
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -94,10 +94,7 @@ class WatchDialog(Dialog):
 
     def _make_layout(self) -> None:
         self._form = form()
-        self._folder_row = QWidget()
-        across = hbox(self._folder_row, spacing=8)
-        across.addWidget(self.folder, 1)
-        across.addWidget(self.choose_button)
+        self._folder_row = line_with_buttons(self.folder, self.choose_button)
         self._form.addRow(tr("Source"), self.source)
         self._form.addRow(tr("Folder"), self._folder_row)
         self._listener_fields: tuple[QWidget, ...] = (

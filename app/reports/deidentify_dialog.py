@@ -31,7 +31,7 @@ from semblance.app.widgets.dialog import (
     resize_dialog,
 )
 from semblance.app.widgets.error_line import ErrorLine
-from semblance.app.widgets.layouts import hbox, vbox
+from semblance.app.widgets.layouts import hbox, line_with_buttons, vbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.scroll_area import PanelScrollArea
@@ -136,7 +136,8 @@ class DeidentifyDialog(Dialog):
 
     def _make_layout(self) -> None:
         self._form = form()
-        self._source_row, out_row = _row(self.source, *self.source_buttons), _row(self.out, self.out_button)
+        self._source_row = line_with_buttons(self.source, *self.source_buttons)
+        out_row = line_with_buttons(self.out, self.out_button)
         # Two columns would be wider than a small screen with large text.
         options = vbox(spacing=4)
         for box in self.options.values():
@@ -430,15 +431,6 @@ def _line(name: str, text: str = "") -> QLineEdit:
     line = QLineEdit(text)
     line.setAccessibleName(name)
     return line
-
-
-def _row(line: QLineEdit, *buttons: QWidget) -> QWidget:
-    row = QWidget()
-    across = hbox(row, spacing=8)
-    across.addWidget(line, 1)
-    for button in buttons:
-        across.addWidget(button)
-    return row
 
 
 def _with_code(text: str, option: Option | None) -> str:

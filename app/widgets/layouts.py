@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 #: Left, top, right, bottom.
 Margins = tuple[int, int, int, int]
@@ -27,3 +27,13 @@ def hbox(owner: QWidget | None = None, *, spacing: int = 0, margins: Margins = N
     if owner is not None:
         owner.setLayout(box)
     return box
+
+
+def line_with_buttons(line: QLineEdit, *buttons: QWidget, owner: QWidget | None = None) -> QWidget:
+    """``owner``, or a new widget, with ``line`` and ``buttons`` at its right."""
+    row = owner or QWidget()
+    across = hbox(row, spacing=8)
+    across.addWidget(line, 1)
+    for button in buttons:
+        across.addWidget(button)
+    return row

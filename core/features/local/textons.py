@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.local.local_extractor import LocalExtractor
 from semblance.core.features.local.sample_points import grid_points, relative_positions, scaled_planes
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.local_descriptors import DescriptorPacking
-from semblance.core.parameters import Parameter, Value
+from semblance.core.parameters import Parameter
 
 Floats = npt.NDArray[np.float32]
 
@@ -40,24 +39,7 @@ PACKING = DescriptorPacking(
 )
 
 
-@functools.cache
-def _names(points: int) -> tuple[FeatureName, ...]:
-    return tuple(
-        FeatureName(
-            tr_lazy(
-                "Point {point}, responses {first}–{last}",
-                point=point,
-                first=2 * column + 1,
-                last=min(2 * column + 2, PACKING.values),
-            ),
-            "Responses",
-        )
-        for point in range(1, points + 1)
-        for column in range(PACKING.columns)
-    )
-
-
-class Textons(Extractor):
+class Textons(LocalExtractor):
     """17 filter responses at ``points`` places, for the step ``codebook`` (boostmetric.txt 4.3.2).
 
     Of CIE Lab: Gaussians of L, a and b (sigma 1, 2, 4 pixels), Laplacians of Gaussian of L (1, 2, 4, 8),
@@ -70,21 +52,15 @@ class Textons(Extractor):
     title = "Textons"
     summary = "Colour, blobs and edges at places of a region; the step codebook counts them as textons."
     version = 1
-    local: ClassVar[DescriptorPacking | None] = PACKING
+    local = PACKING
+    group = "Responses"
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("points", 1024, "Points whose filter responses are stored.", minimum=16, maximum=8192),
     )
 
-    def __init__(self, **settings: Value) -> None:
-        super().__init__(**settings)
-        points = self.settings["points"]
-        assert isinstance(points, int)
-        self._points = points
-
-    @property
-    def feature_names(self) -> tuple[FeatureName, ...]:
-        """The names and groups of the numbers, in order."""
-        return _names(self._points)
+    @staticmethod
+    def _column_name(point: int, first: int, last: int) -> str:
+        return tr_lazy("Point {point}, responses {first}–{last}", point=point, first=first, last=last)
 
     def extract(self, image: Image, region: Region | None = None) -> Floats:
         """(points * 9,) float32, whole numbers; -1 in all columns of a place there is not.

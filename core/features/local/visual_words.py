@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.features.extractor import Extractor, FeatureName
+from semblance.core.features.local.local_extractor import LocalExtractor
 from semblance.core.features.local.sample_points import (
     grey_of,
     grid_points,
@@ -19,7 +18,7 @@ from semblance.core.imaging.image import Image
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.local_descriptors import DescriptorPacking
-from semblance.core.parameters import Parameter, Value
+from semblance.core.parameters import Parameter
 
 Doubles = npt.NDArray[np.float64]
 
@@ -36,24 +35,7 @@ FLAT = 1e-8
 PACKING = DescriptorPacking(low=(0.0,) * 128, high=(255.0,) * 128, bits=8)
 
 
-@functools.cache
-def _names(points: int) -> tuple[FeatureName, ...]:
-    return tuple(
-        FeatureName(
-            tr_lazy(
-                "Point {point}, SIFT {first}–{last}",
-                point=point,
-                first=3 * column + 1,
-                last=min(3 * column + 3, PACKING.values),
-            ),
-            "SIFT",
-        )
-        for point in range(1, points + 1)
-        for column in range(PACKING.columns)
-    )
-
-
-class VisualWords(Extractor):
+class VisualWords(LocalExtractor):
     """SIFT descriptors (Lowe 2004) of ``points`` places, for the step ``codebook`` (boostmetric.txt 4.3).
 
     Up to half of them at interest points (extrema of differences of Gaussians, turned to their gradient; of more,
@@ -67,21 +49,15 @@ class VisualWords(Extractor):
     title = "Visual words (SIFT)"
     summary = "SIFT at interest points and on a grid; the step codebook counts them as visual words."
     version = 1
-    local: ClassVar[DescriptorPacking | None] = PACKING
+    local = PACKING
+    group = "SIFT"
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("points", 256, "Described points, half of them interest points.", minimum=16, maximum=2048),
     )
 
-    def __init__(self, **settings: Value) -> None:
-        super().__init__(**settings)
-        points = self.settings["points"]
-        assert isinstance(points, int)
-        self._points = points
-
-    @property
-    def feature_names(self) -> tuple[FeatureName, ...]:
-        """The names and groups of the numbers, in order."""
-        return _names(self._points)
+    @staticmethod
+    def _column_name(point: int, first: int, last: int) -> str:
+        return tr_lazy("Point {point}, SIFT {first}–{last}", point=point, first=first, last=last)
 
     def extract(self, image: Image, region: Region | None = None) -> npt.NDArray[np.float32]:
         """(points * 43,) float32, whole numbers; -1 in all columns of a place there is not.
