@@ -416,7 +416,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(
     )
 
 
-def test_numbers_json_does_not_know_print_nothing_half(run_command, library, monkeypatch):
+def test_values_that_json_cannot_represent_print_no_partial_output(run_command, library, monkeypatch):
     monkeypatch.setattr(
         "semblance.core.workflows.library.describe_library.describe_library",
         lambda path: {"a": 1, "b": float("nan")},
@@ -482,7 +482,7 @@ def test_a_library_that_cannot_be_written(run_command, document, library, tmp_pa
         )
 
 
-def test_names_that_are_paths_and_words_at_once(run_command, tmp_path, monkeypatch):
+def test_an_argument_that_is_a_path_and_a_name(run_command, tmp_path, monkeypatch):
     """A library that is called like a list is a library."""
     table_library(tmp_path).rename(tmp_path / "kinds")
     monkeypatch.chdir(tmp_path)

@@ -115,7 +115,7 @@ def test_the_palette_lists_every_command_but_itself(actions):
         ("anonymise", "Create report…"),
     ],
 )
-def test_people_find_commands_by_their_own_words(actions, typed, first):
+def test_commands_are_found_by_synonyms(actions, typed, first):
     actions.enable(set(KNOWN))
     assert matches(actions.entries(), typed)[0].entry.text == first
 

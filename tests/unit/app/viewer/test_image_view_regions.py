@@ -265,7 +265,7 @@ def test_corners_are_set_by_the_space_bar_and_enter_closes_them(view):
     assert (region.width, region.height) == (side, side)
 
 
-def test_the_mouse_takes_the_lead_again_and_another_tool_aims_no_more(view):
+def test_the_mouse_ends_the_keyboard_pointer(view):
     QTest.keyClick(view, Qt.Key.Key_S)
     QTest.mouseClick(view, LEFT, pos=QPoint(10, 10))
     assert view.pointer.keyboard_pointer.at is None

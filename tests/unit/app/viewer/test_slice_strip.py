@@ -66,7 +66,7 @@ def test_a_click_goes_to_the_slice_and_the_nearest_is_marked(strip, qtbot):
     assert [number for number in range(5) if grey(strip, number, 0) > 100] == [3]
 
 
-def test_thumbnails_have_the_greys_of_the_image(strip, jobs):
+def test_thumbnails_have_the_grey_values_of_the_image(strip, jobs):
     image = strip._reference
     strip.show_window_level(image, Window(0, 100), inverted=False)
     assert grey(strip, 2) == pytest.approx(128, abs=2)

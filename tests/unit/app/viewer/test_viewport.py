@@ -104,7 +104,7 @@ def test_points_of_a_rotated_image_are_read_where_they_are_displayed(orientation
 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS, ids=str)
-def test_turning_and_flipping_do_what_the_eye_sees(orientation):
+def test_rotation_and_flip_match_what_is_displayed(orientation):
     view = Viewport(200, 100).resized(100, 100).oriented(orientation)
     point = np.array(view.to_widget(30, 20)) - 50
     turned = np.array(view.oriented(orientation.turned(1)).to_widget(30, 20)) - 50

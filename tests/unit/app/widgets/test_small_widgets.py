@@ -166,7 +166,7 @@ def test_progress_says_share_and_time(qtbot) -> None:
         (9000, "2 h 30 min left"),
     ],
 )
-def test_time_left_as_people_say_it(seconds: float, text: str) -> None:
+def test_remaining_time_is_written_in_words(seconds: float, text: str) -> None:
     assert time_left(seconds) == text
 
 

@@ -149,7 +149,7 @@ def test_pages_passed_on_the_way_to_another_are_not_made(dialog, qtbot, monkeypa
     assert shown == [dialog.list.item(rows[5]).data(Qt.ItemDataRole.UserRole)]
 
 
-def test_wide_tables_get_a_wide_window_and_keep_their_words_whole(dialog):
+def test_wide_tables_get_a_wide_window_and_break_no_word(dialog):
     dialog.show_page("glossary")
     narrow = dialog.width()
     dialog.show_page("benchmarks")

@@ -239,7 +239,7 @@ def test_parts_that_are_built_late_never_flash_as_windows_of_their_own(qtbot, li
     assert windows.shown == []
 
 
-def test_only_what_was_looked_at_is_built(library):
+def test_only_panels_that_were_shown_are_built(library):
     with open_window(library) as window:
         search_first_case(window)
         assert window.parts.full.pages() == {}

@@ -194,7 +194,7 @@ def test_one_exact_copy_does_not_decide_alone():
     st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=12),
     st.sampled_from([2.0**-20, 8.0]),
 )
-def test_weights_sum_to_one_fall_with_distance_and_know_no_scale(distances, scale):
+def test_weights_sum_to_one_fall_with_distance_and_are_scale_invariant(distances, scale):
     d = np.sort(distances)
     weights = vote_weights(d)
     assert weights.sum() == pytest.approx(1)

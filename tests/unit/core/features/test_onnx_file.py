@@ -106,7 +106,7 @@ def test_what_is_no_model_is_refused_by_name(tmp_path, data):
         external_files(written(tmp_path, data))
 
 
-def test_damaged_models_never_do_anything_else(tmp_path):
+def test_damaged_models_raise_only_errors_for_users(tmp_path):
     (tmp_path / "w.bin").write_bytes(b"weights")
     whole = b"".join(way("w.bin") for way in WAYS)
     rng = random.Random(0)

@@ -116,7 +116,7 @@ def test_false_headers_are_refused_before_memory_is_allocated(tmp_path):
         open_image(ImageAddress(path, "images", 0))
 
 
-def test_mutated_arrays_never_raise_anything_else(tmp_path):
+def test_mutated_arrays_raise_only_errors_for_users(tmp_path):
     whole = saved(images=STACK)
     rng = np.random.default_rng(3)
     path = tmp_path / "x.npz"

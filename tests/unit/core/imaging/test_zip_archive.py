@@ -138,7 +138,7 @@ def test_not_a_zip(tmp_path, data):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_mutated_zips_never_raise_anything_else(tmp_path, method):
+def test_mutated_zips_raise_only_errors_for_users(tmp_path, method):
     whole = write_zip(
         tmp_path / "x.zip", {"a.png": bytes(range(200)), "b/c.png": b"c" * 300}, method
     ).read_bytes()

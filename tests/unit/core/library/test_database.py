@@ -250,7 +250,7 @@ def test_errors_of_the_system_are_described_in_words(raised, says):
         raise raised
 
 
-def test_two_programs_naming_something_alike_is_no_damage(path):
+def test_same_name_given_by_two_programs_is_not_reported_as_damage(path):
     with Library.open(path) as opened:
         opened.save_search("mine", {})
         with (

@@ -60,7 +60,7 @@ def test_shared_and_ranks_are_those_looked_up_one_by_one():
     assert ranks_in(np.empty(0, dtype=np.int64), left).tolist() == [0] * 25
 
 
-def test_the_whole_order_is_every_distance_sorted_without_kin_and_copies():
+def test_the_whole_ranking_sorts_all_distances_without_patient_and_copies():
     rng = np.random.default_rng(2)
     rows = rng.integers(0, 4, (60, 3)).astype(np.float64)
     patients = np.array([f"P{n // 3}" if n % 5 else None for n in range(60)], dtype=object)

@@ -77,7 +77,7 @@ def test_far_off_and_close_together_rows_are_still_distinguished(offset, scale):
     agree(Index(X).search(q, 30), brute(X, q, 30))
 
 
-def test_tight_groups_far_apart_are_searched_exactly(small_blocks):
+def test_index_is_exact_for_compact_clusters_far_apart(small_blocks):
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(6, 8)) * 1e4
     X = centres[rng.integers(0, 6, 900)] + 1e-4 * rng.normal(size=(900, 8))

@@ -331,7 +331,7 @@ def test_refined_metric_is_saved_scored_and_selected(ranked_panel, context, jobs
     assert len(ranked_panel.rows.rows) == 0
 
 
-def test_empty_author_is_nobody(ranked_panel, context, jobs):
+def test_an_empty_author_is_stored_as_none(ranked_panel, context, jobs):
     judge(context, jobs, ranked_panel, (4, True))
     operations.save_metric(context, "better", "")
     jobs.run_pending()

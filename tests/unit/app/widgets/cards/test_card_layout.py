@@ -67,7 +67,9 @@ def test_between_cards_there_is_nothing() -> None:
         (-1, 0, 1, 0, 0),
     ],
 )
-def test_keys_move_as_the_eye_expects(place: int, columns: int, lines: int, page: int, target: int) -> None:
+def test_arrow_keys_move_in_display_directions(
+    place: int, columns: int, lines: int, page: int, target: int
+) -> None:
     layout = CardLayout.cards(550, 12)
     assert layout.columns == 5
     assert layout.place_after_move(place, columns, lines, page) == target

@@ -64,7 +64,7 @@ def test_other_cases_of_the_querys_and_of_judged_patients_are_not_ranked():
     assert known["residual_precision@20:5"] < unknown["residual_precision@20:5"] - 0.08
 
 
-def test_findings_of_few_cases_are_no_queries():
+def test_rare_findings_are_not_used_as_queries():
     with pytest.raises(BadInput, match=r"No finding has 150 cases.*protocol.cases"):
         protocol = get_protocol("feedback", cases=150)
         result = protocol.run(table(), [LearnerSpec("euclidean")], repeats=1)

@@ -50,7 +50,7 @@ def test_sub_folders_are_findings(tmp_path):
         (["./a/1.png", "./b/2.png"], ["a", "b"]),
     ],
 )
-def test_wrapping_folders_and_parts_are_no_findings(tmp_path, paths, findings):
+def test_names_of_wrapping_folders_and_parts_are_not_taken_as_findings(tmp_path, paths, findings):
     scan = Scan(zipped(tmp_path, *paths))
     assert [case.finding for case in scan.cases] == findings
 

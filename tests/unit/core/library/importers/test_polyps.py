@@ -222,7 +222,7 @@ def test_two_lists_share_their_ids_and_features(tmp_path):
     assert scan.rejected["c.csv"].failed
 
 
-def test_arrays_of_nothing_are_reported(tmp_path):
+def test_empty_arrays_are_reported(tmp_path):
     np.savez(tmp_path / "none.npz", ct=np.zeros((0, 5, 5, 5), np.int16))
     scan = found_in(listed(arrays(tmp_path), "A,prone,1,scans.npz,0,5,5,5\n"))
     assert "without volumes" in scan.rejected["none.npz"].reason

@@ -186,7 +186,7 @@ def test_the_limit_of_size():
         open_table(data, "t.csv", max_bytes=15)
 
 
-def test_mutated_tables_never_raise_anything_else():
+def test_mutated_tables_raise_only_errors_for_users():
     whole = "".join(f'{i},{i / 7:.3f},"n{i}",{"xy"[i % 2]}\n' for i in range(12))
     data = f"a,b,note,label\n{whole}".encode()
     rng = np.random.default_rng(5)

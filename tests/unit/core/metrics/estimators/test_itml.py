@@ -44,7 +44,7 @@ def test_itml_is_the_plain_loop(gamma):
     assert np.linalg.eigvalsh(state.M)[0] > 0
 
 
-def test_itml_leaves_alone_what_no_pair_reaches():
+def test_itml_leaves_directions_without_pairs_unchanged():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10, 25))
     y = np.array(list("ab" * 5))

@@ -30,7 +30,7 @@ def share_alike(E: np.ndarray, kind: np.ndarray) -> float:
     return float((kind[np.argsort(squared, axis=1)[:, :10]] == kind[:, np.newaxis]).mean())
 
 
-def test_neighbours_of_one_kind_come_nearer() -> None:
+def test_neighbour_structure_brings_cases_of_one_finding_nearer() -> None:
     X, kind = kinds()
     form = neighbour_structure(X)
     assert form is not None

@@ -162,7 +162,7 @@ def test_other_rows_are_refused():
         fit_steps(with_form("codebook:4"), np.full_like(X, -1.0))
 
 
-def test_words_never_see_the_cases_they_are_measured_on():
+def test_codebooks_are_fitted_without_the_cases_they_are_tested_on():
     """The held-out images are made of quite other places: the metrics of both runs have to be the same."""
     X, y, _ = local_rows(n=60)
     fitted_on: list[list[np.ndarray]] = []

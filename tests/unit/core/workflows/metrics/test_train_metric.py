@@ -287,7 +287,7 @@ def test_a_learner_of_findings_says_that_there_are_none_and_which_need_none(with
         train_metric(without_findings, TrainRequest("bdm", "b"))
 
 
-def test_too_few_findings_to_hold_some_out_are_no_hindrance_to_a_learner_that_needs_none(without_findings):
+def test_a_learner_without_findings_trains_where_too_few_could_be_held_out(without_findings):
     with Library.open(without_findings, writable=True) as opened:
         first = opened.catalogue.all_cases()[0]
         opened.catalogue.relabel([(first.case_id, "polyp", None, {})])

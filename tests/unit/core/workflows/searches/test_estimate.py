@@ -132,7 +132,7 @@ def test_scores_from_before_there_was_a_calibration_can_be_renewed(table):
     assert nearest_cases(table, "plain", Query("t/c0")).vote.calibrated
 
 
-def test_the_own_patient_among_the_nearest_takes_the_estimate_away(table):
+def test_no_estimate_if_the_querys_patient_is_among_the_nearest(table):
     near = {f"t/c{n}": f"t/c{n + 1}" in _ten(table, n) for n in range(0, 200, 2)}
     assert len(set(near.values())) == 2
     for case, is_near in near.items():

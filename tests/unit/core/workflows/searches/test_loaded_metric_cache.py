@@ -165,7 +165,7 @@ def test_damage_to_what_was_worked_out_is_repaired(table, damage):
         assert len(repaired.rows) == 60
 
 
-def test_what_is_no_longer_true_is_thrown_away(table, tmp_path):
+def test_outdated_values_are_deleted(table, tmp_path):
     nearest_cases(table, "learnt", Query("t/c0"))
     nearest_cases(table, "plain", Query("t/c0"))
     assert len(derived(table)) == 2

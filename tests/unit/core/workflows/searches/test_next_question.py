@@ -108,7 +108,7 @@ def test_a_metric_without_coordinates_is_refused(table):
         next_question.next_question_anywhere(table, request_for("city"))
 
 
-def test_everything_passed_over_leaves_nothing_to_ask(table):
+def test_no_question_is_left_when_all_cases_are_skipped(table):
     cases = sorted(finding_of(table))
     assert next_question.next_question(table, request_for(), cases) is None
     assert next_question.next_question_anywhere(table, request_for(), cases) is None

@@ -213,7 +213,7 @@ def test_cases_whose_image_is_missing_still_answer(images):
         nearest_cases(images, "plain", Query("images/level/p000.png", region=Region(0, 0, 9, 9)))
 
 
-def test_something_quite_different_is_no_good_match(tmp_path):
+def test_an_image_unlike_all_others_has_no_close_match(tmp_path):
     library = table_library(tmp_path, n=200, metrics=(PLAIN,))
     assert not nearest_cases(library, "plain", Query("t/c0")).no_good_match
     with (tmp_path / "t.csv").open("a", encoding="utf-8") as file:
