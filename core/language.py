@@ -77,6 +77,14 @@ def _lookup(msgid: str, plural: str = "", n: int = 1) -> str:
     return catalogue.ngettext(msgid, plural, n) if plural else catalogue.gettext(msgid)
 
 
+class _English(string.Formatter):
+    """Fills in English texts, with a space before % (ISO 80000-1)."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        filled = str(super().format_field(value, format_spec))
+        return filled.replace("%", " %") if format_spec.endswith("%") else filled
+
+
 class LazyText(str):
     """An English text that remembers its message id and values, so that it can be translated later.
 
@@ -92,7 +100,7 @@ class LazyText(str):
     def __new__(cls, msgid: str, values: Mapping[str, Any], plural: str = "", n: int = 1) -> LazyText:
         """The English text of ``msgid`` with ``values``, or of ``plural`` where ``n`` is not 1."""
         english = plural if plural and n != 1 else msgid
-        text = super().__new__(cls, english.format(**values) if values else english)
+        text = super().__new__(cls, _English().vformat(english, (), values) if values else english)
         text.msgid, text.values, text.plural, text.n = msgid, values, plural, n
         return text
 

@@ -70,7 +70,7 @@ def trained_on(card: MetricCard) -> str:
 
 
 def split_text(card: MetricCard) -> str:
-    """``30% held out, by patient, seed 7``; empty where it was not split."""
+    """``30 % held out, by patient, seed 7``; empty where it was not split."""
     if card.split is None:
         return ""
     by = tr_lazy("by patient") if card.split.by_patient else tr_lazy("patients unknown")

@@ -19,7 +19,7 @@ from semblance.app.search.similar.summary_strip import SHORT_REASONS, SummaryStr
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.errors import BadInput
 from semblance.core.evaluation.calibration import MIN_CASES, Estimate
-from semblance.core.language import LazyText
+from semblance.core.language import LazyText, format_number
 from semblance.core.reports.document import QueryFacts, ReportDocument, VoteFacts
 from semblance.core.retrieval.explanation.sentence import sentence
 from semblance.core.retrieval.ranking import EmbeddedQuery
@@ -246,7 +246,7 @@ def test_why_says_close_and_far_of_what_is_close_and_far():
     for rank in (0.1, 0.4, 0.6, 0.9):
         text = str(sentence(("aa",), (1.0,), (rank,)))
         assert text.startswith("Nearer" if rank <= 0.5 else "Farther")
-        assert f"{max(rank, 1 - rank):.0%}" in text
+        assert format_number(max(rank, 1 - rank), ".0%") in text
 
 
 # The report

@@ -37,9 +37,9 @@ def test_equal_cases_are_called_the_same():
 @pytest.mark.parametrize(
     ("rank", "expected"),
     [
-        (0.03, "Nearer to the query in general appearance than 97% of the library's cases."),
-        (0.0, "Nearer to the query in general appearance than 99% of the library's cases."),
-        (0.8, "Farther from the query in general appearance than 80% of the library's cases."),
+        (0.03, "Nearer to the query in general appearance than 97 % of the library's cases."),
+        (0.0, "Nearer to the query in general appearance than 99 % of the library's cases."),
+        (0.8, "Farther from the query in general appearance than 80 % of the library's cases."),
     ],
 )
 def test_a_single_group_is_set_against_the_library(rank, expected):
