@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QElapsedTimer, QEventLoop, QThread, QTimer
+from PySide6.QtCore import (
+    QAbstractAnimation,
+    QCoreApplication,
+    QElapsedTimer,
+    QEventLoop,
+    QObject,
+    QThread,
+    QTimer,
+)
 
 from semblance.app.application import make_application
 from semblance.app.shell.settings import Settings
@@ -95,26 +103,31 @@ def settle(window: object) -> None:
     whole = QElapsedTimer()
     whole.start()
     idle_checks = 0
-    while idle_checks < IDLE_CHECKS or _has_delayed_work(window):
+    while idle_checks < IDLE_CHECKS or _delayed_work(window):
         if idle_checks >= IDLE_CHECKS or window.jobs.active or not window.built or not is_styled():
             idle_checks = 0
         if not turn():
             idle_checks += 1
         if whole.elapsed() > PATIENCE_MS:
-            titles = ", ".join(job.title for job in window.jobs.active)
-            raise SemblanceError(f"The window did not come to rest: {titles}.", "Try it again.")
+            pending = [job.function for job in window.jobs.active]
+            pending += map(repr, _delayed_work(window))
+            raise SemblanceError(f"The window did not come to rest: {', '.join(pending)}.", "Try it again.")
 
 
-def _has_delayed_work(window: MainWindow) -> bool:
-    """Whether a delayed call or an animation is pending."""
-    return any(
-        timer.isActive() and timer.isSingleShot() and timer.interval() <= LONGEST_DELAY_MS
+def _delayed_work(window: MainWindow) -> list[QObject]:
+    """The delayed calls and animations that are pending."""
+    timers = [
+        timer
         for timer in window.findChildren(QTimer)
-    ) or any(
-        # An endless animation shows that a job is running.
-        animation.state() == QAbstractAnimation.State.Running and animation.loopCount() > 0
+        if timer.isActive() and timer.isSingleShot() and timer.interval() <= LONGEST_DELAY_MS
+    ]
+    animations = [
+        animation
         for animation in window.findChildren(QAbstractAnimation)
-    )
+        # An endless animation shows that a job is running.
+        if animation.state() == QAbstractAnimation.State.Running and animation.loopCount() > 0
+    ]
+    return [*timers, *animations]
 
 
 def turn() -> bool:

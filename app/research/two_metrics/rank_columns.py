@@ -207,8 +207,6 @@ class RankColumns(QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), themes.colour(theme().panel))
-        # Cases that are no longer shown need no repaint.
-        self._images.late.clear()
         rows_painter = RankColumnsPainter(
             painter,
             self.current_geometry,

@@ -46,7 +46,7 @@ class CardState:
 class ScaledImages:
     """Thumbnails scaled to the size they are drawn in, within a time budget for each frame.
 
-    ``late``: catalogue rows whose images are not scaled yet.
+    ``late``: catalogue rows whose images this frame had no time to scale.
     """
 
     def __init__(self) -> None:
@@ -61,12 +61,12 @@ class ScaledImages:
         if self._size != (side, ratio):
             self.clear()
             self._size = (side, ratio)
+        self.late.clear()
         self._deadline = time.perf_counter() + SCALE_BUDGET_S
 
     def clear(self) -> None:
         self._pixmaps.clear()
         self._bytes = 0
-        self.late.clear()
 
     def forget(self, case_row: int) -> None:
         dropped = self._pixmaps.pop(case_row, None)
@@ -84,7 +84,6 @@ class ScaledImages:
         if time.perf_counter() > self._deadline:
             self.late.add(case_row)
             return None
-        self.late.discard(case_row)
         side, ratio = self._size
         target = max(1, round(side * ratio))
         scaled = image.scaled(

@@ -48,6 +48,8 @@ class CardView(QAbstractScrollArea):
         self._animation.moved.connect(self.viewport().update)
         self._animation.ended.connect(self._update_hover)
         self._layout = CardLayout.cards(1, 0)
+        #: Catalogue rows whose images are drawn next.
+        self._late_rows: set[int] = set()
         self._late_timer = one_shot(self, self._draw_late_images)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAutoFillBackground(True)
@@ -303,6 +305,8 @@ class CardView(QAbstractScrollArea):
                 draw.draw(place, at, self._state(place, focused))
         painter.end()
         if self._images.late:
+            # The next frame may draw other cards.
+            self._late_rows |= self._images.late
             self._late_timer.start(0)
 
     def _state(self, place: int, focused: bool) -> CardState:
@@ -319,12 +323,10 @@ class CardView(QAbstractScrollArea):
                         self._source.get(row)
 
     def _draw_late_images(self) -> None:
-        """Draw the visible images that the last frame had no time for."""
-        late = self._images.late
-        shown = {place: self._model.case_row(place) for place in self.visible_places()}
-        late.intersection_update(shown.values())
-        for place, row in shown.items():
-            if row in late:
+        """Draw the visible images that earlier frames had no time for."""
+        late, self._late_rows = self._late_rows, set()
+        for place in self.visible_places():
+            if self._model.case_row(place) in late:
                 self._update(place)
 
     def _images_ready(self, case_rows: frozenset[int]) -> None:

@@ -312,10 +312,3 @@ def test_all_images_are_loaded_when_drawing_is_slow(panel, qtbot, monkeypatch):
     assert len(is_visible) > 20
     qtbot.waitUntil(lambda: all(columns._images.get(row) is not None for row in is_visible))
     qtbot.waitUntil(lambda: not columns._images.late)
-
-
-def test_no_repaint_for_images_of_removed_cases(panel, qtbot):
-    panel.columns._images.late.add(-7)
-    panel.columns.viewport().repaint()
-    assert not panel.columns._images.late
-    assert not panel.columns._repaint.isActive()
