@@ -197,6 +197,8 @@ def test_words_marked_by_hand_on_a_page_are_forgotten_with_it(dialog, qtbot):
         page.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, pos=QPoint(60, 40)
     )
     assert page.textCursor().selectionEnd() < page.document().characterCount()
+    # Qt keeps the modifiers of the last event for the tests that follow.
+    qtbot.mouseClick(page.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(60, 40))
 
 
 def test_pages_that_were_left_are_released(dialog, qapp):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import time
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from semblance.app.research.two_metrics.page import ALL_QUERIES, REFINED, TwoMetricsPage
 from semblance.app.research.two_metrics.rank_columns_painter import RankColumnsPainter
-from semblance.app.widgets.cards.card_painter import SCALE_BUDGET_S
+from semblance.app.widgets.cards import card_painter
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging.card_images import CardImage
@@ -291,14 +291,16 @@ def test_training_data_and_poor_calibration_are_shown(panel):
 
 def test_all_images_are_loaded_when_drawing_is_slow(panel, qtbot, monkeypatch):
     columns, draw_lines = panel.columns, RankColumnsPainter.draw_lines
+    clock = Mock(perf_counter=Mock(return_value=0.0))
 
     def draw_slowly(painter, *args):
-        time.sleep(2 * SCALE_BUDGET_S)
+        clock.perf_counter.return_value += 2 * card_painter.SCALE_BUDGET_S
         draw_lines(painter, *args)
 
     def answer(rows, done):
         done([CardImage(row, np.full((160, 160), 90, dtype=np.uint8)) for row in rows])
 
+    monkeypatch.setattr(card_painter, "time", clock)
     monkeypatch.setattr(RankColumnsPainter, "draw_lines", draw_slowly)
     columns._images.clear()
     columns.set_source(ThumbnailLoader(answer, columns))
