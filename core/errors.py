@@ -32,7 +32,11 @@ class BadArguments(SemblanceError):
     """A request with an unknown name or a missing argument (exit status 2)."""
 
 
-class WrongPassword(SemblanceError):
+class AccessRefused(SemblanceError):
+    """The server of a library answers, and does not let the user read it, or not any more."""
+
+
+class WrongPassword(AccessRefused):
     """The server of a library refuses the user or the password."""
 
 

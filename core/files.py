@@ -23,6 +23,8 @@ from pathlib import Path
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 
+#: The permissions of a file that only its owner may read.
+PRIVATE = 0o600
 #: Suffix of the temporary name of a file.
 TEMPORARY = ".part"
 #: Suffix of the temporary name of a folder.

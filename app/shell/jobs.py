@@ -20,8 +20,9 @@ from shiboken6 import isValid
 
 from semblance.app.shell.event_loop_monitor import EventLoopMonitor
 from semblance.core.engine import Engine, Progress, Task
-from semblance.core.errors import SemblanceError
+from semblance.core.errors import SemblanceError, ServerUnavailable
 from semblance.core.language import as_lazy, tr, translate
+from semblance.core.library.address import ServerAddress, set_away
 from semblance.core.log import PublicText, describe_failure, logger, store_description
 from semblance.core.tasks import Cancelled
 from semblance.core.workflows.library.close_library import close_library
@@ -49,6 +50,8 @@ class Lane(Enum):
     BACKGROUND = "background"
 
 
+#: Lanes of jobs that a person waits for: they are run again with the copy of a library whose server went away.
+_RUN_AGAIN = (Lane.SEARCH, Lane.READ, Lane.SLICE, Lane.DRAW)
 #: Processes and niceness of each lane; a lane starts with its first job.
 _LANES = {
     Lane.SEARCH: (1, 0),
@@ -59,8 +62,8 @@ _LANES = {
     Lane.NETWORK: (2, 0),
     # It runs until it is stopped, so that nothing may queue behind it.
     Lane.WATCH: (2, 10),
-    # It runs as long as a library on a server is open.
-    Lane.NOTICES: (1, 10),
+    # One runs as long as a library on a server is open, the other renews the copy of the library.
+    Lane.NOTICES: (2, 10),
     Lane.BACKGROUND: (2, 10),
 }
 
@@ -150,6 +153,8 @@ class Job(QObject):
         self._rate_phase = ""
         self._task: Task | None = None
         self._accepts_result = True
+        #: Runs the work again after this error, if that is of use; whether it does.
+        self.run_again: Callable[[ServerUnavailable], bool] = lambda _error: False
 
     @property
     def running(self) -> bool:
@@ -233,6 +238,8 @@ class Job(QObject):
             self._end(State.CANCELLED)
             self.cancelled.emit()
         except SemblanceError as error:
+            if isinstance(error, ServerUnavailable) and self.run_again(error):
+                return
             store_description(error)
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - any other exception is a defect of ours, which is shown
@@ -283,6 +290,8 @@ class Jobs(QObject):
 
     added = Signal(object)
     removed = Signal(object)
+    #: The address of a server that did not answer a job, and why. The job runs again with the copy of the library.
+    server_lost = Signal(object, str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -337,7 +346,23 @@ class Jobs(QObject):
         if not quiet:
             self.listed.append(job)
             self.added.emit(job)
-        job.attach(self._engine(lane).submit(function, *args, listener=job.receive, **kwargs))
+
+        def start() -> None:
+            job.attach(self._engine(lane).submit(function, *args, listener=job.receive, **kwargs))
+
+        def run_again(error: ServerUnavailable) -> bool:
+            address = next((one for one in args if isinstance(one, ServerAddress)), None)
+            if lane not in _RUN_AGAIN or address is None or address in lost:
+                return False
+            lost.append(address)
+            set_away(address, away=True)
+            self.server_lost.emit(address, translate(error.message))
+            start()
+            return True
+
+        lost: list[ServerAddress] = []
+        job.run_again = run_again
+        start()
         return job
 
     def cancel_channel(self, channel: str) -> None:
@@ -364,7 +389,7 @@ class Jobs(QObject):
     def close_library(self, library: Path) -> None:
         """Let every process close ``library`` after the jobs it already has."""
         for lane in self._engines:
-            if _LANES[lane][0] == 1 and lane != Lane.NOTICES:
+            if _LANES[lane][0] == 1:
                 self.run("", close_library, library, lane=lane, quiet=True)
 
     def shutdown(self) -> None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from semblance.app.shell.context import Context
+from semblance.app.shell.copy_renewer import CopyRenewer
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
+from semblance.core.errors import AccessRefused, SemblanceError
 from semblance.core.language import format_number, tr, tr_n
-from semblance.core.library.address import server_address
-from semblance.core.workflows.maintenance.watch_library import AWAY, BACK, LibraryEvent, follow_library
+from semblance.core.library.address import ServerAddress, server_address, set_away
+from semblance.core.workflows.maintenance.watch_library import (
+    AWAY,
+    BACK,
+    CHANGED,
+    WATCHING,
+    LibraryEvent,
+    follow_library,
+)
 
 #: Changes that follow each other faster are read together.
 PAUSE_MS = 300
@@ -27,7 +36,9 @@ class LibraryFollower(QObject):
         self._job: Job | None = None
         self._is_outdated = self._is_reading = False
         self._read_timer = one_shot(self, self._read, PAUSE_MS)
+        self._copy = CopyRenewer(context, self)
         self._state.on_change(Change.LIBRARY, self, self._follow_library)
+        context.jobs.server_lost.connect(self._lose_server)
 
     def _follow_library(self) -> None:
         self._read_timer.stop()
@@ -35,6 +46,7 @@ class LibraryFollower(QObject):
         job, self._job = self._job, None
         if job is not None:
             job.cancel()
+        self._copy.begin()
         path = self._state.path
         if path is None or server_address(path) is None:
             return
@@ -42,22 +54,48 @@ class LibraryFollower(QObject):
             "", follow_library, path, lane=Lane.NOTICES, quiet=True, endless=True
         )
         job.partial.connect(self._receive)
-        job.failed.connect(self._context.messages.error)
+        job.failed.connect(self._refuse)
+
+    def _lose_server(self, address: ServerAddress, reason: str) -> None:
+        """A job noticed first that the server does not answer. A new connection says when it does."""
+        if address == self._state.path and not self._state.away:
+            self._state.set_away(reason)
+            self._follow_library()
+
+    def _refuse(self, error: SemblanceError) -> None:
+        """The library is closed where its user lost the right to read it. What this computer had of it is gone."""
+        if isinstance(error, AccessRefused):
+            from semblance.app.shell import library_operations
+
+            library_operations.close_library(self._context)
+        self._context.messages.error(error)
 
     def _receive(self, event: LibraryEvent) -> None:
+        address = server_address(self._state.path) if self._state.path is not None else None
+        if address is None:
+            return
         if event.kind == AWAY:
+            set_away(address, away=True)
             self._state.set_away(event.reason)
             return
-        if event.kind == BACK:
+        is_back = event.kind == BACK or (event.kind == WATCHING and bool(self._state.away))
+        if is_back:
+            set_away(address, away=False)
             self._state.set_away("")
             self._context.messages.info(tr("The server answers again."))
+        if event.kind == CHANGED or is_back:
+            self._copy.request()
         if event.authors:
             who = ", ".join(f"{name} ({format_number(n, ',')})" for name, n in sorted(event.authors.items()))
             total = sum(event.authors.values())
             self._context.messages.info(
                 tr_n("{n} change by others: {who}.", "{n} changes by others: {who}.", total, who=who)
             )
-        if event.kind == BACK or set(event.tables) - _NOT_SHOWN:
+        if is_back or "judgements" in event.tables:
+            from semblance.app.shell import search_operations
+
+            search_operations.show_present_marks(self._context)
+        if is_back or set(event.tables) - _NOT_SHOWN:
             self._is_outdated = True
             self._read_timer.start()
 

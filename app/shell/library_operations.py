@@ -11,8 +11,9 @@ from weakref import WeakKeyDictionary
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Jobs, Lane
+from semblance.app.shell.local_time import local_time
 from semblance.core.language import tr, tr_n
-from semblance.core.library.address import server_address
+from semblance.core.library.address import server_address, set_away
 from semblance.core.workflows.library import import_source as import_workflow
 from semblance.core.workflows.library import library_snapshot, relink_images
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot
@@ -32,6 +33,9 @@ def open_library(
     """Open the library at ``path`` with its last search, or show the error. ``when`` is called with a function that
     shows the library and calls it when the window is ready."""
     context.state.opening = path
+    address = server_address(path)
+    if address is not None and path != context.state.path:
+        set_away(address, away=False)
     # An import compares its images at its end.
     is_growing = context.state.preparing == path
     job = context.jobs.run(
@@ -59,7 +63,16 @@ def open_library(
             context.jobs.close_library(before)
         context.settings.add_recent(path)
         context.settings.last_library = path
-        if server_address(path) is not None:
+        if snapshot.copied:
+            context.messages.warning(
+                tr(
+                    "{name} was opened from the copy on this computer of {time}, because its server does not answer.",
+                    name=snapshot.name,
+                    time=local_time(snapshot.copied),
+                ),
+                context.state.why_not_edited,
+            )
+        elif address is not None:
             if reason := context.state.why_not_edited:
                 context.messages.info(tr("{name} cannot be changed here.", name=snapshot.name), reason)
         elif not snapshot.writable:
@@ -81,7 +94,7 @@ def open_library(
         if then is not None:
             then()
 
-    if server_address(path) is None:
+    if address is None:
         return context.follow(job, receive)
     job.done.connect(receive)
     change = (tr("Change address or password…"), context.actions["open_server"].trigger)

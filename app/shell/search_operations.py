@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.formats import IMAGE_SUFFIXES
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr, translate
+from semblance.core.searches.ledger import LedgerEntry
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import new_ledger
 from semblance.core.workflows.searches import explain_distance, rank_cases, saved_searches, search_metric
@@ -105,6 +107,29 @@ def rank(context: Context) -> None:
     job.done.connect(show)
     job.failed.connect(fail)
     state.request_ranking()
+
+
+def show_present_marks(context: Context) -> None:
+    """Show the marks that others made in the present search. The order stays until the user searches again."""
+    state, shown = context.state, context.state.ranked_search
+    if state.path is None or shown is None:
+        return
+    job = context.jobs.run(
+        "",
+        rank_cases.present_judgements,
+        state.path,
+        shown.search.ledger,
+        lane=Lane.READ,
+        channel="marks",
+        quiet=True,
+    )
+
+    def show(found: tuple[tuple[LedgerEntry, ...], float]) -> None:
+        entries, trust = found
+        if state.ranked_search is shown and entries != shown.entries:
+            state.set_ranked_search(replace(shown, entries=entries, trust=trust))
+
+    context.follow(job, show)
 
 
 def rank_without_patient(context: Context, *, on: bool) -> Job | None:

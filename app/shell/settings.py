@@ -13,6 +13,7 @@ from semblance.core.errors import SemblanceError
 from semblance.core.language import ENGLISH, LANGUAGES
 from semblance.core.library.address import library_path, server_address
 from semblance.core.searches.search import NO_MATCH_RATE
+from semblance.core.workflows.library.local_copies import DEFAULT_BYTES
 
 #: Key of the folder that a file was chosen from last.
 LAST_FOLDER = "last_folder"
@@ -139,6 +140,16 @@ class Settings:
     def search_options(self, options: dict[str, Any]) -> None:
         for key, value in options.items():
             self._values.put(key, value)
+
+    @property
+    def copy_bytes(self) -> int:
+        """Bytes that the copies of libraries on servers may take on this computer; 0: none is made."""
+        stored = self.number("copy_gb")
+        return DEFAULT_BYTES if stored is None else round(max(0.0, stored) * 2**30)
+
+    @copy_bytes.setter
+    def copy_bytes(self, size: int) -> None:
+        self.set_text("copy_gb", f"{size / 2**30:g}")
 
     def number(self, key: str) -> float | None:
         """A number; ``None`` if there is none."""

@@ -118,6 +118,8 @@ class State(QObject):
         self.refusal: SemblanceError | None = None
         #: Name of the saved search that is open; empty for none.
         self.search_name = ""
+        #: That saved search as this window last saw it, and then what it sent to be saved since.
+        self.seen_searches: list[Mapping[str, Any]] = []
         #: Slice and window of the images that were shown.
         self.kept_views = KeptViews()
         #: Why the server of the library does not answer; empty while it does.
@@ -210,7 +212,10 @@ class State(QObject):
 
     def set_library(self, library: LibrarySnapshot | None) -> None:
         """Set another library, or none. Only the options of the search stay."""
-        self.library, self.away = library, ""
+        self.library = library
+        self.away = (
+            tr("The copy on this computer was opened.") if library is not None and library.copied else ""
+        )
         self.metric = self.ranked_search = self.training = self.selected_rows = None
         self._search = Search("", _NO_QUERY, new_ledger(), **self.options)
         self.features, self.search_name, self.view = "", "", {}
@@ -329,11 +334,17 @@ class State(QObject):
             self.set_metric(search.metric)
             self._notify(Change.RANKING | Change.QUERY | Change.OPTIONS | Change.SEARCH)
 
-    def set_search_name(self, name: str) -> None:
-        """Set the name the present search is saved under; empty for none."""
+    def set_search_name(self, name: str, seen: Mapping[str, Any] | None = None) -> None:
+        """Set the name the present search is saved under; empty for none. ``seen``: the search as it is saved, where
+        the present one is another by now."""
         if name != self.search_name:
             self.search_name = name
+            self.seen_searches = [dict(self.search_content() if seen is None else seen)]
             self._notify(Change.NAME)
+
+    def search_content(self) -> Mapping[str, Any]:
+        """The present search as it is saved, without its view."""
+        return self._search.to_json()
 
     def restore_view(self, view: Mapping[str, Any]) -> None:
         """Show the present search as it was shown when it was saved."""

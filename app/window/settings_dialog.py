@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QLineEdit, QPushButton, QWidget
+from shiboken6 import isValid
 
 from semblance.app.search.feedback.refine_metric import AUTHOR
 from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.ranking_options import RATES, rate_text
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Lane
 from semblance.app.shell.settings import SIMILAR_CASES, TEXT_SCALES
+from semblance.app.shell.theme import set_look
 from semblance.app.viewer.view_settings import DRAG_SPEED, DRAG_SPEEDS, WHEEL_REVERSED, ViewSettings
 from semblance.app.viewer.window_presets import delete_preset
 from semblance.app.widgets.dialog import closing_row, dialog_layout, form, help_button, resize_dialog
@@ -32,7 +35,10 @@ from semblance.core.language import LANGUAGES, format_number, tr
 from semblance.core.library.records import account
 from semblance.core.limits import DEFAULT_MEMORY_MB
 from semblance.core.parameters import Parameter
+from semblance.core.workflows.library import local_copies
 
+#: Sizes of the copies of libraries on servers to choose from.
+_COPY_GB = (1, 4, 16, 64)
 #: The key of the setting is the name.
 _NUMBERS = (
     (
@@ -68,6 +74,7 @@ class SettingsDialog(Dialog):
         self._add_images()
         self._add_keyboard()
         self._add_privacy()
+        self._add_copies()
         self._add_servers()
         self._add_resources()
         layout = dialog_layout(self)
@@ -204,6 +211,42 @@ class SettingsDialog(Dialog):
     def _set_hide_text(self, hide: bool) -> None:
         self._settings.blacks_out_text = hide
         self.hide_text.setEnabled(hide or is_text_detector_installed())
+
+    def _add_copies(self) -> None:
+        fields = self._add_section(tr("Libraries on servers"))
+        sizes = [(tr("at most {n} GB", n=n), n << 30) for n in _COPY_GB]
+        self.copies = _choice([*sizes, (tr("none"), 0)], self._settings.copy_bytes)
+        self.copies.currentIndexChanged.connect(self._set_copies)
+        fields.addRow(tr("Copies on this computer"), self.copies)
+        note = tr("A copy is read while the server does not answer. It holds what your account may see.")
+        fields.addRow(WrappedLabel(note, role="third"))
+        self.remove_copies = QPushButton(tr("Remove the copies"))
+        self.remove_copies.clicked.connect(self._remove_copies)
+        self.copied = QLabel()
+        set_look(self.copied, role="small")
+        row = hbox(spacing=8)
+        row.addWidget(self.remove_copies)
+        row.addWidget(self.copied, 1)
+        fields.addRow(row)
+        self._run_on_copies(local_copies.size_of_copies)
+
+    def _set_copies(self) -> None:
+        self._settings.copy_bytes = int(self.copies.currentData())
+        if not self._settings.copy_bytes:
+            self._remove_copies()
+
+    def _remove_copies(self) -> None:
+        self._run_on_copies(local_copies.remove_copies)
+
+    def _run_on_copies(self, workflow: Callable[..., int]) -> None:
+        """Run ``workflow`` and show the bytes of the copies that it returns."""
+        job = self._context.jobs.run("", workflow, lane=Lane.READ, channel="copies", quiet=True)
+
+        def show(size: int) -> None:
+            if isValid(self):
+                self.copied.setText(tr("{n} MB now", n=format_number(round(size / 2**20), ",")))
+
+        self._context.follow(job, show)
 
     def _add_servers(self) -> None:
         fields = self._add_section(tr("PACS servers"))

@@ -9,6 +9,7 @@ from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job
+from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, set_look, theme, theme_signals
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -82,11 +83,17 @@ class StatusLine(QFrame):
         address = server_address(library.path)
         if address is not None:
             names = {"name": address.name, "host": address.host, "right": library.right}
-            self.where.setText(
-                tr("{name} on {host}: the server does not answer, read-only", **names)
-                if self._state.away
-                else tr("{name} on {host} ({right})", **names)
-            )
+            if not self._state.away:
+                text = tr("{name} on {host} ({right})", **names)
+            elif library.copied:
+                text = tr(
+                    "{name} on {host}: the server does not answer, read-only copy of {time}",
+                    **names,
+                    time=local_time(library.copied),
+                )
+            else:
+                text = tr("{name} on {host}: the server does not answer, read-only", **names)
+            self.where.setText(text)
             self.where.setToolTip(plain_tip(self._state.away))
         else:
             self.where.setText(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import re
 import sys
 from pathlib import Path
@@ -24,6 +25,8 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(/+)(.*)", re.DOTALL)
 _SECRET = ("password", "sslpassword")
 #: Passwords that were given with an address, by the address; only in memory.
 _passwords: dict[str, dict[str, str]] = {}
+#: Addresses whose server does not answer, as far as this program knows; see :attr:`ServerAddress.is_away`.
+_away: set[str] = set()
 
 
 class ServerAddress(_NativePath):
@@ -44,7 +47,7 @@ class ServerAddress(_NativePath):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Only pipes to processes of this program are pickled: they need the password too.
-        return _restored, (str(self), _passwords.get(str(self), {}))
+        return _sent, (str(self), _passwords.get(str(self), {}), self.is_away)
 
     @property
     def name(self) -> str:
@@ -78,6 +81,12 @@ class ServerAddress(_NativePath):
         return ServerAddress(f"{self.parts[0]}//{prefix}{authority}/{'/'.join(self.parts[2:])}")
 
     @property
+    def is_away(self) -> bool:
+        """Whether :func:`set_away` said that the server does not answer: libraries are then opened from the copy on
+        this computer. Processes are told with each job; a command of the terminal never uses the copy."""
+        return str(self) in _away
+
+    @property
     def secrets(self) -> dict[str, str]:
         """The password that was given with the address in this process, as the driver takes it."""
         return dict(_passwords.get(str(self), {}))
@@ -87,6 +96,19 @@ def _restored(text: str, secrets: dict[str, str]) -> ServerAddress:
     if secrets:
         _passwords[text] = secrets
     return ServerAddress(text)
+
+
+def _sent(text: str, secrets: dict[str, str], is_away: bool) -> ServerAddress:
+    """An address from another process. What one of its jobs returns tells a program nothing new about the server."""
+    address = _restored(text, secrets)
+    if multiprocessing.parent_process() is not None:
+        set_away(address, away=is_away)
+    return address
+
+
+def set_away(address: ServerAddress, *, away: bool) -> None:
+    """Record whether the server of ``address`` is away, for this process and the jobs that it starts from now on."""
+    (_away.add if away else _away.discard)(str(address))
 
 
 def server_address(library: str | Path) -> ServerAddress | None:
@@ -172,7 +194,11 @@ def local_folder(library: Path) -> Path:
     address = server_address(library)
     if address is None:
         return library
+    return servers_folder() / hashlib.blake2b(str(address).encode(), digest_size=12).hexdigest()
+
+
+def servers_folder() -> Path:
+    """The folder with what the user's cache has of libraries on servers."""
     import platformdirs
 
-    digest = hashlib.blake2b(str(address).encode(), digest_size=12).hexdigest()
-    return Path(platformdirs.user_cache_dir("semblance", appauthor=False)) / "servers" / digest
+    return Path(platformdirs.user_cache_dir("semblance", appauthor=False)) / "servers"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ def copy_library(source: Library, target: Library, reporter: Reporter = SILENT) 
     images = _copy_thumbnails(source, target, reporter)
     with source.catalogue.snapshot() as reading, target.catalogue.transaction() as writing:
         _check_empty(target, writing)
-        rows = _copy_rows(reading, writing, before, reporter)
+        rows = copy_rows(reading, writing, tables.sorted_tables, before, reporter)
         files = source.files.names(reading)
         for done, name in enumerate(files):
             reporter.check_cancelled()
@@ -98,12 +98,20 @@ def _check_empty(target: Library, connection: sa.Connection) -> None:
             )
 
 
-def _copy_rows(reading: sa.Connection, writing: sa.Connection, found: Digests, reporter: Reporter) -> int:
+def copy_rows(
+    reading: sa.Connection,
+    writing: sa.Connection,
+    chosen: Sequence[sa.Table],
+    found: Digests,
+    reporter: Reporter = SILENT,
+) -> int:
+    """Copy the rows of the ``chosen`` tables, in place of those that ``writing`` has, and return their number;
+    ``found`` gets their digests."""
     total = 0
-    for table in tables.sorted_tables:
+    for table in reversed(chosen):
+        writing.execute(table.delete())
+    for table in chosen:
         digest = hashlib.sha256()
-        if table.name == "meta":
-            writing.execute(table.delete())
         insert, names = _plain(table).insert(), table.c.keys()
         batch: list[dict[str, Any]] = []
         for row in _rows_of(reading, table):

@@ -171,6 +171,11 @@ class Library:
         return ADMINISTRATOR if self.writable else READER
 
     @property
+    def copied(self) -> str:
+        """Of the copy of a library whose server does not answer: when it was the same (UTC); "" otherwise."""
+        return ""
+
+    @property
     def can_store_derived(self) -> bool:
         """Whether files can be written to :attr:`derived`."""
         return self.writable

@@ -40,8 +40,13 @@ def open_or_create_library(path: Path) -> Library:
 
 
 def _home_of(path: Path) -> type[Library]:
-    """The class of libraries at ``path``: in a folder, or on a server."""
-    if server_address(path) is not None:
+    """The class of libraries at ``path``: in a folder, on a server, or the copy of one whose server is away."""
+    address = server_address(path)
+    if address is not None and address.is_away:
+        from semblance.core.library.server.local_copy import LocalCopy
+
+        return LocalCopy
+    if address is not None:
         from semblance.core.library.server.library import ServerLibrary
 
         return ServerLibrary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,13 +55,20 @@ def add_search(catalogue: Catalogue, name: str, state: Mapping[str, Any]) -> Non
         connection.execute(searches.insert().values(name=name, state=dict(state), saved=now()))
 
 
-def update_search(catalogue: Catalogue, name: str, state: Mapping[str, Any]) -> bool:
-    """Replace the state of a search; ``False`` where it was deleted or renamed meanwhile."""
+def update_search(
+    catalogue: Catalogue, name: str, renewed: Callable[[StoredSearch], Mapping[str, Any]]
+) -> bool:
+    """Replace the state of a search by what ``renewed`` makes of it, within the transaction; ``False`` where it was
+    deleted or renamed meanwhile."""
     with catalogue.transaction() as connection:
-        done = connection.execute(
-            searches.update().where(searches.c.name == name).values(state=dict(state), saved=now())
-        )
-        return bool(done.rowcount)
+        found = connection.execute(sa.select(searches).where(searches.c.name == name)).first()
+        if found is None:
+            return False
+        state = dict(renewed(StoredSearch(found.name, found.state, found.saved)))
+        if state != dict(found.state):
+            chosen = searches.update().where(searches.c.name == name)
+            connection.execute(chosen.values(state=state, saved=now()))
+        return True
 
 
 def set_outcome(catalogue: Catalogue, name: str, outcome: Mapping[str, Any] | None, *, key: str) -> None:

@@ -122,6 +122,14 @@ class ThumbnailStore:
             with contextlib.suppress(sqlite3.Error), self._connection:
                 self._connection.execute("DELETE FROM outlines")
 
+    def remove(self, contents: Iterable[str]) -> None:
+        """Remove the thumbnails of ``contents``."""
+        if self._connection is not None and self._writable:
+            with contextlib.suppress(sqlite3.Error), self._connection:
+                self._connection.executemany(
+                    "DELETE FROM thumbnails WHERE content = ?", ((content,) for content in contents)
+                )
+
     def reset(self) -> None:
         """Remove all thumbnails."""
         self._replace()

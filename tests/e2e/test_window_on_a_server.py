@@ -11,12 +11,14 @@ from PySide6.QtWidgets import QToolButton, QToolTip
 
 from semblance.app.screenshot import turn
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
+from semblance.app.search.saved import saved_searches
 from semblance.app.shell import edit_operations, search_operations
 from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.window.main_window import MainWindow
 from semblance.core.library.address import ServerAddress, server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import JudgementRecord
+from semblance.core.library.stored_searches import update_search
 from semblance.core.searches.query import Query
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.edit_cases import set_finding
@@ -58,6 +60,20 @@ def library(template, postgres):
         return server_address(postgres.address("library", person, "pw"))
 
     return of
+
+
+def note_of(library: ServerAddress, case: str) -> str | None:
+    """The note on a case in the saved search."""
+    with open_library(library) as opened:
+        return dict(opened.load_search("conference")["notes"]).get(case)
+
+
+def change_note(library: ServerAddress, case: str, text: str) -> None:
+    """Change the note on a case in the saved search, as another window does."""
+    with open_library(library) as opened:
+        update_search(
+            opened.catalogue, "conference", lambda stored: {**stored.state, "notes": [[case, text]]}
+        )
 
 
 def press_more_like_this(window: MainWindow, place: int) -> str:
@@ -160,7 +176,7 @@ def test_a_server_that_goes_away_is_said_and_caught_up_with(library, postgres):
         finally:
             postgres.start()
         # Before the window is back, another person changes a finding.
-        set_finding(library("carl"), [state.columns.ids[4]], "cyst")
+        set_finding(library("cora"), [state.columns.ids[4]], "cyst")
         wait_for(window, lambda: not state.away and state.columns.finding_name(4) == "cyst")
         assert actions["set_finding"].isEnabled()
         assert window.status.where.text().endswith("(curator)")
@@ -213,3 +229,48 @@ def test_the_command_opens_the_window_on_an_address_alone():
         "postgresql://anna@db.example.org/chest"
     )
     assert _named_library(["info", "postgresql://anna@db.example.org/chest"]) is None
+
+
+def test_marks_of_others_in_the_open_search_appear_and_the_order_stays(library):
+    with open_window(library("carl")) as window:
+        wait_for(window, lambda: window.state.library is not None)
+        search_first_case(window)
+        state = window.state
+        before, query = state.ranking, state.columns.ids[0]
+        bar = window.panels.ranking.grid.verticalScrollBar()
+        bar.setValue(bar.maximum() // 2)
+        place, marked = bar.value(), before.ranked[4].case_id
+        with open_library(library("anna")) as opened:
+            record = JudgementRecord("alike", query, marked, None, None, (), "x", "2026-01-01T00:00:00+00:00")
+            opened.judgements(state.ledger).append([record])
+        wait_for(window, lambda: state.judgement_count == 1)
+        assert (state.ranking, bar.value()) == (before, place)
+        assert marked in state.marks.liked
+
+
+def test_a_saved_search_that_another_person_changed_is_shown_and_not_overwritten(library):
+    address = library("carl")
+    with open_window(address) as window:
+        wait_for(window, lambda: window.state.library is not None)
+        search_first_case(window)
+        state, context = window.state, window.context
+        case = state.ranking.ranked[0].case_id
+        saved_searches.save(context, "conference")
+        wait_for(window, lambda: state.search_name == "conference")
+        state.set_note(case, "first")
+        wait_for(window, lambda: note_of(address, case) == "first")
+        change_note(library("cora"), case, "theirs")
+        state.set_note(case, "mine")
+        wait_for(window, lambda: any(one.topic == "conflict" for one in context.messages.history))
+        (conflict,) = (one for one in context.messages.history if one.topic == "conflict")
+        assert f"Note on {case}: theirs “theirs”, yours “mine”." in conflict.hint
+        assert note_of(address, case) == "theirs"
+        (_, open_theirs), (_, save_mine) = conflict.actions
+        save_mine()
+        wait_for(window, lambda: note_of(address, case) == "mine")
+        # What is only looked at replaces nothing.
+        change_note(library("cora"), case, "later")
+        state.view = {"zoom": 2}
+        open_theirs()
+        wait_for(window, lambda: state.note(case) == "later")
+        assert note_of(address, case) == "later"

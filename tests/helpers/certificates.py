@@ -22,8 +22,10 @@ class Pair:
     private: ec.EllipticCurvePrivateKey
 
 
-def pair(folder: Path, name: str, *, signer: Pair | None = None, host: str = "localhost") -> Pair:
-    """A certificate of ``host``, signed by ``signer`` or by itself."""
+def pair(
+    folder: Path, name: str, *, signer: Pair | None = None, host: str = "localhost", days: int = 30
+) -> Pair:
+    """A certificate of ``host``, signed by ``signer`` or by itself, valid for so many ``days``; negative: expired."""
     private = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -33,8 +35,8 @@ def pair(folder: Path, name: str, *, signer: Pair | None = None, host: str = "lo
         .issuer_name(subject if signer is None else signer.issued.subject)
         .public_key(private.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=30))
+        .not_valid_before(now - timedelta(days=100))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=signer is None, path_length=None), critical=True)
     )

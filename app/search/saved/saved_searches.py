@@ -11,12 +11,14 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Lane
+from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
+from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import outcomes, saved_searches
-from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch
+from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch, SearchConflict
 
 #: Changes that follow each other faster are saved together.
 PAUSE_MS = 150
@@ -33,12 +35,16 @@ class SearchAutosave(QObject):
         self._context, self._state, self._capture = context, context.state, capture
         self._saved: Mapping[str, Any] | None = None
         self._named_query: Query | None = None
+        #: Whether another person changed the named search, and the user did not choose yet.
+        self._is_in_conflict = False
         self._save_timer = one_shot(self, self.save_now, PAUSE_MS)
         state = self._state
         state.on_change(Change.LIBRARY, self, self._start)
         state.on_change(Change.QUERY, self, self._follow_query)
         state.on_change(Change.NAME, self, self._follow_name)
-        state.on_change(Change.SEARCH | Change.RANKING | Change.NAME, self, self.schedule_save)
+        state.on_change(
+            Change.SEARCH | Change.RANKING | Change.NAME | Change.REPORT, self, self.schedule_save
+        )
 
     def schedule_save(self) -> None:
         """Save soon, because the search or its view changed."""
@@ -56,19 +62,68 @@ class SearchAutosave(QObject):
             return
         self.capture_view()
         record = self._state.search_record()
+        if self._is_in_conflict:
+            record = {**record, "name": ""}
         if record == self._saved:
             return
         self._saved = record
+        name, content, seen = self._state.search_name, self._state.search_content(), self._state.seen_searches
         # In the process that searches: what it has in memory stays valid when it writes itself.
-        self._context.jobs.run(
+        job = self._context.jobs.run(
             tr("Saving the search"),
             saved_searches.save_current,
             library.path,
             record,
+            seen=list(seen),
             lane=Lane.SEARCH,
             channel=f"save {library.path}",
             quiet=True,
-        ).failed.connect(self._context.messages.error)
+        )
+        if name and content not in seen:
+            # One that is cancelled by the next may have been saved.
+            seen.append(content)
+
+        def done(_none: None) -> None:
+            if seen is self._state.seen_searches and record.get("name"):
+                del seen[: seen.index(content)]
+
+        def fail(error: SemblanceError) -> None:
+            if not isinstance(error, SearchConflict):
+                self._context.messages.error(error)
+            elif seen is self._state.seen_searches and not self._is_in_conflict:
+                self._show_conflict(error)
+
+        job.done.connect(done)
+        job.failed.connect(fail)
+
+    def _show_conflict(self, error: SearchConflict) -> None:
+        """Say what another person saved, and let the user choose. Until then nothing is saved under the name."""
+        self._is_in_conflict = True
+        state, name = self._state, self._state.search_name
+
+        def save_mine() -> None:
+            if state.search_name == name:
+                state.seen_searches = [error.theirs]
+                self._is_in_conflict, self._saved = False, None
+                self.save_now()
+
+        time = local_time(error.saved)
+        self._context.messages.warning(
+            error.message,
+            " ".join(
+                (
+                    tr("It was saved at {time}.", time=time),
+                    *_different_notes(error.theirs, state.search_content()),
+                    tr("Yours is not saved under this name until you choose."),
+                )
+            ),
+            [
+                (tr("Open theirs"), lambda: reopen(self._context, name)),
+                (tr("Save mine in its place"), save_mine),
+            ],
+            topic="conflict",
+            library=state.path,
+        )
 
     def _start(self) -> None:
         self._save_timer.stop()
@@ -76,6 +131,7 @@ class SearchAutosave(QObject):
 
     def _follow_name(self) -> None:
         self._named_query = self._state.query if self._state.search_name else None
+        self._is_in_conflict = False
 
     def _follow_query(self) -> None:
         state, before, query = self._state, self._named_query, self._state.query
@@ -92,17 +148,33 @@ class SearchAutosave(QObject):
         )
 
 
+def _different_notes(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> list[str]:
+    """A sentence for each note that differs."""
+    their_notes, my_notes = dict(theirs.get("notes", ())), dict(mine.get("notes", ()))
+    nothing = tr("(none)")
+    return [
+        tr(
+            "Note on {case}: theirs “{theirs}”, yours “{mine}”.",
+            case=case,
+            theirs=their_notes.get(case, nothing),
+            mine=my_notes.get(case, nothing),
+        )
+        for case in sorted(their_notes | my_notes)
+        if their_notes.get(case) != my_notes.get(case)
+    ]
+
+
 def save(context: Context, name: str) -> Job | None:
     """Save the current search as ``name``. Later changes are saved in it too."""
     state = context.state
     if state.path is None or state.query is None:
         return None
-    path = state.path
+    path, seen = state.path, state.search_content()
     job = _run(context, saved_searches.save, name, state.search_record())
 
     def show(given: str) -> None:
         if state.path == path:
-            state.set_search_name(given)
+            state.set_search_name(given, seen)
         context.messages.info(tr("Saved as '{name}'. Later changes are saved in it too.", name=given))
 
     job.done.connect(show)
@@ -122,7 +194,7 @@ def branch(context: Context, name: str) -> Job | None:
             return
         state.set_search_name("")
         state.change_search(ledger=search.ledger)
-        state.set_search_name(name.strip())
+        state.set_search_name(name.strip(), search.to_json())
         names = {"name": name.strip(), "before": before}
         context.messages.info(
             tr("You continue as '{name}'. '{before}' is unchanged.", **names)
@@ -188,7 +260,7 @@ def rename(context: Context, old: str, new: str) -> Job | None:
 
     def show(given: str) -> None:
         if context.state.search_name == old:
-            context.state.set_search_name(given)
+            context.state.set_search_name(given, context.state.seen_searches[0])
 
     job.done.connect(show)
     return job

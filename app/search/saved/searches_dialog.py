@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QIcon, QImage, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
@@ -23,6 +21,7 @@ from shiboken6 import isValid
 
 from semblance.app.search.saved import saved_searches
 from semblance.app.shell.context import Context
+from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import BASE, SMALL, colour, plain_tip, set_look, theme
 from semblance.app.widgets.dialog import accept_button, dialog_layout, resize_dialog
@@ -225,7 +224,7 @@ class SearchesDialog(Dialog):
         menu = self.deleted_button.menu()
         menu.clear()
         for name, time, token in deleted:
-            label = tr("{name}, deleted {when}", name=name, when=_local(time)).replace("&", "&&")
+            label = tr("{name}, deleted {when}", name=name, when=local_time(time)).replace("&", "&&")
             action = menu.addAction(label)
             action.triggered.connect(lambda _on=False, token=token: self._restore(token))
         self.deleted_button.setText(tr("Deleted ({n})", n=len(deleted)))
@@ -293,16 +292,8 @@ class SearchesDialog(Dialog):
         )
         found = tr("another finding") if search.outcome == OTHER_FINDING else search.outcome
         outcome = tr("diagnosis {finding}", finding=found) if found else ""
-        parts = (name, search.metric, judged, outcome, _local(search.saved))
+        parts = (name, search.metric, judged, outcome, local_time(search.saved))
         return " · ".join(part for part in parts if part)
-
-
-def _local(time: str) -> str:
-    """A saved time in local time."""
-    try:
-        return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        return time
 
 
 class _SearchDelegate(QStyledItemDelegate):

@@ -9,8 +9,10 @@ from semblance.core.errors import SemblanceError
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.server.catalogue import CHANNEL
 from semblance.core.library.server.connection import (
+    NO_RIGHTS,
     connection_error,
     connection_parameters,
+    no_right_error,
     unavailable_error,
 )
 from semblance.core.library.server.tables import SCHEMA
@@ -129,6 +131,8 @@ class ChangeListener:
         """Drop the connection; the error to raise."""
         self._drop()
         first_line = str(error).strip().partition("\n")[0]
+        if getattr(error, "sqlstate", None) == NO_RIGHTS:
+            return no_right_error(self._address, first_line)
         return connection_error(self._address, str(error)) or unavailable_error(self._address, first_line)
 
     def _drop(self) -> None:

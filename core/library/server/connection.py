@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from semblance.core.errors import BadInput, SemblanceError, ServerUnavailable, WrongPassword
+from semblance.core.errors import AccessRefused, BadInput, SemblanceError, ServerUnavailable, WrongPassword
 from semblance.core.language import LazyText, tr_lazy
 from semblance.core.library.address import ServerAddress, set_password
 from semblance.core.library.database import BUSY_S
+from semblance.core.library.server.certificates import certificate_problem
 from semblance.core.library.server.passwords import stored_password
 from semblance.core.library.server.tables import SCHEMA
 
@@ -118,7 +120,7 @@ def _text_error(address: ServerAddress) -> SemblanceError:
 
 
 #: State of SQL (a code, or its first two characters) -> what it means.
-_DISK_FULL, _READ_ONLY, _LOCKED, _NO_RIGHTS = "53100", "25006", "55P03", "42501"
+_DISK_FULL, _READ_ONLY, _LOCKED, NO_RIGHTS = "53100", "25006", "55P03", "42501"
 _PASSWORD, _REFUSED, _NO_DATABASE, _NO_TABLE = "28P01", "28000", "3D000", ("42P01", "3F000")
 #: The constraint that a case is marked once for a concept.
 _ONE_MARK = "concept_marks_concept_case_key"
@@ -168,6 +170,53 @@ _NO_ENCRYPTION = ("does not support ssl", "sslmode value")
 _CERTIFICATE = ("certificate", "ssl error", "sslrootcert", "ssl negotiation")
 
 
+#: What the server says to an account that is gone or closed, or has lost the database.
+_WITHDRAWN = re.compile(
+    r'role ".*" (does not exist|is not permitted to log in)|permission denied for database'
+)
+#: What a server says that will soon answer.
+_SOON = ("starting up", "shutting down", "recovery", "not yet accepting", "too many", "slots", "terminating")
+
+
+def _not_let_in(address: ServerAddress, what: str) -> tuple[str, str]:
+    return (
+        tr_lazy("The server {host} does not let this user in: {what}.", host=address.host, what=what),
+        tr_lazy("An administrator gives access with CREATE ROLE and in pg_hba.conf."),
+    )
+
+
+def _certificate_error(address: ServerAddress, what: str) -> SemblanceError:
+    """The error for a certificate that does not prove that this is the server of ``address``."""
+    if what.endswith("certificate verify failed"):
+        given = _driver().conninfo.conninfo_to_dict(str(address))
+        what = certificate_problem(given, CONNECT_S) or what
+    reason = what.lower()
+    if "does not match host name" in reason:
+        hint = tr_lazy(
+            "Write the name that the certificate has into the address. If it is the right one already, this may be"
+            " another computer: tell the administrator."
+        )
+    elif "expired" in reason:
+        hint = tr_lazy("Its administrator has to renew it. Check the date of this computer too.")
+    elif "not yet valid" in reason:
+        hint = tr_lazy(
+            "Check the date of this computer. If it is right, tell the administrator of the server."
+        )
+    else:
+        hint = tr_lazy(
+            "Ask its administrator for the certificate of the authority and add sslrootcert=FILE to the address."
+            " With sslrootcert=system, those count that this computer trusts."
+        )
+    return SemblanceError(
+        tr_lazy(
+            "The certificate of the server {host} could not be verified: {what}.",
+            host=address.host,
+            what=what,
+        ),
+        hint,
+    )
+
+
 def connection_error(address: ServerAddress, what: str, state: str = "") -> SemblanceError | None:  # noqa: PLR0911
     """The error for what the driver says where it cannot connect, with the ``state`` of SQL; ``None``: no such case."""
     text, line = what.lower(), _line(what)
@@ -181,11 +230,11 @@ def connection_error(address: ServerAddress, what: str, state: str = "") -> Semb
             tr_lazy("The server {host} has no database '{name}'.", host=address.host, name=address.name),
             "An administrator creates one with createdb.",
         )
-    if state == _REFUSED or "pg_hba.conf" in text or ("role" in text and "does not exist" in text):
-        return SemblanceError(
-            tr_lazy("The server {host} does not let this user in: {what}.", host=address.host, what=line),
-            "An administrator gives access with CREATE ROLE and in pg_hba.conf.",
-        )
+    if "pg_hba.conf" in text:
+        # It may let the same user in from another network.
+        return SemblanceError(*_not_let_in(address, line))
+    if state == _REFUSED or _WITHDRAWN.search(text):
+        return AccessRefused(*_not_let_in(address, line))
     if state:
         return None
     if "resolve host" in text or "translate host name" in text:
@@ -211,15 +260,9 @@ def connection_error(address: ServerAddress, what: str, state: str = "") -> Semb
             "Write sslmode=verify-full, or leave it out.",
         )
     if any(word in text for word in _CERTIFICATE):
-        return SemblanceError(
-            tr_lazy(
-                "The certificate of the server {host} could not be verified: {what}.",
-                host=address.host,
-                what=line.rpartition("failed: ")[2],
-            ),
-            "Ask its administrator for the certificate of the authority and add sslrootcert=FILE to the address."
-            " With sslrootcert=system, those count that this computer trusts.",
-        )
+        return _certificate_error(address, line.rpartition("failed: ")[2])
+    if "fatal:" in text and not any(word in text for word in _SOON):
+        return SemblanceError(*_not_let_in(address, line))
     return None
 
 
@@ -230,20 +273,15 @@ def _refusal(address: ServerAddress, error: DBAPIError, state: str) -> Semblance
             tr_lazy("Another person has marked this case for this concept in {library}.", library=address),
             "Their mark was not changed. A curator can remove it.",
         )
-    if state == _NO_RIGHTS and "row-level security" in str(error.orig):
+    if state == NO_RIGHTS and "row-level security" in str(error.orig):
         return SemblanceError(
             tr_lazy(
                 "You may only change your own judgements, concepts and marks in {library}.", library=address
             ),
             "Nothing was changed. A curator can change those of others.",
         )
-    if state == _NO_RIGHTS:
-        return SemblanceError(
-            tr_lazy(
-                "You have no right to do this in {library}: {what}.", library=address, what=_line(error.orig)
-            ),
-            "Ask the administrator of the server for the right.",
-        )
+    if state == NO_RIGHTS:
+        return no_right_error(address, _line(error.orig))
     return None
 
 
@@ -257,6 +295,22 @@ def unavailable_error(address: ServerAddress, what: str | LazyText) -> ServerUna
     return ServerUnavailable(
         tr_lazy("The server {host} does not answer: {what}.", host=address.host, what=what),
         tr_lazy("Check the address and the network. Finished work is saved."),
+    )
+
+
+def no_right_error(address: ServerAddress, what: str) -> AccessRefused:
+    """The error for something that the server does not allow the user."""
+    return AccessRefused(
+        tr_lazy("You have no right to do this in {library}: {what}.", library=address, what=what),
+        tr_lazy("Ask the administrator of the server for the right."),
+    )
+
+
+def away_error(address: ServerAddress) -> ServerUnavailable:
+    """The error for a change while the server does not answer."""
+    return ServerUnavailable(
+        tr_lazy("The server {host} does not answer, so nothing can be changed.", host=address.host),
+        tr_lazy("Nothing is kept for later. Do it again when the server answers."),
     )
 
 

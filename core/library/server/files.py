@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
-from semblance.core.files import make_folder, replacing
+from semblance.core.files import PRIVATE, make_folder, replacing
 from semblance.core.library.database import upsert
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
 from semblance.core.library.records import DERIVED
@@ -17,6 +18,8 @@ from semblance.core.library.server.tables import stored_files as t
 
 #: Files that are read or written with one statement.
 _PART = 16
+#: What is known of the copy of the whole library, for while the server does not answer.
+COPY_FACTS = "copy.json"
 
 
 class ServerFiles(LibraryFiles):
@@ -40,22 +43,36 @@ class ServerFiles(LibraryFiles):
     def fetch(self, names: Collection[str]) -> None:
         """Copy the files ``names`` from the server; remove copies of those that it no longer has."""
         for part in _parts(names):
-            found = {r.name: r.data for r in self._catalogue.read(sa.select(t).where(t.c.name.in_(part)))}
-            with self._catalogue.errors():
-                for name in part:
-                    if name not in found:
-                        super().remove(name)
-                        continue
-                    target = self.folder / name
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    with replacing(target, durable=False) as temporary:
-                        temporary.write_bytes(found[name])
+            self._write_copies(part, self._catalogue.read(sa.select(t).where(t.c.name.in_(part))))
+
+    def fetch_from(self, connection: sa.Connection, names: Collection[str]) -> None:
+        """:meth:`fetch` the files as ``connection`` sees them."""
+        for part in _parts(names):
+            self._write_copies(part, connection.execute(sa.select(t).where(t.c.name.in_(part))).all())
+
+    def _write_copies(self, names: Collection[str], rows: Sequence[sa.Row[Any]]) -> None:
+        found = {r.name: r.data for r in rows}
+        with self._catalogue.errors():
+            for name in names:
+                if name not in found:
+                    super().remove(name)
+                    continue
+                target = self.folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with replacing(target, durable=False) as temporary:
+                    temporary.write_bytes(found[name])
+                    temporary.chmod(PRIVATE)
 
     def fetch_chunks(self, store: str, numbers: Collection[int], sums: Mapping[int, int]) -> None:
         """Copy the description of a feature store, and its chunks that are not here as the catalogue counted them."""
         with self._catalogue.errors():
             changed = changed_chunks(self.folder, store, numbers, sums)
         self.fetch([description_name(store), *changed])
+
+    @property
+    def has_copy(self) -> bool:
+        """Whether there is a copy of the whole library in the folder."""
+        return (self.folder / COPY_FACTS).is_file()
 
     def forget_copies(self) -> None:
         """Discard the local copies, so that everything is fetched again."""

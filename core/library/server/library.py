@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from semblance.core.errors import BadInput
-from semblance.core.files import replacing
+from semblance.core.errors import AccessRefused, BadInput, WrongPassword
+from semblance.core.files import PRIVATE, replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress, local_folder, server_address
 from semblance.core.library.audit import EXPORT, AuditCheck, AuditEntry, AuditHead, check_chain
@@ -27,24 +28,35 @@ from semblance.core.library.server.migrate import create_tables
 from semblance.core.library.server.people import Person, people_of, right_of_user, set_right
 from semblance.core.library.server.tables import SCHEMA, audit_head, audit_log, export_log
 from semblance.core.library.server.thumbnails import ServerThumbnails
+from semblance.core.library.thumbnails import ThumbnailStore
 
 #: Entries of the audit log that are read at once.
 _ENTRIES = 10_000
+_LAST_SEARCH = "last_search.json"
 
 
 class ServerLibrary(Library):
     """An open library on a server. Its :attr:`path` is the address."""
 
     catalogue: ServerCatalogue
+    files: ServerFiles
+    thumbnails: ServerThumbnails
     path: ServerAddress
 
     def __init__(self, path: ServerAddress, *, writable: bool | None) -> None:
         self.path = path
-        self.catalogue = catalogue = ServerCatalogue(path, writable=writable)
+        try:
+            self.catalogue = catalogue = ServerCatalogue(path, writable=writable)
+        except AccessRefused as error:
+            # The copy on this computer goes with the right. An account that was removed looks like a wrong password.
+            if path.secrets or not isinstance(error, WrongPassword):
+                shutil.rmtree(local_folder(path), ignore_errors=True)
+            raise
         self.writable = catalogue.writable
         try:
-            self.thumbnails = ServerThumbnails(catalogue)
-            self._set_up(ServerFiles(catalogue, local_folder(path)))
+            files = ServerFiles(catalogue, local_folder(path))
+            self._set_up(files)
+            self.thumbnails = ServerThumbnails(catalogue, files, private_thumbnails(files.folder))
         except BaseException:
             catalogue.close()
             raise
@@ -53,6 +65,11 @@ class ServerLibrary(Library):
     def name(self) -> str:
         """The name of the database."""
         return self.path.name
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the server answers, as far as the program knows."""
+        return not self.path.is_away
 
     @cached_property
     def right(self) -> str:
@@ -77,21 +94,12 @@ class ServerLibrary(Library):
 
     def load_last_search(self) -> Mapping[str, Any] | None:
         """The search that the window of this user showed last on this computer; ``None`` without one."""
-        try:
-            found = json.loads(self._last_search.read_bytes())
-        except (OSError, ValueError):
-            # Nothing is lost but the place where the user was.
-            return None
-        return found if isinstance(found, dict) else None
+        return last_search_of(self.files.folder)
 
     def save_last_search(self, state: Mapping[str, Any]) -> None:
         """Save the search that the window shows: on this computer, because that of others is another."""
-        with self.catalogue.errors(), replacing(self._last_search) as temporary:
+        with self.catalogue.errors(), replacing(self.files.folder / _LAST_SEARCH) as temporary:
             temporary.write_text(json.dumps(dict(state)), encoding="utf-8")
-
-    @property
-    def _last_search(self) -> Path:
-        return self.files.folder / "last_search.json"
 
     @contextlib.contextmanager
     def removal(self) -> Iterator[sa.Connection]:
@@ -189,6 +197,24 @@ class ServerLibrary(Library):
     def open_or_create(cls, path: Path | str) -> Self:
         """The library at the address ``path`` for writing, created when the database has none."""
         return cls.create(path)
+
+
+def last_search_of(folder: Path) -> Mapping[str, Any] | None:
+    """The last search that is kept in ``folder``, the one for files of a library on this computer."""
+    try:
+        found = json.loads((folder / _LAST_SEARCH).read_bytes())
+    except (OSError, ValueError):
+        # Nothing is lost but the place where the user was.
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def private_thumbnails(folder: Path) -> ThumbnailStore:
+    """The thumbnails that are kept in ``folder``, readable by the user alone."""
+    file = folder / "thumbnails.sqlite"
+    with contextlib.suppress(OSError):
+        file.touch(PRIVATE)
+    return ThumbnailStore(file, writable=True)
 
 
 def _address(path: Path | str) -> ServerAddress:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from semblance.core.errors import SemblanceError
 from semblance.core.library.database import in_batches, upsert
 from semblance.core.library.server.catalogue import ServerCatalogue
+from semblance.core.library.server.files import ServerFiles
 from semblance.core.library.server.tables import outlines, thumbnails
 from semblance.core.library.thumbnails import ThumbnailStore
 
@@ -20,8 +21,9 @@ _PART = 200
 class ServerThumbnails(ThumbnailStore):
     """:class:`semblance.core.library.thumbnails.ThumbnailStore` in tables of the server."""
 
-    def __init__(self, catalogue: ServerCatalogue) -> None:
-        self._catalogue = catalogue
+    def __init__(self, catalogue: ServerCatalogue, files: ServerFiles, kept: ThumbnailStore) -> None:
+        """``kept``: where those that were read are kept, if this computer has a copy of the library."""
+        self._catalogue, self._files, self.kept = catalogue, files, kept
 
     def put(self, images: Iterable[tuple[str, bytes]]) -> None:
         """Store (content hash, encoded thumbnail) pairs; does nothing in a read-only library."""
@@ -34,6 +36,8 @@ class ServerThumbnails(ThumbnailStore):
             part = contents[start : start + _PART]
             rows = self._catalogue.read(sa.select(thumbnails).where(thumbnails.c.content.in_(part)))
             out.update((r.content, r.image) for r in rows)
+        if self._files.has_copy:
+            self.kept.put(out.items())
         return out
 
     def contents(self) -> list[str]:
@@ -75,9 +79,11 @@ class ServerThumbnails(ThumbnailStore):
         """Remove all thumbnails."""
         self._delete(thumbnails)
         self._delete(outlines)
+        self.kept.reset()
 
     def close(self) -> None:
-        """The connections are the catalogue's."""
+        """Close what is on this computer; the connections are the catalogue's."""
+        self.kept.close()
 
     def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         if not self._catalogue.writable or not rows:

@@ -15,6 +15,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.segmentation import NoOutline, segment_at, segment_in
 from semblance.core.imaging.volume import Spacing, StackLocation
 from semblance.core.language import tr_lazy
+from semblance.core.library.address import server_address
 from semblance.core.library.audit import VIEW
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
@@ -70,7 +71,12 @@ def view_case(library: Path, row: int, *, reporter: Reporter = SILENT) -> Viewed
     if case.address is None:
         raise BadInput(tr_lazy("{case_id} is a row of a table and has no image.", case_id=case.case_id))
     opened.log_event(VIEW, {"case": case.case_id})
-    return _viewed(case.address, case.region, case)
+    viewed = _viewed(case.address, case.region, case)
+    if server_address(library) is not None:
+        from semblance.core.library.server.local_copy import keep_image
+
+        keep_image(opened, case)
+    return viewed
 
 
 def view_file(where: Path | ImageAddress, *, reporter: Reporter = SILENT) -> ViewedImage:

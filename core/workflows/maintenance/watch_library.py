@@ -65,9 +65,22 @@ def library_changes(library: Path, *, reporter: Reporter = SILENT) -> Iterator[L
 
 
 def follow_library(library: Path, *, reporter: Reporter = SILENT) -> None:
-    """Hand each event of :func:`library_changes` to ``reporter``, until it is cancelled."""
-    for event in library_changes(library, reporter=reporter):
-        reporter.partial(event)
+    """Hand each event of :func:`library_changes` to ``reporter``, until it is cancelled; also those of a server that
+    does not answer at first.
+
+    Raises:
+        AccessRefused: the server answers, and the user may not read the library any more.
+    """
+    tries = 0
+    while True:
+        try:
+            for event in library_changes(library, reporter=reporter):
+                reporter.partial(event)
+        except ServerUnavailable as error:
+            if not tries:
+                reporter.partial(LibraryEvent(AWAY, reason=error.message))
+            _pause(min(LONGEST_RETRY_S, RETRY_S * 2.0**tries), reporter)
+            tries += 1
 
 
 def _pause(seconds: float, reporter: Reporter) -> None:

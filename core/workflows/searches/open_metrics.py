@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadInput
+from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.searches.loaded_metric import SMALL_BYTES, LoadedMetric
@@ -58,6 +59,10 @@ def open_metric(
 def _open_whole_metric(library: Path, metric: str, reporter: Reporter) -> LoadedMetric:
     key = (library.absolute(), metric)
     known = _open_metrics.pop(key, None)
+    if known is not None and server_address(library) is not None and not known[1].library.is_in_place:
+        # The server went away, or came back.
+        known[1].close()
+        known = None
     if known is not None:
         stamp, loaded = known
         catalogue = loaded.library.catalogue
@@ -104,6 +109,7 @@ def without_reload(library: Path) -> Iterator[None]:
         key
         for key, (stamp, loaded) in _open_metrics.items()
         if key[0] == here
+        and (server_address(library) is None or loaded.library.is_in_place)
         and stamp == loaded.library.catalogue.cases_stamp(stamp)
         and stamp == loaded.library.catalogue.stamp()
     ]

@@ -20,11 +20,12 @@ from semblance.core.errors import BadInput
 from semblance.core.evaluation.neighbour_votes import VOTERS
 from semblance.core.language import tr_lazy
 from semblance.core.library.audit import SEARCH
+from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseDetails
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
 from semblance.core.searches.contradictions import Contradiction, contradictions
-from semblance.core.searches.ledger import LedgerEntry
+from semblance.core.searches.ledger import Ledger, LedgerEntry
 from semblance.core.searches.marks import NO_MARKS, QueryMarks, is_mark, marks_of
 from semblance.core.searches.query import Query, check_one_query
 from semblance.core.searches.relevance_feedback import trust
@@ -81,6 +82,15 @@ class RankedSearch:
     trust: float = 0.0
     refused: BadInput | None = None
     left_out: tuple[str, ...] = ()
+
+
+def present_judgements(
+    library: Path, ledger: str, *, reporter: Reporter = SILENT
+) -> tuple[tuple[LedgerEntry, ...], float]:
+    """The ``entries`` and the ``trust`` that a :class:`RankedSearch` with the ledger would have now, whoever judged."""
+    with open_library(library) as opened:
+        entries = Ledger(opened.judgements(ledger)).entries_without_visible
+    return entries, trust(sum(entry.undone is None for entry in entries))
 
 
 def rank_cases(

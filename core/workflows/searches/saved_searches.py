@@ -24,6 +24,7 @@ from semblance.core.workflows.searches.search_result import RankedCase, SearchRe
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
+    from semblance.core.library.stored_searches import StoredSearch
 
 #: Ranks that are compared to say that the ranking would differ, and ranks that are stored.
 COMPARED_RANKS, STORED_RANKS = 20, 200
@@ -94,12 +95,47 @@ def search_record(
     return out
 
 
-def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> None:
-    """Save the current search for the next start, and under its name if it has one.
+class SearchConflict(SemblanceError):
+    """A saved search was changed by another person after this one saw it. Nothing was written."""
+
+    #: What the search is now, as :meth:`semblance.core.searches.search.Search.to_json` wrote it, and when it was saved.
+    theirs: Mapping[str, Any] = {}
+    saved: str = ""
+
+
+def save_current(
+    library: Path,
+    state: Mapping[str, Any],
+    *,
+    seen: Sequence[Mapping[str, Any]] = (),
+    reporter: Reporter = SILENT,
+) -> None:
+    """Save the current search for the next start, and under its name if it has one. ``seen``: the states of the named
+    search, of :meth:`semblance.core.searches.search.Search.to_json`, that the person saw or has sent; () for any.
 
     In a read-only library nothing is saved.
+
+    Raises:
+        SearchConflict: the named search is another one by now, and ``state`` is not what was seen either.
     """
     from semblance.core.library.stored_searches import update_search
+
+    def renewed(stored: StoredSearch) -> Mapping[str, Any]:
+        mine = Search.from_json(state).to_json()
+        theirs = _content(stored.state)
+        known = [_content(one) for one in seen]
+        if seen and theirs is not None and theirs != mine and theirs not in known:
+            if mine == known[0]:
+                # Only the view changed, which is no one's work.
+                return stored.state
+            error = SearchConflict(
+                tr_lazy("Another person changed the search '{name}' after you saw it.", name=stored.name)
+            )
+            error.theirs, error.saved = theirs, stored.saved
+            raise error
+        shown = {key: value for key, value in state.items() if key != ESTIMATE}
+        thumbnail = stored.state.get("thumbnail", "")
+        return {**shown, "thumbnail": thumbnail, **kept_estimate(stored.state, state)}
 
     with open_library(library) as opened:
         if not opened.writable:
@@ -109,11 +145,15 @@ def save_current(library: Path, state: Mapping[str, Any], *, reporter: Reporter 
             if before is None or dict(before) != dict(state):
                 opened.save_last_search(state)
             if state.get("name"):
-                stored = opened.load_search(str(state["name"])) or {}
-                shown = {key: value for key, value in state.items() if key != ESTIMATE}
-                renewed = {**shown, "thumbnail": stored.get("thumbnail", ""), **kept_estimate(stored, state)}
-                if dict(stored) != renewed:
-                    update_search(opened.catalogue, str(state["name"]), renewed)
+                update_search(opened.catalogue, str(state["name"]), renewed)
+
+
+def _content(state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What is in a stored search without its view; ``None`` where it cannot be read."""
+    try:
+        return Search.from_json(state).to_json()
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Reporter = SILENT) -> str:

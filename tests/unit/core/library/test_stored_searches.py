@@ -35,8 +35,8 @@ def test_searches_are_saved_updated_and_renamed(catalogue):
     add_search(catalogue, "one", {"n": 1})
     add_search(catalogue, "two", {"n": 2})
     assert set(_names(catalogue)) == {"one", "two"}
-    assert update_search(catalogue, "one", {"n": 11})
-    assert not update_search(catalogue, "none", {"n": 3})
+    assert update_search(catalogue, "one", lambda stored: {"n": stored.state["n"] + 10})
+    assert not update_search(catalogue, "none", lambda _: {"n": 3})
     rename_search(catalogue, "one", "first")
     assert {search.name: search.state for search in stored_searches(catalogue)} == {
         "first": {"n": 11},
