@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,14 @@ from semblance.core.language import tr_lazy
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
-#: Bytes of float32 rows compared at once: few calls, and results that stay in the cache.
+#: Bytes of float32 rows compared at once: few calls, and numbers that stay in the cache.
 _BLOCK_BYTES = 4 << 20
+#: The largest whole number that stands for a coordinate, and the least step between two of them.
+_WHOLE, _LEAST_STEP = 32767, 1e-290
 #: Unit roundoff of float32.
 _UNIT = 2.0**-24
 #: Absolute error of float32 products too small to be normal numbers.
 _TINY = 1e-36
-#: Largest centred norm, before scaling by a power of two, that float32 is used with as it is.
-_PLAIN = (1e-4, 1e6)
-
 
 #: With more candidates than these, many rows are equal.
 _MANY = 1_024
@@ -41,13 +40,15 @@ class NearestRows(NamedTuple):
 class PreparedRows(NamedTuple):
     """What an :class:`Index` derives from n rows of m numbers, in blocks of a fixed size.
 
-    ``single`` (n, m) float32: the rows less ``centre`` (m,), times ``scale`` (1,); ``half`` (n,) float32: half their
-    squares; ``radius`` (b,): the largest norm in each block.
+    ``whole`` (n, m) int16 times ``steps`` (b, m) of the block, rounded: the rows less ``centre`` (m,), times ``scale``
+    (1,); ``half`` (n,) float32: half the squares of these; ``radius`` (b,): the largest norm in each block. A file of
+    them may be mapped: a search reads two bytes a number, and only candidates in full.
     """
 
     centre: Matrix
     scale: Matrix
-    single: npt.NDArray[np.float32]
+    whole: npt.NDArray[np.int16]
+    steps: Matrix
     half: npt.NDArray[np.float32]
     radius: Matrix
 
@@ -55,9 +56,9 @@ class PreparedRows(NamedTuple):
 class Index:
     """Squared Euclidean search with exactly the result of comparing all rows in float64.
 
-    |x|^2/2 - x.q in float32 picks candidates: all rows whose value, less the largest error it can have, is below the
-    k-th smallest value plus its error. These are measured again in float64 by direct difference. Rows at equal
-    distance are ordered by ``tie_break``, then by row number. Pass float64 if distances must equal those of a
+    |x|^2/2 - x.q of rows in 16 bits picks candidates: all rows whose value, less the largest error it can have, is
+    below the k-th smallest value plus its error. These are measured again in float64 by direct difference. Rows at
+    equal distance are ordered by ``tie_break``, then by row number. Pass float64 if distances must equal those of a
     metric's explanation.
     """
 
@@ -89,7 +90,7 @@ class Index:
             self._prepare()
         else:
             self._centre, self._scale = prepared.centre, float(prepared.scale[0])
-            self._single, self._half, self._radius = prepared[2:]
+            self._whole, self._steps, self._half, self._radius = prepared[2:]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -102,7 +103,8 @@ class Index:
     @property
     def prepared(self) -> PreparedRows:
         """What was derived from the embedding."""
-        return PreparedRows(self._centre, np.array([self._scale]), self._single, self._half, self._radius)
+        scale = np.array([self._scale])
+        return PreparedRows(self._centre, scale, self._whole, self._steps, self._half, self._radius)
 
     @property
     def prepared_ties(self) -> PreparedRows | None:
@@ -172,49 +174,44 @@ class Index:
 
     def _fits(self, prepared: PreparedRows) -> bool:
         n, m = self._rows.shape
-        shapes = {
-            "centre": (m,),
-            "scale": (1,),
-            "single": (n, m),
-            "half": (n,),
-            "radius": (-(-n // self._step),),
-        }
-        fits = prepared.single.dtype == prepared.half.dtype == np.float32
-        fits = fits and prepared.centre.dtype == prepared.scale.dtype == prepared.radius.dtype == np.float64
-        return fits and all(getattr(prepared, name).shape == shape for name, shape in shapes.items())
+        blocks = -(-n // self._step)
+        expected = (
+            ((m,), "f8"),
+            ((1,), "f8"),
+            ((n, m), "i2"),
+            ((blocks, m), "f8"),
+            ((n,), "f4"),
+            ((blocks,), "f8"),
+        )
+        found: tuple[npt.NDArray[Any], ...] = prepared
+        return all(
+            one.shape == shape and one.dtype == kind
+            for one, (shape, kind) in zip(found, expected, strict=True)
+        )
 
     def _prepare(self) -> None:
-        """Float32 rows, centred and scaled if that helps, half their squares, and largest norms."""
+        """Rows in 16 bits, centred and scaled, half their squares, and largest norms."""
         n, m = self._rows.shape
-        self._centre, self._scale = np.zeros(m), 1.0
-        norms = np.empty(n)
         with np.errstate(over="ignore", invalid="ignore"):
             for part in self._parts():
                 block = self._rows[part].astype(np.float64, copy=False)
-                norms[part] = np.einsum("ij,ij->i", block, block)
-            if not np.isfinite(norms).all():
-                raise BadInput("An index needs finite numbers.", "Remove infinite or missing values.")
-            mean = self._rows.mean(axis=0, dtype=np.float64) if n else np.zeros(m)
-        largest = float(np.sqrt(norms.max(initial=0.0)))
-        far_off = n > 0 and float(mean @ mean) > 0.1 * float(norms.mean())
-        plain = largest == 0.0 or _PLAIN[0] < largest < _PLAIN[1]
-        if self._rows.dtype == np.float32 and not far_off and plain:
-            self._single = self._rows
-            self._half = (0.5 * norms).astype(np.float32)
-        else:
-            self._centre = mean
-            largest = self._largest_centred_norm()
-            if largest > 0.0:
-                self._scale = 2.0 ** -round(float(np.log2(largest)))
-            self._single = np.empty((n, m), dtype=np.float32)
-            self._half = np.empty(n, dtype=np.float32)
-            for part in self._parts():
-                block = (self._rows[part] - self._centre) * self._scale
-                self._single[part] = block
-                norms[part] = np.einsum("ij,ij->i", block, block)
-                self._half[part] = 0.5 * norms[part]
-        starts = np.arange(0, n, self._step)
-        self._radius = np.sqrt(np.maximum.reduceat(norms, starts)) if n else np.empty(0)
+                if not np.isfinite(np.einsum("ij,ij->i", block, block)).all():
+                    raise BadInput("An index needs finite numbers.", "Remove infinite or missing values.")
+            self._centre = self._rows.mean(axis=0, dtype=np.float64) if n else np.zeros(m)
+        largest = self._largest_centred_norm()
+        self._scale = 2.0 ** -round(float(np.log2(largest))) if largest > 0.0 else 1.0
+        parts = self._parts()
+        self._whole = np.empty((n, m), dtype=np.int16)
+        self._steps = np.empty((len(parts), m))
+        self._half = np.empty(n, dtype=np.float32)
+        self._radius = np.empty(len(parts))
+        for number, part in enumerate(parts):
+            block = (self._rows[part] - self._centre) * self._scale
+            norms = np.einsum("ij,ij->i", block, block)
+            self._half[part], self._radius[number] = 0.5 * norms, np.sqrt(norms.max())
+            self._steps[number] = np.maximum(np.abs(block).max(axis=0) / _WHOLE, _LEAST_STEP)
+            block /= self._steps[number]
+            self._whole[part] = np.rint(block, out=block)
 
     def _largest_centred_norm(self) -> float:
         largest = 0.0
@@ -237,22 +234,34 @@ class Index:
         if not all(one.length < 1e12 for one in candidates):
             everything = np.arange(len(self))
             return [everything if mask is None else everything[mask] for mask in allowed]
-        single = shifted.astype(np.float32)
-        m = self.n_features
-        memory = np.empty(len(single) * min(self._step, len(self)), dtype=np.float32)
+        errors = self._errors(shifted)
+        m, rows = self.n_features, min(self._step, len(self))
+        memory, converted = np.zeros(len(shifted) * rows, np.float32), np.empty((rows, m), np.float32)
+        filtered = any(mask is not None for mask in allowed)
         for number, part in enumerate(self._parts()):
-            block, half = self._single[part], self._half[part]
-            values = memory[: len(single) * len(block)].reshape(len(single), len(block))
-            # BLAS multiplies the old content by 0, which gives NaN for an infinity.
-            values.fill(0.0)
-            np.dot(single, block.T, out=values)
-            radius = float(self._radius[number])
-            for one, value in zip(candidates, values, strict=True):
+            whole, half = self._whole[part], self._half[part]
+            block = converted[: len(whole)]
+            np.copyto(block, whole)
+            values = memory[: len(shifted) * len(block)].reshape(len(shifted), len(block))
+            if filtered:
+                # BLAS multiplies the old content by 0, which gives NaN for the infinity of a row that is left out.
+                values.fill(0.0)
+            np.dot((shifted * self._steps[number]).astype(np.float32), block.T, out=values)
+            for one, value, error in zip(candidates, values, errors[number], strict=True):
                 np.subtract(half, value, out=value)
-                # Rounding of x, of q, of the m products and their sum, of |x|^2/2 and of the last difference.
-                error = _UNIT * (1.02 * (m + 6) * radius * one.length + 2.0 * radius * radius) + _TINY
-                one.add(value, part, error)
+                one.add(value, part, float(error))
         return [one.rows() for one in candidates]
+
+    def _errors(self, shifted: Matrix) -> Matrix:
+        """(b, queries) the largest error of a value in each block, for the ``shifted`` queries (queries, m)."""
+        rounded = 0.5001 * (self._steps @ np.abs(shifted).T)
+        radius = self._radius[:, np.newaxis]
+        length = np.sqrt(np.einsum("ij,ij->i", shifted, shifted))
+        largest = radius + np.linalg.norm(self._steps, axis=1, keepdims=True)
+        # Rounding of q, of the m products and their sum, of |x|^2/2 and of the last difference.
+        summed = _UNIT * (1.02 * (self.n_features + 6) * largest * length + 2.0 * radius * radius)
+        errors: Matrix = rounded + summed + _TINY
+        return errors
 
     def _measure(self, rows: Rows, q: Matrix) -> Matrix:
         distances = np.empty(len(rows))

@@ -23,6 +23,31 @@ def test_a_stored_embedding_is_read(tmp_path):
     assert read.prepared_ties is None
 
 
+def test_a_search_in_mapped_data_has_the_order_of_float64_and_reads_two_bytes_a_number(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(70_000, 16)) * np.geomspace(0.01, 100.0, 16) + 50.0
+    X[::7] = X[3]
+    one = CachedEmbedding(np.arange(len(X)), X, np.empty((len(X), 0)), np.empty((0, 3), np.float32))
+    save_embedding(tmp_path / "m.embedding", one._replace(prepared=Index(X).prepared))
+    read = load_embedding(tmp_path / "m.embedding")
+    assert read is not None
+    assert read.prepared is not None
+    index = Index(read.embedding, prepared=read.prepared)
+    used = index.prepared.whole
+    assert used is read.prepared.whole
+    assert not used.flags.owndata
+    assert used.itemsize == 2
+    for q in (X[3], X[500] + 1e-6, rng.normal(size=16)):
+        distances = np.square(X - q).sum(axis=1)
+        assert index.search(q, 50).rows.tolist() == np.argsort(distances, kind="stable")[:50].tolist()
+
+
+def test_what_an_earlier_version_derived_is_made_again(tmp_path):
+    arrays = dict(zip(CachedEmbedding._fields, embedding()[:4], strict=False))
+    save_arrays(tmp_path / "m.embedding", {**arrays, "prepared_single": np.ones((4, 2), np.float32)})
+    assert load_embedding(tmp_path / "m.embedding") is None
+
+
 @pytest.mark.parametrize("rows", [np.arange(4.0), np.arange(3), np.arange(4, dtype=np.int32)])
 def test_other_kinds_of_values_are_not_used(tmp_path, rows):
     arrays = dict(zip(CachedEmbedding._fields, embedding()[:4], strict=False))
