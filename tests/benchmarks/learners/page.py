@@ -379,7 +379,7 @@ _HOW = """## How it was measured
 - All implementations are fitted in the same kind of process on one thread. A fit lasts from the call to the finished
   metric. Seconds are processor time, which depends less on other work of the machine than the clock. The
   implementations take turns, so that a slow moment affects all of them. Ratios compare medians of one run. They are
-  more reliable than seconds.
+  more reliable than seconds: other work on the machine can double or triple these, because it takes the caches.
 - A learner without a target is fitted once if a fit takes longer than 5 s. A fit is stopped after 60 s (without a
   target after 30 s), except metric-learn's LMNN and scikit-learn's NCA.
 - The methods of metric-learn and scikit-learn's NCA run with their defaults (RCA_Supervised with at most 100 chunks,
