@@ -20,6 +20,14 @@ TIMEOUT_S = 20
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
 
 
+#: What Dask says of a task that it dropped because data it needs was lost with a worker.
+_DATA_LOST = ("already forgotten", "lost dependencies")
+
+
+class SharedDataLost(WorkerEnded):
+    """A worker ended with the only copy of what the task needs."""
+
+
 class ClusterTask:
     """A submitted task of a cluster, like :class:`semblance.core.engine.Task`.
 
@@ -53,6 +61,8 @@ class ClusterTask:
         except CancelledError as problem:
             if self._cancelled:
                 raise Cancelled from None
+            if getattr(problem, "reason", "") in _DATA_LOST:
+                raise SharedDataLost from problem
             raise SemblanceError(
                 tr_lazy("The Dask scheduler at {address} was lost.", address=self._address),
                 "Finished work is saved. Start it again and resume.",
@@ -145,13 +155,16 @@ class Cluster:
             Cancelled: the reporter was cancelled; it is asked after each result.
             SemblanceError: as :meth:`ClusterTask.result`, and what the function raises.
         """
-        shared = self.share(function)
+        shared, items = self.share(function), list(items)
         tasks = [self.submit(call, shared, item) for item in items]
         try:
             results = []
-            for task in tasks:
+            for item, task in zip(items, tasks, strict=True):
                 reporter.check_cancelled()
-                results.append(task.result())
+                try:
+                    results.append(task.result())
+                except SharedDataLost:
+                    results.append(self.submit(call, self.share(function), item).result())
             return results
         finally:
             for task in tasks:

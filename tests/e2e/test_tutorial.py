@@ -31,6 +31,7 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 def written_steps() -> list[str]:
     """The numbered steps of the tutorial, each on one line."""
     text = Path(resources.path("help/tutorial.md")).read_text(encoding="utf-8")
+    text = re.sub(r"\[([^]]+)\]\(key:\w+\)", r"\1", text)
     return [" ".join(step.split()) for step in re.findall(r"^\d+\. (.+(?:\n   .+)*)", text, re.MULTILINE)]
 
 

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from semblance.core.files import PRIVATE, replacing
+from semblance.core.files import PRIVATE, move, replacing
 from semblance.core.imaging import ImageAddress
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress, local_folder, server_address
@@ -286,7 +286,7 @@ def keep_image(library: Library, case: CaseDetails) -> None:
             copied.touch(PRIVATE)
             with file.open("rb") as source, copied.open("wb") as written:
                 shutil.copyfileobj(source, written, 1 << 20)
-        unfinished.replace(target)
+        move(unfinished, target)
 
 
 def _containers(address: ImageAddress) -> list[Path]:
