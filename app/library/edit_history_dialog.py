@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from semblance.app.shell import edit_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
+from semblance.app.shell.local_time import local_time
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
@@ -115,9 +114,6 @@ class EditHistoryDialog(Dialog):
 
 
 def _cells(edit: Edit) -> tuple[str, str, str]:
-    try:
-        when = datetime.fromisoformat(edit.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        when = edit.time
     text = translate(describe_edit(edit.kind, edit.summary))
+    when = local_time(edit.time, seconds=True)
     return when, edit.author, tr("{edit} (undone)", edit=text) if edit.undone else text

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
+from semblance.app.shell.local_time import local_time
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.plain_table import PlainTable
@@ -66,12 +66,8 @@ class ExportLogDialog(Dialog):
 
 
 def _cells(export: Mapping[str, Any]) -> tuple[str, ...]:
-    try:
-        when = datetime.fromisoformat(export["time"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        when = export["time"]
     return (
-        when,
+        local_time(export["time"], seconds=True),
         export["by"],
         _EXPORT_NAMES.get(export["what"], export["what"]),
         export["kind"],

@@ -18,8 +18,6 @@ from semblance.core.threads import one_thread
 #: How long a scheduler and its workers may take to answer.
 TIMEOUT_S = 20
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
-
-
 #: What Dask says of a task that it dropped because data it needs was lost with a worker.
 _DATA_LOST = ("already forgotten", "lost dependencies")
 

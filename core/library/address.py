@@ -25,6 +25,8 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(/+)(.*)", re.DOTALL)
 _SECRET = ("password", "sslpassword")
 #: Passwords that were given with an address, by the address; only in memory.
 _passwords: dict[str, dict[str, str]] = {}
+#: In the folder of a library on a server: what is known of the copy of the whole library, and images that were viewed.
+COPY_FACTS, VIEWED_IMAGES = "copy.json", "images"
 #: Addresses whose server does not answer, as far as this program knows; see :attr:`ServerAddress.is_away`.
 _away: set[str] = set()
 

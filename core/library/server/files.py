@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from semblance.core.files import PRIVATE, make_folder, replacing
+from semblance.core.library.address import COPY_FACTS
 from semblance.core.library.database import upsert
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
 from semblance.core.library.records import DERIVED
@@ -18,8 +19,6 @@ from semblance.core.library.server.tables import stored_files as t
 
 #: Files that are read or written with one statement.
 _PART = 16
-#: What is known of the copy of the whole library, for while the server does not answer.
-COPY_FACTS = "copy.json"
 
 
 class ServerFiles(LibraryFiles):

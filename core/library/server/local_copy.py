@@ -20,7 +20,13 @@ import sqlalchemy as sa
 from semblance.core.files import PRIVATE, move, replacing
 from semblance.core.imaging import ImageAddress
 from semblance.core.language import tr_lazy
-from semblance.core.library.address import ServerAddress, local_folder, server_address
+from semblance.core.library.address import (
+    COPY_FACTS,
+    VIEWED_IMAGES,
+    ServerAddress,
+    local_folder,
+    server_address,
+)
 from semblance.core.library.audit import EXPORT
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.copy_library import copy_rows
@@ -30,13 +36,10 @@ from semblance.core.library.library_files import LibraryFiles, changed_chunks, d
 from semblance.core.library.records import CATALOGUE, METRIC_FILE, CaseDetails, FeatureSet, now
 from semblance.core.library.schema import cases, feature_chunks, metrics, tables
 from semblance.core.library.server.connection import away_error, unavailable_error
-from semblance.core.library.server.files import COPY_FACTS
 from semblance.core.library.server.library import ServerLibrary, last_search_of, private_thumbnails
 from semblance.core.library.server.tables import library_state
 from semblance.core.tasks import SILENT, Reporter
 
-#: The folder of images that were viewed.
-IMAGES = "images"
 #: A copy that was not compared with the server for so many days is not opened any more.
 KEPT_DAYS = 30
 #: Thumbnails that are copied before they are seen, and bytes of values of features.
@@ -149,7 +152,7 @@ class _CopiedCatalogue(Catalogue):
     """The catalogue of a copy. Images whose files cannot be reached have the addresses of their copies."""
 
     def __init__(self, address: ServerAddress, folder: Path) -> None:
-        self._address, self._images = address, folder / IMAGES
+        self._address, self._images = address, folder / VIEWED_IMAGES
         super().__init__(folder / CATALOGUE, writable=False)
 
     @property
@@ -249,7 +252,7 @@ def copy_thumbnails(library: ServerLibrary, reporter: Reporter = SILENT) -> tupl
     kept = library.thumbnails.kept
     here = set(kept.contents())
     kept.remove(here - contents)
-    images = library.files.folder / IMAGES
+    images = library.files.folder / VIEWED_IMAGES
     for entry in images.iterdir() if images.is_dir() else ():
         if entry.name not in contents:
             shutil.rmtree(entry, ignore_errors=True)
@@ -268,7 +271,7 @@ def keep_image(library: Library, case: CaseDetails) -> None:
     """Keep the image of ``case``, which was viewed, of a library on a server."""
     if not isinstance(library, ServerLibrary) or case.address is None or not case.content:
         return
-    target = library.files.folder / IMAGES / case.content
+    target = library.files.folder / VIEWED_IMAGES / case.content
     # Nothing depends on the copy.
     with contextlib.suppress(OSError):
         if target.is_dir():

@@ -6,14 +6,15 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from semblance.core.library.address import servers_folder
+from semblance.core.library.address import COPY_FACTS, VIEWED_IMAGES, servers_folder
 from semblance.core.library.open_library import open_library
+from semblance.core.library.records import CATALOGUE
 from semblance.core.tasks import SILENT, Reporter
 
 #: Bytes that all copies may take, unless the user sets another number; 0: nothing is copied.
 DEFAULT_BYTES = 4 << 30
 #: What makes a folder a copy, removed before the rest of it.
-_CATALOGUE = ("copy.json", "catalogue.sqlite")
+_WHOLE_COPY = (COPY_FACTS, CATALOGUE)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def limit_copies(limit: int, keep: Path | None = None) -> None:
     together have at most ``limit`` bytes. ``keep``: the folder of the library in use, of which only images go."""
     folders = _folders()
     size = sum(_size(folder) for folder in folders)
-    images = [one for folder in folders for one in _entries(folder / "images")]
+    images = [one for folder in folders for one in _entries(folder / VIEWED_IMAGES)]
     others = [folder for folder in folders if folder != keep]
     for unneeded in [*sorted(images, key=_last_use), *sorted(others, key=_last_use)]:
         if size <= limit:
@@ -73,7 +74,7 @@ def size_of_copies(*, reporter: Reporter = SILENT) -> int:
 def remove_copies(*, reporter: Reporter = SILENT) -> int:
     """Remove all copies; the bytes that are left, of files in use."""
     for folder in _folders():
-        for name in _CATALOGUE:
+        for name in _WHOLE_COPY:
             (folder / name).unlink(missing_ok=True)
         for entry in _entries(folder):
             if entry.is_dir():
@@ -99,5 +100,5 @@ def _size(folder: Path) -> int:
 
 def _last_use(folder: Path) -> float:
     """When an image was viewed, or a copy was compared with its library."""
-    facts = folder / _CATALOGUE[0]
+    facts = folder / COPY_FACTS
     return (facts if facts.exists() else folder).stat().st_mtime
