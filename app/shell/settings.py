@@ -11,9 +11,8 @@ from PySide6.QtCore import QByteArray, QSettings
 from semblance.app.shell.stored_values import shared_values
 from semblance.core.errors import SemblanceError
 from semblance.core.language import ENGLISH, LANGUAGES
-from semblance.core.library.address import library_path, server_address
+from semblance.core.library.address import DEFAULT_COPY_BYTES, library_path, server_address
 from semblance.core.searches.search import NO_MATCH_RATE
-from semblance.core.workflows.library.local_copies import DEFAULT_BYTES
 
 #: Key of the folder that a file was chosen from last.
 LAST_FOLDER = "last_folder"
@@ -145,7 +144,7 @@ class Settings:
     def copy_bytes(self) -> int:
         """Bytes that the copies of libraries on servers may take on this computer; 0: none is made."""
         stored = self.number("copy_gb")
-        return DEFAULT_BYTES if stored is None else round(max(0.0, stored) * 2**30)
+        return DEFAULT_COPY_BYTES if stored is None else round(max(0.0, stored) * 2**30)
 
     @copy_bytes.setter
     def copy_bytes(self, size: int) -> None:

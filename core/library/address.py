@@ -27,6 +27,8 @@ _SECRET = ("password", "sslpassword")
 _passwords: dict[str, dict[str, str]] = {}
 #: In the folder of a library on a server: what is known of the copy of the whole library, and images that were viewed.
 COPY_FACTS, VIEWED_IMAGES = "copy.json", "images"
+#: Bytes that the copies of all libraries may take, unless the user sets another number; 0: nothing is copied.
+DEFAULT_COPY_BYTES = 4 << 30
 #: Addresses whose server does not answer, as far as this program knows; see :attr:`ServerAddress.is_away`.
 _away: set[str] = set()
 

@@ -6,13 +6,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from semblance.core.library.address import COPY_FACTS, VIEWED_IMAGES, servers_folder
+from semblance.core.library.address import COPY_FACTS, DEFAULT_COPY_BYTES, VIEWED_IMAGES, servers_folder
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CATALOGUE
 from semblance.core.tasks import SILENT, Reporter
 
-#: Bytes that all copies may take, unless the user sets another number; 0: nothing is copied.
-DEFAULT_BYTES = 4 << 30
 #: What makes a folder a copy, removed before the rest of it.
 _WHOLE_COPY = (COPY_FACTS, CATALOGUE)
 
@@ -27,7 +25,7 @@ class CopyReport:
 
 
 def renew_copy(
-    library: Path, limit: int = DEFAULT_BYTES, *, reporter: Reporter = SILENT
+    library: Path, limit: int = DEFAULT_COPY_BYTES, *, reporter: Reporter = SILENT
 ) -> CopyReport | None:
     """Make the copy of ``library``, which is on a server, the same as the library; ``None`` where ``limit`` is 0.
 
