@@ -8,11 +8,7 @@ from pathlib import Path
 
 from semblance.core.library.address import COPY_FACTS, DEFAULT_COPY_BYTES, VIEWED_IMAGES, servers_folder
 from semblance.core.library.open_library import open_library
-from semblance.core.library.records import CATALOGUE
 from semblance.core.tasks import SILENT, Reporter
-
-#: What makes a folder a copy, removed before the rest of it.
-_WHOLE_COPY = (COPY_FACTS, CATALOGUE)
 
 
 @dataclass(frozen=True)
@@ -72,8 +68,8 @@ def size_of_copies(*, reporter: Reporter = SILENT) -> int:
 def remove_copies(*, reporter: Reporter = SILENT) -> int:
     """Remove all copies; the bytes that are left, of files in use."""
     for folder in _folders():
-        for name in _WHOLE_COPY:
-            (folder / name).unlink(missing_ok=True)
+        # Without it the rest is no copy any more.
+        (folder / COPY_FACTS).unlink(missing_ok=True)
         for entry in _entries(folder):
             if entry.is_dir():
                 # Programs that use the library expect the folder itself.
