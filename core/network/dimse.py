@@ -54,10 +54,12 @@ SYNTAXES: Final = (
     "1.2.840.10008.1.2.4.90",  # JPEG 2000, lossless
     "1.2.840.10008.1.2.4.70",  # JPEG, lossless
     "1.2.840.10008.1.2.4.80",  # JPEG-LS, lossless
+    "1.2.840.10008.1.2.4.201",  # High-Throughput JPEG 2000, lossless
     "1.2.840.10008.1.2.5",  # run-length
     "1.2.840.10008.1.2.4.50",  # JPEG
     "1.2.840.10008.1.2.4.91",  # JPEG 2000
     "1.2.840.10008.1.2.4.51",  # JPEG, extended
+    "1.2.840.10008.1.2.4.203",  # High-Throughput JPEG 2000
 )
 #: Responses to one retrieval: one for each object, and some that only report progress.
 _MOST_RESPONSES: Final = 10_000
