@@ -22,6 +22,7 @@ from semblance.core.evaluation.protocols.protocol import LearnerSpec
 from semblance.core.evaluation.result import EvaluationResult
 from semblance.core.evaluation.significance import corrected_t_test
 from semblance.core.features.encoder.model_file import RANDOM
+from semblance.core.features.extractor import Extractor
 from semblance.core.features.registry import make_extractor
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
@@ -98,13 +99,16 @@ def compare_encoders(
 
     Raises:
         BadArguments: an unknown learner, or two encoders of one name.
-        BadInput: too few cases with images and findings, no encoder could be run, or no learner be scored.
+        BadInput: an encoder's file or its settings cannot be read, there are too few cases with images and findings,
+            no encoder could be run, or no learner be scored.
         Cancelled: the reporter was cancelled.
     """
     names = [one.name for one in request.contenders]
     if len(set(names)) < len(names):
         raise BadArguments("Two encoders have the same name.", "Rename one of the files.")
     specs = [LearnerSpec(learner_class(name).name) for name in request.learners]
+    # Files that cannot be read are reported before the first encoder is run, which takes minutes.
+    extractors = [make_extractor(one.extractor, **one.settings) for one in request.contenders]
     failed: list[dict[str, str]] = []
     measured: list[tuple[Contender, dict[int, npt.NDArray[np.float32]]]] = []
     reasons: dict[int, str] = {}
@@ -113,9 +117,9 @@ def compare_encoders(
         ids, case_ids = cases.case_rows, cases.case_ids
         assert ids is not None
         assert case_ids is not None
-        for contender in request.contenders:
+        for contender, extractor in zip(request.contenders, extractors, strict=True):
             try:
-                rows, refused = _measure(opened, contender, ids, reporter)
+                rows, refused = _measure(opened, contender.name, extractor, ids, reporter)
             except SemblanceError as error:
                 failed.append({"name": contender.name, "reason": str(error)})
                 continue
@@ -176,16 +180,14 @@ def _cases(library: Library, request: EncoderRequest) -> EvaluationData:
 
 
 def _measure(
-    library: Library, contender: Contender, rows: npt.NDArray[np.int64], reporter: Reporter
+    library: Library, name: str, extractor: Extractor, rows: npt.NDArray[np.int64], reporter: Reporter
 ) -> tuple[dict[int, npt.NDArray[np.float32]], dict[int, str]]:
     """The features of the cases ``rows`` by id, and why others have none."""
-    # Made here, so that an unusable file is reported once.
-    extractor = make_extractor(contender.extractor, **contender.settings)
     images = case_images(library, rows)
     parts = [images[start : start + _PART] for start in range(0, len(images), _PART)]
     found: dict[int, npt.NDArray[np.float32]] = {}
     refused: dict[int, str] = {}
-    title = tr_lazy("Measuring with {name}", name=contender.name)
+    title = tr_lazy("Measuring with {name}", name=name)
     measure = partial(measure_cases, extractor.name, extractor.settings)
     for part in run_parts(measure, parts, title=title, reporter=reporter):
         found |= dict(zip(part.rows.tolist(), part.values, strict=True))

@@ -9,6 +9,7 @@ import pytest
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.open_library import open_library
+from semblance.core.workflows.evaluation import compare_encoders as workflow
 from semblance.core.workflows.evaluation.compare_encoders import EncoderRequest, compare_encoders
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.encoders import settings, transformer
@@ -55,6 +56,14 @@ def test_the_library_stays_as_it_is(library):
     compare_encoders(library, request(max_cases=20))
     with open_library(library) as opened:
         assert opened.features.all() == []
+
+
+def test_unreadable_settings_are_refused_before_an_encoder_runs(library, tmp_path, monkeypatch):
+    model, described = own(tmp_path)
+    described.write_text("{")
+    monkeypatch.setattr(workflow, "_measure", lambda *_: pytest.fail("an encoder was run"))
+    with pytest.raises(BadInput, match=described.name):
+        compare_encoders(library, request(own=((model, described),)))
 
 
 def test_an_encoder_that_cannot_be_run_is_reported_and_the_others_continue(library, tmp_path):
