@@ -22,7 +22,7 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
         return None
     job = context.jobs.run(
         tr("Writing {name}", name=path.name),
-        workflow.write_search_report,
+        workflow.write_report_files,
         state.path,
         state.search,
         path,

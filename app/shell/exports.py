@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.messages import Action
-from semblance.core.language import tr
+from semblance.core.language import tr, tr_n
 from semblance.core.workflows.library import exports
 
 
@@ -24,14 +24,25 @@ def log_export(context: Context, what: str, kind: str) -> None:
 
 
 def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: bool = False) -> Job:
-    """Show the path of the file once ``job`` has written it, and offer to open its folder, or itself if that can be."""
+    """Show the path of the file once ``job`` has written it, and offer to open its folder, or itself if that can be.
 
-    def show(_result: object) -> None:
+    A job that returns a list of files wrote the others beside it.
+    """
+
+    def show(result: object) -> None:
         def open_url(local: Path) -> None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(local)))
 
         actions: list[Action] = [(tr("Open"), lambda: open_url(path))] if can_be_opened else []
         actions.append((tr("Open folder"), lambda: open_url(path.parent)))
-        context.messages.info(tr("Saved {path}.", path=path), actions=actions, topic="saved")
+        more = len(result) - 1 if isinstance(result, list) else 0
+        beside = tr_n(
+            "Saved {path} and {n} more file beside it.",
+            "Saved {path} and {n} more files beside it.",
+            more,
+            path=path,
+        )
+        saved = beside if more else tr("Saved {path}.", path=path)
+        context.messages.info(saved, actions=actions, topic="saved")
 
     return context.follow(job, show)
