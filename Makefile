@@ -57,6 +57,7 @@ clean: ## remove every .venv and everything that was built
 	rm -rf .venv .venv-deep .venv-peers .venv-bundle .venv-audit build dist semblance.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find app core resources tests packaging -name __pycache__ -type d -prune -exec rm -rf {} +
 	find resources/translations -name "*.mo" -delete
+	rm -f resources/CHANGELOG.md
 
 ##@ Measure
 

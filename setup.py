@@ -1,10 +1,10 @@
-"""The packages below the folders app, core and resources, which are installed as semblance.*, and the compiled
-translations."""
+"""The packages below the folders app, core and resources, which are installed as semblance.*, and the files of
+resources that are not in the repository."""
 
 import runpy
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
-runpy.run_path(str(Path(__file__).parent / "packaging" / "compile_translations.py"), run_name="__main__")
+runpy.run_path(str(Path(__file__).parent / "packaging" / "build_resources.py"), run_name="__main__")
 setup(packages=[f"semblance.{name}" for name in find_packages(include=["app*", "core*", "resources*"])])

@@ -254,24 +254,29 @@ def installation_digest() -> str:
         constraints,
         str(TOP),
         source_files(),
-        translation_digests(),
+        digests_of_build(),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def source_files() -> list[str]:
-    """The files of the program. A strict editable installation links each file and does not find new ones."""
+    """The files of the program, without those that the installation makes. A strict editable installation links each
+    file and does not find new ones."""
     files = (path for folder in ("app", "core", "resources") for path in (TOP / folder).rglob("*"))
     return sorted(
         str(path.relative_to(TOP))
         for path in files
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".mo"
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.suffix != ".mo"
+        and path.name != "CHANGELOG.md"
     )
 
 
-def translation_digests() -> list[str]:
-    """Digests of the ``.po`` files, which the installation compiles."""
-    files = sorted((TOP / "resources" / "translations").rglob("*.po"))
+def digests_of_build() -> list[str]:
+    """Digests of the files that the installation makes others from, and of what makes them."""
+    made_from = [TOP / "CHANGELOG.md", *sorted((TOP / "resources" / "translations").rglob("*.po"))]
+    files = [TOP / "setup.py", TOP / "packaging" / "build_resources.py", *made_from]
     return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
 
 

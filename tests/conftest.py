@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{real_data.VARIABLE} names {folder}, which is not a folder.")
     if not hasattr(config, "workerinput"):
         runpy.run_path(
-            str(Path(__file__).parent.parent / "packaging" / "compile_translations.py"), run_name="__main__"
+            str(Path(__file__).parent.parent / "packaging" / "build_resources.py"), run_name="__main__"
         )
 
 

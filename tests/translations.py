@@ -213,7 +213,7 @@ def main() -> int:
             print(f"{what}: {len(those)}")
             for text in those:
                 print(f"  {text!r}  ({source_texts.get(text, '')})")
-    runpy.run_path(str(TOP / "packaging" / "compile_translations.py"), run_name="__main__")
+    runpy.run_path(str(TOP / "packaging" / "build_resources.py"), run_name="__main__")
     return status
 
 

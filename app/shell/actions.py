@@ -220,6 +220,7 @@ COMMANDS = (
     Command("tutorial", tr("Tutorial"), "Help", "", "play"),
     Command("keyboard", tr("Keyboard and mouse"), "Help", "?", "help"),
     Command("words", tr("Glossary"), "Help", "", "info"),
+    Command("whats_new", tr("What's new"), "Help", "", "info"),
     Command("copy_details", tr("Copy details for a bug report"), "Help", "", "copy", separator=True),
     Command("log_folder", tr("Open log folder"), "Help", "", "folder"),
     Command("about", tr("About Semblance"), "Help", "", "info"),

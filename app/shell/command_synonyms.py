@@ -106,6 +106,7 @@ SYNONYMS = {
     "help": tr("manual documentation guide"),
     "tutorial": tr("introduction first steps learn guide"),
     "words": tr("words terms"),
+    "whats_new": tr("changelog changes version release news"),
     "keyboard": tr("keys shortcuts wheel help"),
     "copy_details": tr("error problem support version diagnostics"),
     "go_library": tr("grid list patients studies series"),

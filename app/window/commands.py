@@ -35,6 +35,7 @@ from semblance.app.window.dock_layout import DockLayout
 from semblance.app.window.faces import READ, RESEARCH, FaceChoice
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
+from semblance.app.window.help_files import WHATS_NEW
 from semblance.app.window.palette import CommandPalette
 from semblance.app.window.panel_focus import PanelFocus
 from semblance.app.window.panels import Panels
@@ -159,6 +160,7 @@ class Commands(QObject):
             "tutorial": partial(self.show_help, "tutorial"),
             "keyboard": partial(self.show_help, "keyboard"),
             "words": partial(self.show_help, "glossary"),
+            "whats_new": partial(self.show_help, WHATS_NEW),
             "copy_details": self.copy_details,
             "log_folder": self.open_log_folder,
             "about": self.about,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import (
+    QDesktopServices,
     QImage,
     QKeySequence,
     QShortcut,
@@ -147,7 +148,10 @@ class HelpDialog(Dialog):
         self.raise_()
 
     def _follow(self, url: QUrl) -> None:
-        """Open a link of the page, which is relative to the page."""
+        """Open a link of the page: another page relative to this one, or a web page in the browser."""
+        if url.scheme() in ("http", "https"):
+            QDesktopServices.openUrl(url)
+            return
         self.show_page(help_pages.target(self.shown, url.path()))
 
     # The list at the left

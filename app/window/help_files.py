@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from semblance import resources
@@ -15,6 +16,8 @@ from semblance.core.language import ENGLISH, current_language, tr
 
 #: The digests of the English texts that were translated: page -> digest.
 DIGESTS_FILE = "of.json"
+#: The page with what changed: a copy of CHANGELOG.md, in English only.
+WHATS_NEW = "whats_new"
 
 
 def english(page: str) -> str:
@@ -29,6 +32,8 @@ def translated(page: str, language: str) -> str:
 
 def text_of(page: str) -> str:
     """The Markdown of ``page`` to show."""
+    if page == WHATS_NEW:
+        return _whats_new()
     if current_language() == ENGLISH:
         return english(page)
     text, original = translated(page, current_language()), english(page)
@@ -65,6 +70,17 @@ def pages() -> list[str]:
 def languages() -> list[str]:
     """The languages with translated pages."""
     return sorted(file.parent.name for file in _folder(ENGLISH).glob(f"*/{DIGESTS_FILE}"))
+
+
+def _whats_new() -> str:
+    text = resources.path("CHANGELOG.md").read_text(encoding="utf-8")
+    title = tr("What's new")
+    shown = re.sub(r"^## \[(.+)\]", r"## \1", text, flags=re.MULTILINE).replace(
+        "# Changelog", f"# {title}", 1
+    )
+    if current_language() == ENGLISH:
+        return shown
+    return _with_note(shown, tr("This page is in English only."))
 
 
 def _with_note(text: str, note: str) -> str:

@@ -34,7 +34,7 @@ PAGE_OF_PANEL = {
 }
 #: Pages of the contents by group, in the order of work; those of registries follow.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (tr("Get started"), ("getting_started", "tutorial", "keyboard", "glossary")),
+    (tr("Get started"), ("getting_started", "tutorial", "keyboard", "glossary", help_files.WHATS_NEW)),
     (
         tr("Import and view"),
         ("import_images", "privacy", "library", "edits", "query", "full_size", "compare"),
@@ -164,7 +164,7 @@ def has(page: str) -> bool:
 @lru_cache(maxsize=1)
 def contents() -> tuple[tuple[str, tuple[HelpEntry, ...]], ...]:
     """All pages by group. A file in no group is in the last one."""
-    files = {file.stem for file in resources.path("help").glob("*.md")}
+    files = {help_files.WHATS_NEW} | {file.stem for file in resources.path("help").glob("*.md")}
     named = {page for _, pages in GROUPS for page in pages}
     out = []
     for title, pages in GROUPS:
@@ -180,11 +180,11 @@ def contents() -> tuple[tuple[str, tuple[HelpEntry, ...]], ...]:
 
 def find(query: str) -> list[SearchHit]:
     """The pages that have every one of ``query``, in whole or at their beginning: those with it in their
-    title first, then in a heading, then most often."""
+    title first, then in a heading, then most often. The page with what changed is the last."""
     terms = [word for word in query.casefold().split() if word]
     if not terms:
         return []
-    ranked: list[tuple[int, int, int, int, SearchHit]] = []
+    ranked: list[tuple[bool, int, int, int, int, SearchHit]] = []
     for _, entries in contents():
         for entry in entries:
             text = _text(entry.page)
@@ -195,7 +195,8 @@ def find(query: str) -> list[SearchHit]:
                 in_title = sum(word in entry.title.casefold() for word in terms)
                 in_headings = sum(_count_hits(word, headings) > 0 for word in terms)
                 found = SearchHit(entry.page, entry.title, _excerpt(plain, terms[0]))
-                ranked.append((-in_title, -in_headings, -sum(counts), len(ranked), found))
+                is_news = entry.page == help_files.WHATS_NEW and not in_title
+                ranked.append((is_news, -in_title, -in_headings, -sum(counts), len(ranked), found))
     return [found for *_, found in sorted(ranked)]
 
 

@@ -25,14 +25,22 @@ def pip(*arguments: object) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """Built from a copy of the sources without what was compiled before."""
+    """Built from a copy of the sources without the files that the build makes."""
     work = tmp_path_factory.mktemp("wheel")
     source = work / "my source"
-    unwanted = shutil.ignore_patterns("__pycache__", "*.mo")
+    unwanted = shutil.ignore_patterns("__pycache__", "*.mo", "CHANGELOG.md")
     for folder in SOURCES:
         shutil.copytree(TOP / folder, source / folder, ignore=unwanted)
     (source / "packaging").mkdir()
-    for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "packaging/compile_translations.py"):
+    copied = (
+        "pyproject.toml",
+        "setup.py",
+        "README.md",
+        "CHANGELOG.md",
+        "LICENSE",
+        "packaging/build_resources.py",
+    )
+    for file in copied:
         shutil.copy(TOP / file, source / file)
     pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", work, source)
     (made,) = work.glob("*.whl")

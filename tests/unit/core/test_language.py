@@ -68,7 +68,7 @@ def write_german(folder, texts=GERMAN):
 
 
 def compile_all(folder):
-    return runpy.run_path(str(TOP / "packaging" / "compile_translations.py"))["compile_translations"](folder)
+    return runpy.run_path(str(TOP / "packaging" / "build_resources.py"))["compile_translations"](folder)
 
 
 @pytest.fixture

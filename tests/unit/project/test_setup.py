@@ -22,7 +22,8 @@ def bootstrap(tmp_path, monkeypatch) -> ModuleType:
     spec.loader.exec_module(module)
     top = tmp_path / "my semblance"
     (top / "packaging").mkdir(parents=True)
-    for name in ("pyproject.toml", "packaging/constraints.txt"):
+    built = ("setup.py", "CHANGELOG.md", "packaging/build_resources.py")
+    for name in ("pyproject.toml", "packaging/constraints.txt", *built):
         (top / name).write_bytes((TOP / name).read_bytes())
     monkeypatch.setattr(module, "TOP", top)
     monkeypatch.setattr(module, "VENV", top / ".venv")

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt, QUrl
-from PySide6.QtGui import QTextDocument
+from PySide6.QtGui import QDesktopServices, QTextDocument
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.actions import Actions
 from semblance.app.shell.theme import LIGHT, set_theme
-from semblance.app.window import help_pages
+from semblance.app.window import help_files, help_pages
 from semblance.app.window.help_dialog import HelpDialog
+from tests.helpers.use_language import use_language
 from tests.helpers.widgets import finish_delayed_calls
 
+CHANGELOG = Path(__file__).resolve().parents[4] / "CHANGELOG.md"
 PAGES = [entry.page for _, entries in help_pages.contents() for entry in entries]
 
 
@@ -62,6 +65,21 @@ def test_a_link_is_followed_from_where_its_page_lies(dialog):
     assert dialog.shown == "learners/bdm"
     dialog.page.anchorClicked.emit(QUrl("../query.md"))
     assert dialog.page.toPlainText().startswith(title("query"))
+
+
+def test_whats_new_is_the_changelog_and_says_in_german_that_it_is_english(dialog, monkeypatch):
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    with use_language("de"):
+        shown = help_files.text_of("whats_new")
+    assert re.match(r"# [^\n]+\n\n\*[^*]+\*\n\n", shown)
+    dialog.show_page("whats_new")
+    newest = re.search(r"^## \[(.+)\]$", CHANGELOG.read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] in dialog.page.toPlainText().splitlines()
+    dialog.page.anchorClicked.emit(QUrl("https://semver.org/"))
+    assert opened == [QUrl("https://semver.org/")]
+    assert dialog.shown == "whats_new"
 
 
 def test_one_goes_back_the_way_one_came(dialog, qtbot):
