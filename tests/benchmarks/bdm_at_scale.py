@@ -47,10 +47,10 @@ from semblance.core.metrics import make_learner
 from tests.benchmarks.bdm_at_scale import overlapping
 name, n, d, findings, rounds = sys.argv[1], *map(int, sys.argv[2:])
 X, y = overlapping(n, d, findings)
-make_learner(name, rounds=2).fit(X[:500], y[:500])
+make_learner(name, rounds=2, training_cases=0).fit(X[:500], y[:500])
 with threadpool_limits(1):
     begin = time.perf_counter()
-    learner = make_learner(name, rounds=rounds).fit(X, y)
+    learner = make_learner(name, rounds=rounds, training_cases=0).fit(X, y)
     seconds = time.perf_counter() - begin
 peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
 print(seconds, int(peak[1]) / 1024, learner.objectives_[-1])
