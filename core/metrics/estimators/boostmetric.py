@@ -6,6 +6,7 @@ of Machine Learning Research 13, 2012. Equation numbers are theirs.
 
 from __future__ import annotations
 
+import warnings
 from typing import ClassVar, Self
 
 import numpy as np
@@ -47,7 +48,8 @@ class BoostMetric(Learner):
     Where triplets are given, findings are only counted. The reporter receives a :class:`TrainingPoint` after every
     round, numbered through all passes; its objective is that of Eq. 11 (exponential) or 25 (logistic), or minus that
     of Eq. 9 (hinge), which starts again with the triplets of every pass. Fitted: ``distance_``, ``objectives_`` (a
-    list a pass), ``stopped_`` (why the last pass ended).
+    list a pass), ``stopped_`` (why the last pass ended). If no direction helps in the first round, it warns, and the
+    metric is the Euclidean distance.
 
     Example:
         >>> import numpy as np
@@ -212,11 +214,13 @@ class _Passes:
             self._map = self._after(M, self._map)
             reporter.progress((number + 1) * learner.rounds, total, learner.title)
         if not self.round:
-            raise BadInput(
-                "Along no direction do other findings lie farther from a case than its own.",
-                "Try other features, or check the findings.",
+            # As a later pass that finds nothing, it leaves the map as it was.
+            self.stopped = tr_lazy(
+                "Nothing was learnt: along no direction do other findings lie farther from a case than its own. "
+                "This is the Euclidean distance."
             )
-        if learner.passes > 1:
+            warnings.warn(f"{learner.title}: {self.stopped}", stacklevel=2)
+        elif learner.passes > 1:
             self.stopped = tr_lazy("{n} passes. {stopped}", n=len(self.objectives), stopped=self.stopped)
         return self
 
@@ -230,6 +234,7 @@ class _Passes:
         triplets = self._triplets
         if triplets is None:
             triplets = nearest_triplets(here, self._codes, learner.neighbours, reporter)
+        self.n_triplets = len(triplets)
         rounds = self._rounds(TripletMargins(here, triplets))
         objectives: list[float] = []
         M: Matrix | None = None
@@ -247,7 +252,6 @@ class _Passes:
                 break
             if not objectives:
                 self.objectives.append(objectives)
-                self.n_triplets = len(triplets)
             objectives.append(objective)
             self.round += 1
             done = (len(self.objectives) - 1) * learner.rounds + len(objectives)

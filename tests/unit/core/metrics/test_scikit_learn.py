@@ -22,32 +22,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import learners, load_metric, make_learner
-from semblance.core.metrics.learner import Learner
 from tests.helpers.learners import problem
 
 NAMES = [learner.name for learner in learners() if not learner.needs]
 #: L1 has no embedding.
 EMBEDDING = [name for name in NAMES if name != "l1"]
 
-_NOISE = "it refuses findings that no direction tells apart, and the check draws them at random"
-#: Every check of scikit-learn that a learner fails, with the reason.
-EXPECTED_FAILURES = {
-    "boostmetric": {"check_fit_score_takes_y": _NOISE, "check_n_features_in_after_fitting": _NOISE},
-}
-
-
-def expected_failures(learner: Learner) -> dict[str, str]:
-    return EXPECTED_FAILURES.get(learner.name, {})
-
-
 with warnings.catch_warnings():
     # A learner has the interface of BaseEstimator without its import, which takes a second.
     warnings.filterwarnings("ignore", message=".*does not inherit from `sklearn.base.BaseEstimator`")
-    of_each_learner = checks.parametrize_with_checks(
-        [make_learner(name, random_state=0) for name in NAMES], expected_failed_checks=expected_failures
-    )
+    of_each_learner = checks.parametrize_with_checks([make_learner(name, random_state=0) for name in NAMES])
 
 
+# Some checks draw findings at random.
+@pytest.mark.filterwarnings("ignore:BoostMetric. Nothing was learnt")
 @of_each_learner
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -264,6 +264,19 @@ def test_learning_ends_with_a_direction_that_separates_all_triplets():
         assert np.isfinite(learner.distance_.L).all()
 
 
+@pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.parametrize("loss", ["exponential", "logistic", "hinge"])
+def test_where_no_direction_helps_it_warns_and_is_the_plain_distance(loss, passes):
+    X, y = np.array([[0.0, 0.0], [10.0, 3.0], [4.0, 1.0], [6.0, 2.0]]), ["a", "a", "b", "b"]
+    learner = make_learner("boostmetric", loss=loss, passes=passes)
+    with pytest.warns(UserWarning, match="BoostMetric: Nothing was learnt"):
+        learner.fit(X, y)
+    metric, plain = learner.metric(), make_learner("euclidean").fit(X, y).metric()
+    learnt, expected = metric.distances(X, X), plain.distances(X, X)
+    assert learnt / learnt.max() == pytest.approx(expected / expected.max())
+    assert metric.card.notes == (learner.stopped_,)
+
+
 def test_too_many_triplets_for_the_linear_program_are_refused(monkeypatch):
     monkeypatch.setattr(boostmetric, "MOST_HINGE_TRIPLETS", 100)
     X, y = problem(n=45, d=5)
