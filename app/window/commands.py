@@ -178,8 +178,8 @@ class Commands(QObject):
         """Catalogue rows of the cases selected in the focused list, or of the compared case."""
         columns = self._context.state.columns
         if self._full.comparing:
-            index = columns.index_of_id(self._panels.compare.current_case() or "")
-            return [int(columns.case_row[index])] if index >= 0 else []
+            row = self._panels.compare.current_row()
+            return [row] if row >= 0 else []
         focus, library = QApplication.focusWidget(), self._panels.library
         in_library = focus is not None and library.isAncestorOf(focus)
         grids = [self._panels.ranking.grid, library.grid]

@@ -44,6 +44,7 @@ class FullPages:
     def compare_window(self) -> CompareWindow:
         made = CompareWindow(self._window, self._context.settings)
         self._panels.ranking.grid.current_changed.connect(self._follow)
+        self._panels.compare.case_changed.connect(self._select_detached)
         made.closed.connect(self._share_memory_of_shown)
         return made
 
@@ -58,19 +59,29 @@ class FullPages:
         if self._shown_window is not None and case_row >= 0:
             self._panels.compare.follow(case_row)
 
+    def _select_detached(self) -> None:
+        """The case in the window of its own becomes the current case of the ranking."""
+        if self._shown_window is not None:
+            self._select_compared()
+
+    def _select_compared(self) -> None:
+        """Make the compared case the current case of the ranking."""
+        if (case_row := self._panels.compare.current_row()) >= 0:
+            self._panels.ranking.grid.set_current(case_row)
+
     def detach_compare(self, detached: bool) -> None:
         """Compare in a window of its own from now on, or in the main window."""
         self._is_detached = detached
         self._context.settings.set_flag(_DETACHED, detached)
         page = self._panels.compare
-        case, columns = page.current_case(), self._context.state.columns
+        case_row = page.current_row()
         if detached:
             self.leave_page("compare")
         else:
             self.close_compare_window()
             self._stack.addWidget(page)
-        if case is not None:
-            self.compare(int(columns.case_row[columns.index_of_id(case)]))
+        if case_row >= 0:
+            self.compare(case_row)
 
     def close_compare_window(self) -> None:
         """Close the window of the Compare page, if it is shown."""
@@ -189,6 +200,8 @@ class FullPages:
         if not self.open:
             return
         self._leave_large()
+        if self._is_shown("compare"):
+            self._select_compared()
         if self._return_to_two_metrics and self._context.state.library is not None:
             self.two_metrics()
             return

@@ -42,8 +42,8 @@ class CaseColumns:
     ``case_row`` (n,) int64 catalogue rows; ``ids`` n texts; ``finding`` (n,) int16 positions in
     ``findings`` or -1; ``patient`` (n,) int32 positions in ``patients`` or -1; ``state`` (n,) uint8 of
     :class:`ImageState`; ``by_id`` (n,) int32 the order of ids read as people do (2 before 10).
-    ``folded_ids`` and ``folded_patients``: for searches without regard to case. ``files_differ``: whether the names
-    of the cases' files tell them apart.
+    ``folded_ids`` and ``folded_patients``: for searches without regard to case. ``by_file`` (n,) bool: whether no
+    earlier case has a file of the same name.
     """
 
     case_row: npt.NDArray[np.int64]
@@ -56,18 +56,19 @@ class CaseColumns:
     by_id: npt.NDArray[np.int32]
     folded_ids: Texts
     folded_patients: Texts
-    files_differ: bool
+    by_file: npt.NDArray[np.bool_]
     headers: CaseHeaders
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def name(self, index: int) -> str:
-        """What the case at ``index`` is called wherever it is shown: by its header, else by its file."""
+        """What the case at ``index`` is called wherever it is shown: by its header, else by its file, with the folder
+        where an earlier case has a file of that name. So later cases do not change the names of earlier ones."""
         if self.headers.is_named(index):
             return self.headers.name(index)
         case_id = self.ids[index]
-        return _stem(case_id) if self.files_differ else case_id.partition("/")[2] or case_id
+        return _stem(case_id) if self.by_file[index] else case_id.partition("/")[2] or case_id
 
     @cached_property
     def letters(self) -> dict[str, str]:
@@ -84,6 +85,11 @@ class CaseColumns:
     def patients_known(self) -> bool:
         """Whether every case names its patient."""
         return bool((self.patient != NO_PATIENT).all()) and len(self) > 0
+
+    @cached_property
+    def is_table(self) -> bool:
+        """Whether all cases are rows of a table, without images."""
+        return bool((self.state == ImageState.NO_IMAGE).all()) and len(self) > 0
 
     def finding_name(self, index: int) -> str | None:
         """The finding of the case at ``index``, or ``None``."""
@@ -235,7 +241,7 @@ def case_columns(
         by_id=natural_order(ids).astype(np.int32),
         folded_ids=id_texts.casefolded(),
         folded_patients=patient_texts.casefolded(),
-        files_differ=len(set(map(_stem, ids))) == len(ids),
+        by_file=_is_first(list(map(_stem, ids))),
         headers=no_headers(len(ids)) if headers is None else headers,
     )
 
@@ -246,10 +252,19 @@ def no_cases() -> CaseColumns:
 
 
 def _stem(case_id: str) -> str:
-    """The name of a case's file without its ending."""
-    name = case_id.rpartition("/")[2]
+    """The name of a case's file without its ending; ``#2`` of the second case in a file stays."""
+    file, mark, number = case_id.rpartition("/")[2].rpartition("#")
+    name, end = (file, mark + number) if file and number.isdigit() else (file + mark + number, "")
     dot = name.rfind(".")
-    return name[:dot] if 0 < dot < len(name) - 1 else name
+    return (name[:dot] if 0 < dot < len(name) - 1 else name) + end
+
+
+def _is_first(names: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """(n,) whether the name does not occur before."""
+    if len(set(names)) == len(names):
+        return np.ones(len(names), dtype=bool)
+    places: dict[str, int] = {}
+    return np.fromiter((places.setdefault(name, at) == at for at, name in enumerate(names)), bool, len(names))
 
 
 def words(text: str) -> list[str]:

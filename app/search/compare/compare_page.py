@@ -26,7 +26,7 @@ from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
 from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
-from semblance.app.widgets.cards.case_grid import CaseGrid
+from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.image_header import side_by_side
@@ -50,14 +50,17 @@ LABEL_WIDTH = 900
 #: How long each image is shown while they alternate.
 BLINK_MS = 600
 NOTES_HEIGHT = 88
+#: Visible cases where they are rows of a table.
+TABLE_LINES = 4
 
 
 class ComparePage(FullPage):
-    """Follows the query and its ranking. ``closed``: the user goes back to the ranking; ``detached(on)``: the page
-    is to be in a window of its own, or in the main window again."""
+    """Follows the query and its ranking. ``closed``: the user goes back to the ranking; ``case_changed``: another case
+    is compared; ``detached(on)``: the page is to be in a window of its own, or in the main window again."""
 
     menu_requested = Signal(int, QPoint)
     judged = Signal(int, int)
+    case_changed = Signal()
     detached = Signal(bool)
 
     def __init__(self, context: Context, thumbnails: ThumbnailSource) -> None:
@@ -202,7 +205,10 @@ class ComparePage(FullPage):
 
     def _update_sizes(self) -> None:
         """One row of cards of any size. The facts and the label use the width that the images leave."""
-        self.strip.setFixedHeight(self.strip.line_height)
+        # Rows of a table have no images for cards.
+        is_table = self._state.columns.is_table
+        self.strip.set_rows(is_table)
+        self.strip.setFixedHeight(self.strip.line_height * (TABLE_LINES if is_table else 1))
         self.linked.setText(LINKED if self.width() >= theme().px(LABEL_WIDTH) else "")
         self._right.setFixedWidth(min(theme().px(FACTS), self.width() * 36 // 100))
         self.notes.setFixedHeight(theme().px(NOTES_HEIGHT))
@@ -257,6 +263,10 @@ class ComparePage(FullPage):
         """The id of the ranked case."""
         return self._ranked[self._place].case_id if self._ranked else None
 
+    def current_row(self) -> int:
+        """The catalogue row of the ranked case, -1 for none."""
+        return self._ranked[self._place].row if self._ranked else NONE
+
     def _refresh(self) -> None:
         ranking, columns = self._state.ranking, self._state.columns
         shown = self._ranked[self._place].row if self._ranked else None
@@ -298,6 +308,7 @@ class ComparePage(FullPage):
         self._place = place
         self._show_place()
         self._open(1, view_images.view_case, self._state.path, case_row)
+        self.case_changed.emit()
 
     def _place_text(self, rank: int) -> str:
         """The rank of the case, and the marks of the order where distances do not grow with the rank."""

@@ -35,7 +35,7 @@ from semblance.app.widgets.view_switch import ViewSwitch
 from semblance.app.widgets.work_notice import extraction_message
 from semblance.core.language import format_number, tr, tr_n, tr_name
 from semblance.core.library.address import server_address
-from semblance.core.library.case_columns import CaseColumns, ImageState
+from semblance.core.library.case_columns import CaseColumns
 from semblance.core.searches.query import Query
 from semblance.core.workflows.evaluation.scored_metrics import is_stale
 from semblance.core.workflows.library.library_snapshot import LibrarySnapshot, MetricFacts
@@ -177,8 +177,7 @@ class RankingPanel(Panel):
 
     def _show_view(self) -> None:
         """Show cards or a list, as chosen. Rows of a table have no images, so they are always a list."""
-        columns = self._state.columns
-        only_rows = bool(len(columns)) and bool((columns.state == ImageState.NO_IMAGE).all())
+        only_rows = self._state.columns.is_table
         as_list = only_rows or self._context.settings.text("ranking_view") == "list"
         self.view.set_value("list" if as_list else "grid")
         self.view.setEnabled(not only_rows)

@@ -52,6 +52,9 @@ def test_its_window_follows_the_current_case_the_query_and_the_keys(qtbot, libra
         window.panels.ranking.grid.set_current(state.ranking.ranked[2].row)
         settle(window)
         assert page.current_case() == state.ranking.ranked[2].case_id
+        page.step(1)
+        settle(window)
+        assert window.panels.ranking.grid.current() == state.ranking.ranked[3].row
         case = page.current_case()
         qtbot.keyClick(page, Qt.Key.Key_U)
         wait_for(window, lambda: case in state.marks.liked)

@@ -25,9 +25,13 @@ def test_comparing_takes_the_whole_window_and_gives_it_back(qtbot, library):
         assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
         assert window.panels.compare.current_case() == window.state.ranking.ranked[0].case_id
         assert window.parts.commands.focus.panel_of_keyboard() == "compare"
+        window.panels.compare.step(3)
+        settle(window)
         qtbot.keyClick(window.panels.compare.panes[1].view, Qt.Key.Key_Escape)
         settle(window)
         assert not window.parts.full.comparing
+        # What was compared last stays the current case.
+        assert window.panels.ranking.grid.current() == window.state.ranking.ranked[3].row
         after = {name: dock.width() for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
         assert after == before
 

@@ -73,6 +73,14 @@ def test_a_word_never_runs_from_one_case_into_the_next() -> None:
     assert not columns.filtered(text="bc").size
 
 
+def test_a_case_keeps_its_name_when_later_cases_have_a_file_of_that_name() -> None:
+    ids = ["s/a/001.png", "s/mdb5.pgm", "s/v1.2", "s/mdb5.pgm#2", "s/b/001.png", "s/plain", "s/b.x/001.png"]
+    names = ["001", "mdb5", "v1", "mdb5#2", "b/001.png", "plain", "b.x/001.png"]
+    for count in range(1, len(ids) + 1):
+        made = case_columns(range(count), ids[:count], [None] * count, [None] * count, [0] * count)
+        assert [made.name(index) for index in range(count)] == names[:count]
+
+
 def test_findings_filter_by_code_and_by_name(columns: CaseColumns) -> None:
     assert ids(columns, columns.filtered({0, NO_FINDING})) == ["IM 2", "Ünal"]
     assert ids(columns, columns.filtered(columns.codes({"normal", None, "gone"}))) == ["Ünal", "x"]
