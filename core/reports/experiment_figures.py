@@ -17,7 +17,6 @@ from semblance.core.reports.axes import (
     heading,
     inner_box,
     key_column,
-    style,
     tick_text,
     value_ticks,
 )
@@ -28,22 +27,27 @@ _STUB = 10
 
 @dataclass(frozen=True)
 class Interval:
-    """A score of ``learner`` on ``cases``: its mean and 95 % interval (``None``: not known)."""
+    """A score of ``learner`` on ``cases``: its mean and 95 % interval (``None``: not known).
+
+    ``printed``: it is from a paper, and stands out.
+    """
 
     cases: str
     learner: str
     mean: float
     low: float | None
     high: float | None
+    printed: bool = False
 
 
 @dataclass(frozen=True)
 class NamedCurve:
-    """Values ``y`` at ``x`` of the learner ``name``."""
+    """Values ``y`` at ``x`` of the learner ``name``; with ``main`` it has the accent."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
+    main: bool = False
 
 
 def critical_difference_figure(
@@ -179,7 +183,8 @@ def scores_figure(score: str, intervals: Sequence[Interval], layout: PlotLayout)
     first = PAD + min(widest, 0.34 * canvas.width) + 14
     last = canvas.width - PAD - canvas.text_width("0.000 (0.000–0.000)", TEXT) - 14
     ends = [value for one in intervals for value in (one.mean, one.low, one.high) if value is not None]
-    ticks, low, high = value_ticks(min(ends), max(ends), last - first)
+    # A tick's number is about twice as wide as high.
+    ticks, low, high = value_ticks(min(ends), max(ends), (last - first) / 2)
     bottom = top + row * (len(intervals) + 1.4 * heads) + 4
 
     def across(value: float) -> float:
@@ -202,7 +207,7 @@ def scores_figure(score: str, intervals: Sequence[Interval], layout: PlotLayout)
             )
             if one.low is not None and one.high is not None:
                 canvas.line([across(one.low), across(one.high)], [y, y], colours.third, 1.5)
-            canvas.dot(across(one.mean), y, colours.text, 3.0)
+            canvas.dot(across(one.mean), y, colours.accent if one.printed else colours.text, 3.0)
             canvas.write(canvas.width - PAD, y, _numbers(one), colours.text, size=TEXT, align="right")
             y += row
     return canvas.save(layout.format)
@@ -219,7 +224,7 @@ _CURVE_WIDTHS = (1.2, 2.2)
 
 
 def curves_figure(curves: Sequence[NamedCurve], layout: PlotLayout, *, x_label: str, y_label: str) -> bytes:
-    """Lines of several learners over one axis, with their names at the right. The last curve has the accent.
+    """Lines of several learners over one axis, with their names at the right; those with the accent lie on top.
 
     Raises:
         ValueError: nothing to draw.
@@ -239,14 +244,15 @@ def curves_figure(curves: Sequence[NamedCurve], layout: PlotLayout, *, x_label: 
     x_ticks = [0, 0.25, 0.5, 0.75, 1] if last <= 1 else count_ticks(round(first), round(last), box.width)
     x_ticks = [tick for tick in x_ticks if first <= tick <= last]
     frame(canvas, scale, x_ticks, ticks, x_label=x_label, y_label=y_label)
-    entries = []
-    for place, curve in enumerate(curves):
-        current = place == len(curves) - 1
-        dashes = DASHES[place % len(DASHES)]
-        width = _CURVE_WIDTHS[place // len(DASHES) % len(_CURVE_WIDTHS)]
-        line = style(canvas, current=True, line=0) if current else Style(canvas.colours.third, width, dashes)
-        canvas.line(scale.across(curve.x), scale.up(curve.y), line.colour, line.width, line.dashes)
-        entries.append(KeyEntry(line, curve.name))
+    drawn = []
+    for main in (False, True):
+        for place, curve in enumerate(curve for curve in curves if curve.main == main):
+            dashes = DASHES[place % len(DASHES)]
+            width = _CURVE_WIDTHS[place // len(DASHES) % len(_CURVE_WIDTHS)]
+            line = Style(canvas.colours.accent if main else canvas.colours.third, width, dashes)
+            canvas.line(scale.across(curve.x), scale.up(curve.y), line.colour, line.width, line.dashes)
+            drawn.append((curve, KeyEntry(line, curve.name)))
+    entries = [entry for _, entry in sorted(drawn, key=lambda one: curves.index(one[0]))]
     key_column(
         canvas, entries, Box(box.right + 24, box.top, canvas.width - PAD, canvas.height - 8), size=TEXT
     )

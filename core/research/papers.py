@@ -66,13 +66,17 @@ class Reason:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper by the name of its protocol, what it measures on, and its figures and tables."""
+    """A paper by the name of its protocol, what it measures on, and its figures and tables.
+
+    ``own``: the learners that it introduces.
+    """
 
     protocol: str
     citation: str
     repeats: int
     cases: tuple[PaperTable, ...]
     learners: tuple[tuple[str, Mapping[str, Any]], ...]
+    own: tuple[str, ...]
     items: tuple[Item, ...]
 
 
@@ -175,6 +179,7 @@ PAPERS: tuple[Paper, ...] = (
             ("nca", {}),
             ("distboost", {}),
         ),
+        ("bdm", "bdm_v"),
         (
             Item("Figure 1, 2", "the algorithm", _DRAWING),
             Item("Figure 3, 4, 5, 6; Table 1, 2", "mammograms of one hospital", _PRIVATE),
@@ -205,6 +210,7 @@ PAPERS: tuple[Paper, ...] = (
             ("mmc", {}),
             ("boostmetric", {"loss": "exponential"}),
         ),
+        ("metricboost",),
         (
             Item("Table 1", "triplets in the right order", score="triplet_accuracy"),
             Item("Table 2", "accuracy of the nearest neighbour", score="knn_accuracy@1"),
@@ -236,6 +242,7 @@ PAPERS: tuple[Paper, ...] = (
                 for corrective in ("stagewise", "total")
             ),
         ),
+        ("boostmetric",),
         (
             Item("Table 1", "3-NN error; letter, balance, wine and iris of its seven", score="knn_error@3"),
             Item("Figure 1", "rings among noise in two dimensions", _DRAWING),
@@ -266,6 +273,7 @@ PAPERS: tuple[Paper, ...] = (
                 for psd in ("always", "end")
             ),
         ),
+        ("passive_aggressive",),
         (
             Item("Figure 1, 2", "distances and step lengths", _DRAWING),
             Item("Figure 3", "predictive 0-1 loss along the pairs", curve="predictive_loss"),
@@ -290,6 +298,7 @@ PAPERS: tuple[Paper, ...] = (
         5,
         (_WINE,),
         (("euclidean", {}), ("itml", {}), ("ncmc", {}), ("lmnn", {}), ("nca", {}), ("ccml", {})),
+        ("ccml",),
         (
             Item("Figure 1, 2", "the network, and made-up points", _DRAWING),
             Item("Table I, KNN", "k-NN error; wine of its four", score="knn_error"),
@@ -409,35 +418,37 @@ def paper_figures(
                 )
                 if one.printed:
                     printed = f"{name}, printed"
-                    intervals.append(Interval(cases_title(one.cases), printed, one.printed.value, None, None))
+                    value = one.printed.value
+                    intervals.append(
+                        Interval(cases_title(one.cases), printed, value, None, None, printed=True)
+                    )
             name = f"{paper.protocol}-{_slug(item.label)}.{format}"
             image = scores_figure(score_title(item.score), intervals, replace(layout, title=item.label))
             found[name] = (item.label, image)
-        for cases, curves in _curves(item, document).items():
+        for cases, curves in _curves(paper, item, document).items():
             name = f"{paper.protocol}-{_slug(item.label)}-{_slug(cases)}.{format}"
             image = curves_figure(
                 curves,
                 replace(layout, size=(760, 320), title=f"{item.label}, {cases_title(cases)}"),
                 x_label="share of the pairs" if item.curve in _ALONG_PAIRS else "k",
-                y_label=_axis_label(item.curve),
+                y_label=_AXIS_LABELS[item.curve],
             )
             found[name] = (item.label, image)
     return found
 
 
-def _axis_label(curve: str) -> str:
-    return (
-        "effective dimension, share of the features"
-        if curve == "effective_dimension"
-        else curve.replace("_", " ")
-    )
-
-
+_AXIS_LABELS = {
+    "effective_dimension": "effective dimension, share of the features",
+    "knn_accuracy": "k-NN accuracy",
+    "ndcg": "nDCG",
+    "predictive_loss": "predictive 0-1 loss",
+    "retrieval_accuracy": "retrieval accuracy",
+}
 #: Curves over the pairs that were presented, not over k.
 _ALONG_PAIRS = ("predictive_loss", "effective_dimension")
 
 
-def _curves(item: Item, document: Mapping[str, Any]) -> dict[str, list[NamedCurve]]:
+def _curves(paper: Paper, item: Item, document: Mapping[str, Any]) -> dict[str, list[NamedCurve]]:
     sources = {one["name"]: one["source"] for one in document["cases"]}
     found: dict[str, list[NamedCurve]] = {}
     for row in document["results"]:
@@ -451,7 +462,12 @@ def _curves(item: Item, document: Mapping[str, Any]) -> dict[str, list[NamedCurv
         along = item.curve in _ALONG_PAIRS
         x = [place / last if along else float(place) for place, _ in points]
         found.setdefault(row["cases"], []).append(
-            NamedCurve(learner_title(row["learner"]), x, [value for _, value in points])
+            NamedCurve(
+                learner_title(row["learner"]),
+                x,
+                [value for _, value in points],
+                main=row["learner"].partition(" ")[0] in paper.own,
+            )
         )
     return found
 
@@ -525,8 +541,8 @@ def _table(paper: Paper, values: Sequence[ComparedValue]) -> str:
         "Ours",
         "Printed",
         "Printed value lies",
-        "Why, as far as it is known",
     )
+    reasons: list[str] = []
     lines = ["<tr>" + "".join(f"<th>{_text(head)}</th>" for head in heads) + "</tr>"]
     verdicts = {
         "inside": "inside the interval",
@@ -537,6 +553,10 @@ def _table(paper: Paper, values: Sequence[ComparedValue]) -> str:
         where = verdicts.get(one.verdict, "")
         if where and one.verdict != "inside":
             where += "; ours is better" if one.ours_is_better else "; ours is worse"
+        if reason := reason_for(paper, one):
+            if reason not in reasons:
+                reasons.append(reason)
+            where += f" ({reasons.index(reason) + 1})"
         ours = f"{one.mean:.3f}" + (f" ({one.ci95[0]:.3f}–{one.ci95[1]:.3f})" if one.ci95 else "")
         printed = "–"
         if one.printed:
@@ -549,10 +569,14 @@ def _table(paper: Paper, values: Sequence[ComparedValue]) -> str:
             ours,
             printed,
             where,
-            reason_for(paper, one),
         )
         lines.append("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>")
-    return f"<table>{''.join(lines)}</table>"
+    table = f"<table>{''.join(lines)}</table>"
+    if not reasons:
+        return table
+    # Most reasons hold for many lines.
+    items = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
+    return f"{table}<p>Why, as far as it is known:</p><ol>{items}</ol>"
 
 
 def _text(text: str) -> str:

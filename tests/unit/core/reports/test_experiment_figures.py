@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from semblance.core.reports.experiment_figures import Interval, critical_difference_figure, scores_figure
+from semblance.core.reports.experiment_figures import (
+    Interval,
+    NamedCurve,
+    critical_difference_figure,
+    curves_figure,
+    scores_figure,
+)
 from semblance.core.reports.plot_canvas import PlotLayout
 
 RANKS = {
@@ -53,6 +59,20 @@ def test_better_ranks_are_on_the_left_and_a_bar_joins_learners_without_a_signifi
         return (pixels(critical_difference_figure(RANKS, 1.0, alike, PRINT)) < 40).all(axis=2)
 
     assert ink([["bdm", "lda"]]).sum() > ink([]).sum() + 100
+
+
+def test_only_printed_values_and_the_main_curves_have_the_accent():
+    def coloured(content):
+        drawn = pixels(content)
+        return bool((np.ptp(drawn, axis=2) > 60).any())
+
+    for special in (True, False):
+        lines = [Interval("t", "lda", 0.5, 0.4, 0.6), Interval("t", "bdm", 0.7, None, None, printed=special)]
+        assert coloured(scores_figure("auc", lines, PRINT)) == special
+        # The last curve is not the main one.
+        curves = [NamedCurve("bdm", [1, 2], [0.5, 0.6], main=special), NamedCurve("lda", [1, 2], [0.4, 0.5])]
+        figure = curves_figure(curves, replace(PRINT, size=(640, 320)), x_label="k", y_label="nDCG")
+        assert coloured(figure) == special
 
 
 def test_equal_input_equal_bytes_in_every_format():

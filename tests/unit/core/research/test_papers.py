@@ -76,7 +76,8 @@ def test_every_printed_value_outside_the_interval_has_a_reason_and_says_whether_
         "Of 1 printed values 0 lie inside our interval, 0 outside with ours the better, 1 outside with ours"
         in page
     )
-    assert "below the interval; ours is worse" in page
+    assert "below the interval; ours is worse (1)" in page
+    assert page.count("Open: dimensions") == 1
     (line, _) = csv.DictReader(io.StringIO(papers_csv({"ccml": compared_values(CCML, made)})))
     assert line["reason"] == reason_for(CCML, value)
 
