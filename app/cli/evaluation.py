@@ -1,4 +1,4 @@
-"""The command that scores learners by a protocol."""
+"""The commands that score learners by a protocol, compare encoders, and measure the agreement of annotators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from semblance.app.cli.options import (
 )
 from semblance.app.cli.output import print_document
 from semblance.app.cli.reporter import ConsoleReporter
-from semblance.app.cli.show_results import show_encoders, show_scores, show_table_scores
+from semblance.app.cli.show_results import show_agreement, show_encoders, show_scores, show_table_scores
 from semblance.core.errors import BadArguments
 from semblance.core.library.address import library_path
 
@@ -76,6 +76,19 @@ def _own_encoder(text: str) -> tuple[Path, Path]:
     if not comma or not model or not settings:
         raise BadArguments(f"'{text}' does not name two files.", "Write --own MODEL.onnx,SETTINGS.json.")
     return Path(model), Path(settings)
+
+
+@commands.command()
+def agreement(library: LibraryPath, as_json: Json = False) -> None:
+    """Measure how far annotators agree: on each concept, and on judgements.
+
+    Cohen's kappa of every two, Fleiss' kappa of what all judged, Krippendorff's alpha of what two or more judged.
+    """
+    from semblance.core.workflows.research.annotator_agreement import annotator_agreement
+
+    with ConsoleReporter() as reporter:
+        found = annotator_agreement(library, reporter=reporter)
+    print_document({"subjects": [one.to_json() for one in found]}, as_json, show_agreement)
 
 
 @commands.command()

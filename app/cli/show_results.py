@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from semblance.app.cli.output import echo, show_fields, stdout
+from semblance.app.cli.output import echo, print_table, show_fields, stdout
 from semblance.core.language import visible
 from semblance.core.metrics.score_titles import score_title
 from semblance.core.reports.formatting import prevalence_text
@@ -40,6 +40,43 @@ def show_lesions(document: Mapping[str, Any]) -> None:
         from semblance.core.workflows.library.edit_staleness import outdated_text
 
         echo(f"{outdated_text(len(outdated))} ({', '.join(outdated)})")
+
+
+def show_agreement(document: Mapping[str, Any]) -> None:
+    """Print a table of the subjects, and one of every two annotators for each."""
+    if not document["subjects"]:
+        echo("No concept was marked by two people, and no judgements are of two people.")
+        return
+    table = Table(
+        "subject", "annotators", "by two or more", "Krippendorff's alpha", "by all", "Fleiss' kappa"
+    )
+    pairs = Table("subject", "annotators", "by both", "agreed", "Cohen's kappa")
+    for one in document["subjects"]:
+        title = visible(f"{one['subject']} {one['name']}".strip())
+        people = visible(", ".join(f"{name} ({n})" for name, n in one["annotators"].items()))
+        table.add_row(
+            title,
+            people,
+            str(one["shared"]),
+            _coefficient(one["krippendorff_alpha"]),
+            str(one["complete"]),
+            _coefficient(one["fleiss_kappa"]),
+        )
+        for pair in one["pairs"]:
+            names = visible(", ".join(pair["annotators"]))
+            pairs.add_row(
+                title, names, str(pair["n"]), str(pair["agreed"]), _coefficient(pair["cohen_kappa"])
+            )
+    print_table(table)
+    print_table(pairs)
+
+
+def _coefficient(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "–"
+    if found["interval"] is None:
+        return f"{found['value']:.2f}"
+    return f"{found['value']:.2f} ({found['interval'][0]:.2f} to {found['interval'][1]:.2f})"
 
 
 def show_found_cases(document: Mapping[str, Any]) -> None:

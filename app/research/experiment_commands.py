@@ -1,4 +1,4 @@
-"""The commands that open the windows of research: experiments, encoders, reader studies, the test vault, outcomes."""
+"""The commands that open the windows of research, such as experiments, reader studies and the test vault."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from semblance.core.language import tr
 from semblance.core.library.address import library_path
 
 if TYPE_CHECKING:
+    from semblance.app.research.agreement_dialog import AgreementDialog
     from semblance.app.research.encoders_dialog import EncodersDialog
     from semblance.app.research.experiments_dialog import ExperimentsDialog
     from semblance.app.research.outcomes_dialog import OutcomesDialog
@@ -36,6 +37,7 @@ class ExperimentCommands(QObject):
             "experiments": self.show_window,
             "compare_encoders": self.show_encoders,
             "reader_studies": self.show_reader_studies,
+            "agreement": self.show_agreement,
             "vault": self.show_vault,
             "outcomes": self.show_outcomes,
         }
@@ -80,6 +82,21 @@ class ExperimentCommands(QObject):
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
+        return dialog
+
+    def show_agreement(self) -> AgreementDialog:
+        """Open the agreement between annotators or bring it to the front."""
+        from semblance.app.research.agreement_dialog import AgreementDialog
+
+        dialog = self._parent.findChild(AgreementDialog)
+        if dialog is None:
+            dialog = AgreementDialog(self._context, self._parent)
+            dialog.case_requested.connect(self.case_requested)
+            dialog.help_requested.connect(partial(self.help_requested.emit, "agreement"))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        dialog.load()
         return dialog
 
     def show_vault(self) -> VaultDialog:

@@ -212,6 +212,7 @@ COMMANDS = (
     Command("data_check", tr("Data check…"), "Research", "", "check", "library"),
     Command("detect_lesions", tr("Detect same-lesion groups"), "Research", "", "layers", "editable"),
     Command("reader_studies", tr("Reader studies…"), "Research", "", "users", "library"),
+    Command("agreement", tr("Agreement between annotators…"), "Research", "", "users", "library"),
     Command("outcomes", tr("Outcomes…"), "Research", "", "target", "library"),
     Command("vault", tr("Test vault…"), "Research", "", "lock", "library"),
     Command("experiments", tr("Experiments…"), "Research", "Ctrl+Shift+E", "chart"),

@@ -91,6 +91,7 @@ SYNONYMS = {
     "reader_studies": tr(
         "MRMC observer performance radiologists sensitivity specificity kappa washout blinded"
     ),
+    "agreement": tr("Cohen Fleiss kappa Krippendorff alpha inter-rater inter-observer concordance"),
     "outcomes": tr("follow-up later diagnosis biopsy histology Brier calibration drift monitoring"),
     "vault": tr("sealed held-out set lock patients final evaluation open"),
     "compare_encoders": tr("own ONNX network model backbone random weights Gabor pixels benchmark"),

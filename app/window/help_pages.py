@@ -63,6 +63,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "vault",
             "outcomes",
             "reader_study",
+            "agreement",
             "benchmarks",
             "benchmarks_clicks",
         ),

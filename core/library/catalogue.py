@@ -122,6 +122,10 @@ class Catalogue:
         concepts, saved searches and reader studies. In a folder all of it: a file has one time for everything."""
         return stamp
 
+    def author(self, name: str) -> str:
+        """The author of what is stored now: ``name`` in a folder, which knows no accounts."""
+        return name
+
     def is_settled(self, stamp: tuple[Any, ...]) -> bool:
         """Whether every later write changes ``stamp``: a file system may give two writes at one moment one time."""
         return all(time.time() - changed / 1e9 >= _SETTLED_S for changed, _ in stamp)
@@ -519,6 +523,14 @@ class Catalogue:
             for part in in_batches(case_ids)
             for found in self.read(sa.select(cases.c.case_id, cases.c.id).where(cases.c.case_id.in_(part)))
         }
+
+    def patients_of(self, case_ids: Sequence[str]) -> dict[str, str | None]:
+        """The patient of each case that there is, by its id."""
+        out: dict[str, str | None] = {}
+        for part in in_batches(case_ids):
+            query = sa.select(cases.c.case_id, cases.c.patient).where(cases.c.case_id.in_(part))
+            out |= {r.case_id: r.patient for r in self.read(query)}
+        return out
 
     def rows_with_word(self, word: str) -> npt.NDArray[np.int64]:
         """See :func:`semblance.core.library.header_texts.rows_with_word`."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import ConceptRecord, MarkRecord, now
@@ -76,13 +76,24 @@ class ConceptTable:
             connection.execute(concepts.update().where(concepts.c.id == key).values(deleted=time))
 
     def mark(self, key: int, marks: Iterable[tuple[str, bool | None]], author: str = "") -> None:
-        """Mark cases as having the concept, as not having it, or (``None``) remove their mark; all or none."""
+        """Mark cases as having the concept, as not having it, or (``None``) remove their mark; all or none.
+
+        Everybody has a mark of their own on a case, and the marks of others stay. Where ``author`` has none, removing
+        it removes those of others.
+
+        Raises:
+            BadArguments: no such concept.
+            SemblanceError: marks of others that this user may not remove.
+        """
         self._check_exists(key)
-        time = now()
+        time, author = now(), self._catalogue.author(author)
         with self._catalogue.transaction() as connection:
             for case, has in marks:
                 of_case = sa.and_(concept_marks.c.concept == key, concept_marks.c.case == case)
-                connection.execute(concept_marks.delete().where(of_case))
+                own = sa.and_(of_case, concept_marks.c.author == author)
+                deleted = connection.execute(concept_marks.delete().where(own)).rowcount
+                if has is None and not deleted:
+                    _delete_marks_of_others(connection, of_case, case)
                 if has is not None:
                     values = {"concept": key, "case": case, "has": has, "author": author, "time": time}
                     connection.execute(concept_marks.insert().values(values))
@@ -108,3 +119,14 @@ class ConceptTable:
                     "Choose another name.",
                 )
         return short
+
+
+def _delete_marks_of_others(connection: sa.Connection, of_case: sa.ColumnElement[bool], case: str) -> None:
+    authors = [r.author for r in connection.execute(sa.select(concept_marks.c.author).where(of_case))]
+    deleted = connection.execute(concept_marks.delete().where(of_case)).rowcount
+    # A server leaves the rows that the user has no right to delete, and says nothing.
+    if deleted < len(authors):
+        raise SemblanceError(
+            tr_lazy("{case} was marked by {authors}.", case=case, authors=", ".join(sorted(authors))),
+            "Their marks were not changed. A curator can remove them.",
+        )

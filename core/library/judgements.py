@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -21,14 +22,7 @@ class JudgementTable:
         """(id, judgement, its position among the undone ones or ``None``), oldest first."""
         t = judgements
         rows = self._catalogue.read(sa.select(t).where(t.c.ledger == self.ledger).order_by(t.c.id))
-        return [
-            (
-                r.id,
-                JudgementRecord(r.kind, r.query, r.case, r.other, r.region, tuple(r.shown), r.author, r.time),
-                r.undone,
-            )
-            for r in rows
-        ]
+        return [(r.id, _record(r), r.undone) for r in rows]
 
     def append(self, records: Sequence[JudgementRecord]) -> list[int]:
         """Store judgements made together, all or none; their ids."""
@@ -62,3 +56,13 @@ def ledgers(catalogue: Catalogue) -> list[str]:
     t = judgements
     rows = catalogue.read(sa.select(t.c.ledger).group_by(t.c.ledger).order_by(sa.func.min(t.c.id)))
     return [r.ledger for r in rows]
+
+
+def judgements_in_force(catalogue: Catalogue) -> list[JudgementRecord]:
+    """The judgements of all ledgers that were not undone, oldest first."""
+    t = judgements
+    return [_record(r) for r in catalogue.read(sa.select(t).where(t.c.undone.is_(None)).order_by(t.c.id))]
+
+
+def _record(r: sa.Row[Any]) -> JudgementRecord:
+    return JudgementRecord(r.kind, r.query, r.case, r.other, r.region, tuple(r.shown), r.author, r.time)

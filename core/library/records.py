@@ -266,6 +266,14 @@ class ConceptRecord:
     deleted: str | None = None
     marks: tuple[MarkRecord, ...] = ()
 
+    def majority(self) -> dict[str, bool | None]:
+        """Case -> whether most of those who marked it say that it has the concept; ``None`` where as many say that it
+        has not. In the order of the first marks."""
+        balance: dict[str, int] = {}
+        for mark in self.marks:
+            balance[mark.case] = balance.get(mark.case, 0) + (1 if mark.has else -1)
+        return {case: value > 0 if value else None for case, value in balance.items()}
+
 
 #: Longest name of a metric or feature set.
 LONGEST_NAME = 200

@@ -11,7 +11,7 @@ from sqlalchemy.ext.compiler import compiles
 #: The database of a library on a server, as SQLAlchemy calls it.
 POSTGRESQL = "postgresql"
 #: Version of the tables below. Raise it with every change and add the step to MIGRATIONS.
-VERSION = 9
+VERSION = 10
 #: The oldest version that can be read as it is; where it can be written to, it is migrated.
 READABLE_FROM = 6
 
@@ -123,6 +123,20 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "undone TEXT)",
         *HEADER_INDEX,
         f"{_ADD_HEADER_TEXT} SELECT id, {HEADER_TEXT.format(case='cases')} FROM cases",
+    ),
+    # Everybody may mark a case; before, a second mark replaced the first. SQLite cannot change a constraint.
+    9: (
+        "ALTER TABLE concept_marks RENAME TO earlier_marks",
+        "CREATE TABLE concept_marks ("
+        "id INTEGER NOT NULL PRIMARY KEY, "
+        "concept INTEGER NOT NULL REFERENCES concepts (id), "
+        '"case" TEXT NOT NULL, '
+        "has BOOLEAN NOT NULL, "
+        "author TEXT NOT NULL, "
+        "time TEXT NOT NULL, "
+        'UNIQUE (concept, "case", author))',
+        "INSERT INTO concept_marks SELECT * FROM earlier_marks",
+        "DROP TABLE earlier_marks",
     ),
 }
 
@@ -388,7 +402,7 @@ concept_marks = sa.Table(
     sa.Column("has", sa.Boolean, nullable=False),
     sa.Column("author", TEXT, nullable=False),
     sa.Column("time", TEXT, nullable=False),
-    sa.UniqueConstraint("concept", "case"),
+    sa.UniqueConstraint("concept", "case", "author"),
 )
 
 reader_studies = sa.Table(

@@ -48,7 +48,7 @@ class Ledger:
         self._entries = {
             key: LedgerEntry(key, Judgement.from_record(one), undone) for key, one, undone in stored
         }
-        self._ids_by_statement = {entry.judgement.statement: entry.id for entry in self._entries.values()}
+        self._ids_by_statement = {_own(entry.judgement): entry.id for entry in self._entries.values()}
         #: Judgements without their `shown` cases, by entry id. A judgement never changes.
         self._cached_without_visible: dict[int, Judgement] = {}
         self._last_undone = max(
@@ -81,11 +81,12 @@ class Ledger:
     def add(self, new: Iterable[Judgement]) -> list[int]:
         """Add judgements that were made together, all or none, and return their ids.
 
-        A judgement with the same content as an earlier one is not added. The earlier one is redone if it was undone.
+        A judgement with the same content as an earlier one of the same author is not added. The earlier one is redone
+        if it was undone.
         """
         judgements = list(new)
         added = list(
-            {one.statement: one for one in judgements if one.statement not in self._ids_by_statement}.values()
+            {_own(one): one for one in judgements if _own(one) not in self._ids_by_statement}.values()
         )
         records = [one.to_record() for one in added]
         if added:
@@ -93,8 +94,8 @@ class Ledger:
             ids = self._store.append(records) if self._store else list(range(first, first + len(added)))
             for key, one in zip(ids, added, strict=True):
                 self._entries[key] = LedgerEntry(key, one)
-                self._ids_by_statement[one.statement] = key
-        ids = [self._ids_by_statement[one.statement] for one in judgements]
+                self._ids_by_statement[_own(one)] = key
+        ids = [self._ids_by_statement[_own(one)] for one in judgements]
         self.redo(ids)
         return ids
 
@@ -154,3 +155,8 @@ def _same_action(entries: Iterable[LedgerEntry], one: LedgerEntry) -> list[int]:
     if not one.judgement.time:
         return [one.id]
     return [entry.id for entry in entries if (entry.judgement.time, entry.judgement.author) == new]
+
+
+def _own(one: Judgement) -> tuple[str, ...]:
+    """Equal for judgements of one author with the same content."""
+    return one.author, *one.statement

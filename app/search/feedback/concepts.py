@@ -95,23 +95,23 @@ class Concepts(QObject):
                 self._add_undo(tr("new concept {name}", name=new.name), lambda: self._delete(new.id))
                 self.changed.emit()
                 if marks:
-                    self._run(concepts.mark_cases, new.id, list(marks), author=author(self._context))
+                    self._run(concepts.mark_cases, new.id, list(marks))
 
-        self._run(concepts.add_concept, name, author=author(self._context), then=add_marks)
+        self._run(concepts.add_concept, name, then=add_marks)
 
     def mark(self, key: int, cases: Sequence[str], has: bool | None) -> None:
         """Mark cases as with (True) or without (False) the concept, or remove their marks (None)."""
         one = self._find(key)
         if one is None:
             return
-        before = [
-            (case, True if case in one.with_ else False if case in one.without else None) for case in cases
-        ]
-        if all(previous == has for _, previous in before):
+        marked = {*one.with_, *one.without, *one.undecided}
+        changed = [case for case in cases if (case in marked if has is None else one.own.get(case) != has)]
+        if not changed:
             return
+        before = [(case, one.own.get(case)) for case in changed]
         label = tr_n("a mark of {name}", "{n} marks of {name}", len(before), name=one.name)
         self._add_undo(label, lambda: self._mark(key, before))
-        self._mark(key, [(case, has) for case in cases])
+        self._mark(key, [(case, has) for case in changed])
 
     def rename(self, key: int, name: str) -> None:
         """Rename a concept, in the search too."""
@@ -153,7 +153,6 @@ class Concepts(QObject):
             concepts.mark_cases,
             key,
             list(marks),
-            author=author(self._context),
             then=lambda _facts: search_operations.rank(self._context) if in_use else None,
         )
 
@@ -205,7 +204,6 @@ class Concepts(QObject):
         function: Callable[..., tuple[ConceptFacts, ...]],
         *args: Any,
         then: Callable[[tuple[ConceptFacts, ...]], None] | None = None,
-        **options: Any,
     ) -> None:
         path, metric = self._state.path, self._state.metric
         if path is None or metric is None:
@@ -213,7 +211,7 @@ class Concepts(QObject):
             return
         # The result of this call is newer than what is being read.
         self._context.jobs.cancel_channel(_CHANNEL)
-        self._start_job(function, path, metric.name, *args, then=then, **options)
+        self._start_job(function, path, metric.name, *args, then=then)
 
     def _start_job(
         self,
@@ -222,10 +220,16 @@ class Concepts(QObject):
         *args: Any,
         then: Callable[[tuple[ConceptFacts, ...]], None] | None = None,
         channel: str | None = None,
-        **options: Any,
     ) -> None:
         job = self._context.jobs.run(
-            tr("Concepts"), function, path, *args, lane=Lane.SEARCH, quiet=True, channel=channel, **options
+            tr("Concepts"),
+            function,
+            path,
+            *args,
+            lane=Lane.SEARCH,
+            quiet=True,
+            channel=channel,
+            author=author(self._context),
         )
 
         def show(facts: tuple[ConceptFacts, ...]) -> None:

@@ -170,6 +170,7 @@ class ConceptRow(QWidget):
         self.name.setText(facts.name)
         set_look(self, chosen=chosen)
         marks = [tr("{n} with", n=len(facts.with_)), tr("{n} without", n=len(facts.without))]
+        marks += [tr("{n} undecided", n=len(facts.undecided))] if facts.undecided else []
         marks += [tr("{n} deleted", n=facts.gone)] if facts.gone else []
         marks += [tr("Mark with Y and N")] if chosen else []
         self.marks.setText(" · ".join(marks))
@@ -205,7 +206,13 @@ class ConceptRow(QWidget):
         menu.addAction(
             tr("Search without it"), partial(self._concepts.set_amount, facts.name, 0.0)
         ).setEnabled(bool(self._concepts.amount(facts.name)))
-        for title, cases in ((tr("With it"), facts.with_), (tr("Without it"), facts.without)):
+        for title, cases in (
+            (tr("With it"), facts.with_),
+            (tr("Without it"), facts.without),
+            (tr("Undecided, marked both ways"), facts.undecided),
+        ):
+            if cases is facts.undecided and not cases:
+                continue
             shown = menu.addMenu(f"{title} ({len(cases)})")
             shown.setEnabled(bool(cases))
             for case in cases:

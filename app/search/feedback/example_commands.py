@@ -77,7 +77,7 @@ class ExampleCommands(QObject):
         concepts = menu.addMenu(tr("Concepts"))
         for one in self._concepts.facts:
             keys = ("\tY", "\tN") if one is current else ("", "")
-            has = True if cases[0] in one.with_ else False if cases[0] in one.without else None
+            has = one.own.get(cases[0])
             sub = concepts.addMenu(one.name.replace("&", "&&"))
             for text, value in (
                 (tr("With it") + keys[0], True),

@@ -40,7 +40,7 @@ class ServerCatalogue(Catalogue):
         engine = connect(address, writable=writable is not False)
         try:
             with server_errors(address), engine.connect() as connection:
-                allowed, self.is_standby = _may_write(connection)
+                allowed, self.is_standby, self._account = _may_write(connection)
             may_write = writable is not False and allowed
             if writable and not may_write:
                 raise not_writable_error(address)
@@ -86,6 +86,10 @@ class ServerCatalogue(Catalogue):
     def cases_stamp(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
         """See :meth:`semblance.core.library.catalogue.Catalogue.cases_stamp`."""
         return stamp[0], stamp[2]
+
+    def author(self, name: str) -> str:
+        """The account, as the server writes it for all but administrators."""
+        return self._account
 
     def is_settled(self, stamp: tuple[Any, ...]) -> bool:
         """Always: the server counts transactions."""
@@ -170,11 +174,12 @@ def _folded(text: str) -> str:
     return re.sub(r"[\W_]+", " ", plain.lower()).strip()
 
 
-def _may_write(connection: sa.Connection) -> tuple[bool, bool]:
-    """Whether the user may judge cases, or make the library where there is none yet; and whether it is a standby
-    server, on which nobody may."""
+def _may_write(connection: sa.Connection) -> tuple[bool, bool, str]:
+    """Whether the user may judge cases, or make the library where there is none yet; whether it is a standby server,
+    on which nobody may; the account."""
     table = sa.func.to_regclass(f"{SCHEMA}.{judgements.name}")
     privilege = sa.func.has_table_privilege(table, "INSERT")
-    query = sa.select(sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True))
-    recovering, allowed = connection.execute(query).one()
-    return bool(allowed and not recovering), bool(recovering)
+    account = sa.cast(sa.text("session_user"), sa.Text)
+    query = sa.select(sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True), account)
+    recovering, allowed, name = connection.execute(query).one()
+    return bool(allowed and not recovering), bool(recovering), str(name)

@@ -122,8 +122,6 @@ def _text_error(address: ServerAddress) -> SemblanceError:
 #: State of SQL (a code, or its first two characters) -> what it means.
 _DISK_FULL, _READ_ONLY, _LOCKED, NO_RIGHTS = "53100", "25006", "55P03", "42501"
 _PASSWORD, _REFUSED, _NO_DATABASE, _NO_TABLE = "28P01", "28000", "3D000", ("42P01", "3F000")
-#: The constraint that a case is marked once for a concept.
-_ONE_MARK = "concept_marks_concept_case_key"
 _CONFLICTS = ("40001", "40P01", "23505", "23503")
 _NO_TEXT = ("22021", "22P05")
 _AWAY = ("08", "57")
@@ -268,11 +266,6 @@ def connection_error(address: ServerAddress, what: str, state: str = "") -> Semb
 
 def _refusal(address: ServerAddress, error: DBAPIError, state: str) -> SemblanceError | None:
     """The error where the rights of the user do not suffice; ``None`` where it is something else."""
-    if getattr(getattr(error.orig, "diag", None), "constraint_name", "") == _ONE_MARK:
-        return SemblanceError(
-            tr_lazy("Another person has marked this case for this concept in {library}.", library=address),
-            "Their mark was not changed. A curator can remove it.",
-        )
     if state == NO_RIGHTS and "row-level security" in str(error.orig):
         return SemblanceError(
             tr_lazy(

@@ -9,7 +9,7 @@ from semblance.core.library.schema import TEXT
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
 #: The newest revision of the tables, and those before it: ``migrations/versions`` has a file for each.
-REVISION, EARLIER = "0005", ("0001", "0002", "0003", "0004")
+REVISION, EARLIER = "0006", ("0001", "0002", "0003", "0004", "0005")
 
 tables = sa.MetaData()
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.evaluation.agreement import fleiss_kappa
 from semblance.core.research.reader_study.design import Answer, StudyDesign
 
 Matrix = npt.NDArray[np.float64]
@@ -91,7 +92,7 @@ def analyse(design: StudyDesign, answers: Sequence[Answer]) -> StudyAnalysis | N
     scores = reader_scores(choices, ratings, seconds, truth, design.findings.index(design.positive), units)
     return StudyAnalysis(
         {name: analyse_score(*found, is_share=name != LOG_SECONDS) for name, found in scores.items()},
-        _agreement(choices, units, len(design.findings)) if len(finished) > 1 else None,
+        _agreement(choices, units) if len(finished) > 1 else None,
         finished,
         len(design.cases),
         int(units.max()) + 1,
@@ -297,25 +298,7 @@ def _estimated_share(mean: float, variance: float, freedom: float) -> Estimated:
     return Estimated(float(mean), float(special.expit(logit.low)), float(special.expit(logit.high)))
 
 
-def _agreement(
-    choices: npt.NDArray[np.int64], units: npt.NDArray[np.int64], n_findings: int
-) -> tuple[Estimated, ...]:
-    """Fleiss' kappa of each arm, its interval by the jackknife over units."""
-    indicator = _indicator(units)
-    out = []
-    for arm in choices:
-        counts = (arm[:, :, None] == np.arange(n_findings)).sum(axis=0).astype(np.float64)
-        kappa = _fleiss_kappa(counts)
-        left = np.array([_fleiss_kappa(counts[one == 0.0]) for one in indicator])
-        n = len(left)
-        variance = float((n - 1) / n * np.square(left - left.mean()).sum())
-        out.append(_estimated(kappa, variance, n - 1))
-    return tuple(out)
-
-
-def _fleiss_kappa(counts: Matrix) -> float:
-    """Kappa of (n, c) readers who chose each of c findings; 1 where all agree on one finding throughout."""
-    readers = counts.sum(axis=1)[0]
-    observed = float(((np.square(counts).sum(axis=1) - readers) / (readers * (readers - 1.0))).mean())
-    chance = float(np.square(counts.sum(axis=0) / counts.sum()).sum())
-    return 1.0 if chance >= 1.0 else (observed - chance) / (1.0 - chance)
+def _agreement(choices: npt.NDArray[np.int64], units: npt.NDArray[np.int64]) -> tuple[Estimated, ...]:
+    """Fleiss' kappa of each arm."""
+    found = [fleiss_kappa(arm, units) for arm in choices]
+    return tuple(Estimated(one.value, *(one.interval or (one.value, one.value))) for one in found)

@@ -5,8 +5,8 @@ Every call returns all concepts of the library after the change, measured under 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 class ConceptFacts:
     """A concept with its marks and its strength.
 
-    ``with_`` and ``without`` are case ids in the order they were marked; ``gone``: the number of marked cases that
-    were removed from the library or lack the metric's features. ``moves``: both sides have a case, so the slider can
-    be used. ``strength``: measured under the metric by cross-validation on the marked cases; if it is ``None``,
-    ``why`` gives the reason.
+    ``with_`` and ``without`` are case ids in the order they were marked, by the majority of those who marked them;
+    ``undecided``: as many said that it has the concept as that it has not, which are not used. ``own``: this user's
+    marks. ``gone``: the number of marked cases that were removed from the library or lack the metric's features.
+    ``moves``: both sides have a case, so the slider can be used. ``strength``: measured under the metric by
+    cross-validation on the marked cases; if it is ``None``, ``why`` gives the reason.
     """
 
     id: int
@@ -37,14 +38,18 @@ class ConceptFacts:
     time: str
     with_: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    own: Mapping[str, bool] = field(default_factory=dict)
     gone: int = 0
     moves: bool = False
     strength: Strength | None = None
     why: str = ""
 
 
-def concepts(library: Path, metric: str | None, *, reporter: Reporter = SILENT) -> tuple[ConceptFacts, ...]:
-    """All concepts, oldest first; measured under ``metric``, or not measured if it is ``None``.
+def concepts(
+    library: Path, metric: str | None, *, author: str = "", reporter: Reporter = SILENT
+) -> tuple[ConceptFacts, ...]:
+    """All concepts, oldest first; measured under ``metric``, or not measured if it is ``None``. ``author``: the user.
 
     Raises:
         BadInput: not a library.
@@ -53,8 +58,10 @@ def concepts(library: Path, metric: str | None, *, reporter: Reporter = SILENT) 
 
     if metric is None:
         with open_library(library) as opened:
-            return tuple(_facts(None, one, "") for one in opened.concepts.all())
-    return _after(library, metric, lambda _table: None, reporter)
+            return tuple(
+                _facts(None, one, "", opened.catalogue.author(author)) for one in opened.concepts.all()
+            )
+    return _after(library, metric, lambda _table: None, author, reporter)
 
 
 def add_concept(
@@ -65,28 +72,28 @@ def add_concept(
     Raises:
         BadInput: the name is empty, too long or in use.
     """
-    return _after(library, metric, lambda table: table.add(name, author), reporter)
+    return _after(library, metric, lambda table: table.add(name, author), author, reporter)
 
 
 def rename_concept(
-    library: Path, metric: str, key: int, name: str, *, reporter: Reporter = SILENT
+    library: Path, metric: str, key: int, name: str, *, author: str = "", reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
     """Rename a concept; errors as :func:`add_concept`, and BadArguments if it does not exist."""
-    return _after(library, metric, lambda table: table.rename(key, name), reporter)
+    return _after(library, metric, lambda table: table.rename(key, name), author, reporter)
 
 
 def delete_concept(
-    library: Path, metric: str, key: int, *, reporter: Reporter = SILENT
+    library: Path, metric: str, key: int, *, author: str = "", reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
     """Delete a concept with its marks; BadArguments if it does not exist."""
-    return _after(library, metric, lambda table: table.delete(key), reporter)
+    return _after(library, metric, lambda table: table.delete(key), author, reporter)
 
 
 def restore_concept(
-    library: Path, metric: str, key: int, *, reporter: Reporter = SILENT
+    library: Path, metric: str, key: int, *, author: str = "", reporter: Reporter = SILENT
 ) -> tuple[ConceptFacts, ...]:
     """Restore a deleted concept; BadInput if another has its name now."""
-    return _after(library, metric, lambda table: table.restore(key), reporter)
+    return _after(library, metric, lambda table: table.restore(key), author, reporter)
 
 
 def mark_cases(
@@ -103,16 +110,17 @@ def mark_cases(
     Raises:
         BadArguments: the concept does not exist.
     """
-    return _after(library, metric, lambda table: table.mark(key, marks, author), reporter)
+    return _after(library, metric, lambda table: table.mark(key, marks, author), author, reporter)
 
 
 def _after(
-    library: Path, metric: str, write: Callable[[ConceptTable], object], reporter: Reporter
+    library: Path, metric: str, write: Callable[[ConceptTable], object], author: str, reporter: Reporter
 ) -> tuple[ConceptFacts, ...]:
     from semblance.core.workflows.searches.open_metrics import open_metric, without_reload
     from semblance.core.workflows.searches.refinement_session import open_refinement
 
-    table = open_metric(library, metric, reporter).library.concepts
+    opened = open_metric(library, metric, reporter).library
+    table, user = opened.concepts, opened.catalogue.author(author)
     with without_reload(library):
         write(table)
     session, why = None, ""
@@ -120,13 +128,18 @@ def _after(
         session = open_refinement(library, metric, reporter)
     except BadInput as refused:
         why = refused.message
-    return tuple(_facts(session, one, why) for one in table.all())
+    return tuple(_facts(session, one, why, user) for one in table.all())
 
 
-def _facts(session: RefinementSession | None, one: ConceptRecord, why: str) -> ConceptFacts:
-    with_ = tuple(mark.case for mark in one.marks if mark.has)
-    without = tuple(mark.case for mark in one.marks if not mark.has)
-    facts = ConceptFacts(one.id, one.name, one.author, one.time, with_, without, why=why)
+def _facts(session: RefinementSession | None, one: ConceptRecord, why: str, user: str) -> ConceptFacts:
+    sides = {
+        side: tuple(case for case, has in one.majority().items() if has is side)
+        for side in (True, False, None)
+    }
+    own = {mark.case: mark.has for mark in one.marks if mark.author == user}
+    facts = ConceptFacts(
+        one.id, one.name, one.author, one.time, sides[True], sides[False], sides[None], own, why=why
+    )
     return facts if session is None else _measured(session, one, facts)
 
 
@@ -148,4 +161,5 @@ def _measured(session: RefinementSession, one: ConceptRecord, facts: ConceptFact
         why = tr_lazy(
             "Not enough marks to measure: {minimum} with and {minimum} without{of}.", minimum=MINIMUM, of=of
         )
-    return replace(facts, gone=len(one.marks) - len(places), moves=moves, strength=found, why=why)
+    gone = len(facts.with_) + len(facts.without) - len(places)
+    return replace(facts, gone=gone, moves=moves, strength=found, why=why)

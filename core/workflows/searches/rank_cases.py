@@ -9,7 +9,7 @@ patient and with near-duplicates grouped (:mod:`.grouped_ranking`), the estimate
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def present_judgements(
     """The ``entries`` and the ``trust`` that a :class:`RankedSearch` with the ledger would have now, whoever judged."""
     with open_library(library) as opened:
         entries = Ledger(opened.judgements(ledger)).entries_without_visible
-    return entries, trust(sum(entry.undone is None for entry in entries))
+    return entries, _trust(entry for entry in entries if entry.undone is None)
 
 
 def rank_cases(
@@ -141,10 +141,16 @@ def rank_cases(
         _shifts(comparison, search, result) if marked is not None or comparison.refined else (),
         entries,
         tuple(contradictions(in_force, loaded.patient_of_case)),
-        trust(len(in_force)),
+        _trust(in_force),
         comparison.refused,
         (*comparison.left_out, *left_out),
     )
+
+
+def _trust(in_force: Iterable[LedgerEntry]) -> float:
+    """Weight of the judgements, as :func:`semblance.core.searches.relevance_feedback.learn` gives it: the same one of
+    several people counts once."""
+    return trust(len({entry.judgement.statement for entry in in_force}))
 
 
 def nearest_cases(

@@ -77,6 +77,7 @@ def judge(
                 loaded.cases.row_of(case)
     # The same time stamp records that they were made together.
     moment = datetime.now(UTC).isoformat(timespec="microseconds")
+    author = loaded.library.catalogue.author(author)
     made = [replace(one, author=one.author or author, time=one.time or moment) for one in judgements]
     with _written(library, search, reporter) as ledger:
         ledger.undo(instead)

@@ -63,7 +63,7 @@ class RefinementSession:
                 rows[start : start + _AT_ONCE]
             )
         #: Cached directions of concepts, by their marks.
-        self.directions: dict[tuple[tuple[str, bool], ...], tuple[Matrix, float] | None] = {}
+        self.directions: dict[tuple[tuple[str, bool | None], ...], tuple[Matrix, float] | None] = {}
         self._outside: dict[str, Matrix | None] = {}
         self._index: ClickIndex | None = None
         self._learnt: tuple[tuple[int, ...], float, FeedbackForm] | None = None

@@ -66,7 +66,7 @@ def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tupl
 
     Learned in the coordinates of this session, and again after each change of a mark.
     """
-    key = tuple((mark.case, mark.has) for mark in concept.marks)
+    key = tuple(concept.majority().items())
     if key not in session.directions:
         points, has, _ = marked(session, concept)
         along = direction(points, has) if has.any() and not has.all() else None
@@ -77,9 +77,14 @@ def learnt_direction(session: RefinementSession, concept: ConceptRecord) -> tupl
 
 
 def marked(session: RefinementSession, concept: ConceptRecord) -> tuple[Matrix, Mask, list[int]]:
-    """Coordinates (p, m), marks (p,) and positions of the marked cases that exist and have features."""
+    """Coordinates (p, m), marks (p,) and positions of the marked cases that exist and have features.
+
+    The majority of those who marked a case counts; cases without one are left out.
+    """
     there = [
-        (place, mark.has) for mark in concept.marks if (place := session.place_of(mark.case)) is not None
+        (place, has)
+        for case, has in concept.majority().items()
+        if has is not None and (place := session.place_of(case)) is not None
     ]
     places = [place for place, _ in there]
     return session.coordinates[places], np.array([has for _, has in there], dtype=np.bool_), places

@@ -29,6 +29,21 @@ def test_marks_stay_in_order_and_the_last_one_counts(table):
     assert all(mark.time for mark in one.marks)
 
 
+def test_everybody_has_a_mark_of_their_own_and_the_majority_counts(table):
+    key = table.add("round")
+    for author, has in (("ann", True), ("bob", False), ("eve", False)):
+        table.mark(key, [("s/0.png", has)], author)
+    table.mark(key, [("s/1.png", True)], "ann")
+    assert table.all()[0].majority() == {"s/0.png": False, "s/1.png": True}
+    table.mark(key, [("s/0.png", None)], "eve")
+    assert table.all()[0].majority() == {"s/0.png": None, "s/1.png": True}
+    table.mark(key, [("s/1.png", None)], "bob")
+    assert [(mark.case, mark.author) for mark in table.all()[0].marks] == [
+        ("s/0.png", "ann"),
+        ("s/0.png", "bob"),
+    ]
+
+
 def test_a_case_that_is_not_there_can_be_marked(table):
     table.mark(table.add("dark"), [("gone/9.png", True)])
     assert [mark.case for mark in table.all()[0].marks] == ["gone/9.png"]

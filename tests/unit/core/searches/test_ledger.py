@@ -59,12 +59,15 @@ def test_judgements_are_undone_and_redone_in_any_order() -> None:
         ledger.undo([99])
 
 
-def test_repeated_judgement_counts_once() -> None:
+def test_repeated_judgement_of_one_person_is_stored_once() -> None:
     ledger = Ledger()
-    ids = [ledger.add([like("q", "a", author=f"person {n}")])[0] for n in range(100)]
+    ids = [ledger.add([like("q", "a", author=f"person {n % 2}")])[0] for n in range(100)]
+    assert len(set(ids)) == 2
+    ledger.undo(ids[:2])
+    ids = [ledger.add([like("q", "a")])[0] for _ in range(100)]
     assert len(set(ids)) == 1
     assert len(ledger.add([unlike("q", "b"), unlike("q", "b")])) == 2
-    assert len(ledger.entries) == 2
+    assert len(ledger.entries) == 4
     ledger.undo(ids[:1])
     ledger.add([like("q", "a")])
     assert cases_in_force(ledger) == ["a", "b"]

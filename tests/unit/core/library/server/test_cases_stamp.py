@@ -155,6 +155,9 @@ def test_an_administrator_updates_tables_of_the_version_before(postgres, databas
         earlier.setattr(command, "upgrade", lambda config, _: upgrade(config, "0004"))
         earlier.setattr(migrate, "REVISION", "0004")
         import_source(write_table(tmp_path / "t.csv"), server_address(database))
+        with open_library(server_address(database)) as made:
+            concept = made.concepts.add("round")
+            made.concepts.mark(concept, [("t/c0", True)])
         set_right(server_address(database), "vera", "administrator", "pw")
         set_right(server_address(database), "anna", "annotator", "pw")
     vera, anna = (server_address(postgres.address("library", name, "pw")) for name in ("vera", "anna"))
@@ -170,6 +173,8 @@ def test_an_administrator_updates_tables_of_the_version_before(postgres, databas
             of_cases = [one.catalogue.cases_stamp(stamp) for stamp in stamps]
             assert of_cases[0] == of_cases[1] != of_cases[2]
             assert len(set(stamps)) == 3
+            other.concepts.mark(concept, [("t/c0", False)])
+            assert [mark.has for mark in one.concepts.all()[0].marks] == [True, False]
     finally:
         postgres.execute('DROP DATABASE "library" WITH (FORCE)')
         roles = [f"library_{right}" for right in ("administrator", "curator", "annotator", "reader")]

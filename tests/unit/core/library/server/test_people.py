@@ -154,10 +154,17 @@ def test_the_program_works_for_an_annotator_and_refuses_in_plain_words(library, 
         with pytest.raises(SemblanceError, match="only change your own"):
             other.judgements("l").set_undone([(key, 0)])
         concept = one.concepts.add("c", "forged")
-        one.concepts.mark(concept, [("s/a", True)])
-        with pytest.raises(SemblanceError, match="Another person has marked this case"):
-            other.concepts.mark(concept, [("s/a", False)])
-        assert [(m.has, m.author) for m in other.concepts.all()[0].marks] == [(True, "anna")]
+        one.concepts.mark(concept, [("s/a", True)], "forged")
+        with pytest.raises(SemblanceError, match="s/a was marked by anna"):
+            other.concepts.mark(concept, [("s/a", None)])
+        other.concepts.mark(concept, [("s/a", False)])
+        other.concepts.mark(concept, [("s/a", False)])
+        assert [(m.has, m.author) for m in other.concepts.all()[0].marks] == [
+            (True, "anna"),
+            (False, "anton"),
+        ]
+        other.concepts.mark(concept, [("s/a", None)])
+        assert [m.author for m in one.concepts.all()[0].marks] == ["anna"]
         with pytest.raises(SemblanceError, match="no right to do this"):
             one.set_current_metric("x") if one.metrics() else one.set_preparation({})
         with pytest.raises(SemblanceError, match="may only read"):

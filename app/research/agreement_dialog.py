@@ -1,0 +1,194 @@
+"""The dialog *Agreement between annotators*: how far people agree on concepts and judgements, and where they differ."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QSplitter, QWidget
+
+from semblance.app.research.experiment_tables import ResultTable
+from semblance.app.shell.context import Context
+from semblance.app.shell.jobs import Lane
+from semblance.app.shell.state import Change
+from semblance.app.widgets.dialog import closing_row, dialog_layout, help_button, resize_dialog
+from semblance.app.widgets.error_line import ErrorLine
+from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.tab_order import Dialog
+from semblance.app.widgets.wrapped_label import WrappedLabel
+from semblance.core.evaluation.agreement import Agreement
+from semblance.core.language import format_number, tr, tr_n, translate
+from semblance.core.workflows.research import annotator_agreement
+from semblance.core.workflows.research.annotator_agreement import (
+    COMPARISONS,
+    CONCEPT,
+    SubjectAgreement,
+)
+
+_SIZE = (1120, 620)
+#: Differences that are listed; the command line gives all.
+MAX_DIFFERENCES = 500
+
+
+class AgreementDialog(Dialog):
+    """The subjects above, the pairs of people and the differences of the selected one below.
+
+    ``case_requested(case_row)``: show the image of a case · ``help_requested``.
+    """
+
+    case_requested = Signal(int)
+    help_requested = Signal()
+
+    def __init__(self, context: Context, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._found: tuple[SubjectAgreement, ...] = ()
+        self.setWindowTitle(tr("Agreement between annotators"))
+        resize_dialog(self, *_SIZE)
+        self.subjects = ResultTable(tr("Agreement by concept and kind of judgement"))
+        self.subjects.currentCellChanged.connect(lambda *_: self._select())
+        self.pairs = ResultTable(tr("Agreement of every two annotators"))
+        self.differences = ResultTable(tr("Judged differently"))
+        self.differences.entered.connect(self._show_case)
+        self.differences.horizontalHeader().setStretchLastSection(True)
+        self.facts = WrappedLabel(role="second")
+        self._error = ErrorLine()
+        layout = dialog_layout(self)
+        layout.addWidget(
+            WrappedLabel(
+                tr(
+                    "Coefficients are 1 for full agreement and 0 for that of chance, with 95 % intervals over "
+                    "patients. Each person's latest mark counts. Reader studies measure agreement on findings."
+                )
+            )
+        )
+        parts = QSplitter()
+        for title, table in (
+            (tr("Every two annotators"), self.pairs),
+            (tr("Judged differently"), self.differences),
+        ):
+            part = QWidget()
+            column = vbox(part, spacing=8)
+            column.addWidget(SectionHeader(title))
+            column.addWidget(table, 1)
+            parts.addWidget(part)
+        parts.setChildrenCollapsible(False)
+        layout.addWidget(self.subjects, 1)
+        layout.addWidget(self.facts)
+        layout.addWidget(parts, 2)
+        layout.addWidget(self._error)
+        layout.addLayout(closing_row(self, help_button(self, self.help_requested.emit)))
+        context.state.on_change(Change.LIBRARY, self, self.load)
+
+    def load(self) -> None:
+        """Measure the agreement in the open library."""
+        path = self._context.state.path
+        if path is None:
+            self._show(())
+            return
+        job = self._context.jobs.run(
+            tr("Measuring the agreement"),
+            annotator_agreement.annotator_agreement,
+            path,
+            lane=Lane.READ,
+            channel="agreement",
+            quiet=True,
+        )
+        job.done.connect(self._show)
+        job.failed.connect(self._error.set_error)
+
+    def _show(self, found: tuple[SubjectAgreement, ...]) -> None:
+        self._error.set_error(None)
+        self._found = found
+        rows = [
+            [
+                _title(one),
+                ", ".join(f"{person.name} ({format_number(person.n, ',')})" for person in one.annotators),
+                format_number(one.shared, ","),
+                _text(one.alpha),
+                format_number(one.complete, ","),
+                _text(one.fleiss),
+            ]
+            for one in found
+        ]
+        titles = [
+            tr("subject"),
+            tr("annotators (judged)"),
+            tr("by two or more"),
+            tr("Krippendorff's alpha"),
+            tr("by all"),
+            tr("Fleiss' kappa"),
+        ]
+        self.subjects.set_rows(titles, rows, text_columns=2)
+        if found and self.subjects.currentRow() < 0:
+            self.subjects.setCurrentCell(0, 0)
+        self._select()
+
+    def _select(self) -> None:
+        row = self.subjects.currentRow()
+        one = self._found[row] if 0 <= row < len(self._found) else None
+        pairs = [] if one is None else one.pairs
+        self.pairs.set_rows(
+            [tr("annotators"), tr("judged by both"), tr("agreed"), tr("Cohen's kappa")],
+            [
+                [
+                    " · ".join(pair.names),
+                    format_number(pair.n, ","),
+                    format_number(pair.agreed / pair.n, ".0%") if pair.n else "–",
+                    _text(pair.kappa),
+                ]
+                for pair in pairs
+            ],
+        )
+        listed = () if one is None else one.differences[:MAX_DIFFERENCES]
+        columns = self._context.state.columns
+        indices = [columns.index_of_id(found.cases[-1]) for found in listed]
+        self.differences.set_rows(
+            [tr("case") if one is None or one.kind == CONCEPT else tr("query and cases"), tr("answers")],
+            [
+                [
+                    " · ".join(found.cases),
+                    ", ".join(f"{name}: {translate(answer)}" for name, answer in found.answers.items()),
+                ]
+                for found in listed
+            ],
+            text_columns=2,
+            cases=[int(columns.case_row[index]) if index >= 0 else None for index in indices],
+        )
+        self.facts.setText(_facts(one))
+
+    def _show_case(self, row: int) -> None:
+        case = self.differences.case(row)
+        if case is not None:
+            self.case_requested.emit(case)
+
+
+def _title(one: SubjectAgreement) -> str:
+    if one.kind == CONCEPT:
+        return tr("Concept: {name}", name=one.name)
+    return (
+        tr("Which of two cases is closer") if one.kind == COMPARISONS else tr("More or less like the query")
+    )
+
+
+def _text(value: Agreement | None) -> str:
+    if value is None:
+        return "–"
+    mean = format_number(value.value, ".2f")
+    if value.interval is None:
+        return mean
+    low, high = (format_number(end, ".2f") for end in value.interval)
+    return tr("{mean} ({low} to {high})", mean=mean, low=low, high=high)
+
+
+def _facts(one: SubjectAgreement | None) -> str:
+    if one is None:
+        return tr(
+            "No concept was marked by two people, and no judgements are of two people. Everybody marks under the name "
+            "of their account, or of Settings."
+        )
+    parts = [tr_n("{n} was judged differently.", "{n} were judged differently.", len(one.differences))]
+    if len(one.differences) > MAX_DIFFERENCES:
+        parts.append(tr("The first {n} are listed.", n=MAX_DIFFERENCES))
+    if one.shared and one.alpha is None:
+        parts.append(tr("All answers are the same, so no coefficient can be computed."))
+    return " ".join(parts)
