@@ -36,7 +36,7 @@ def note(language: str, pages: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--language", default=next(code for code in LANGUAGES if code != ENGLISH))
-    parser.add_argument("--done", nargs="+", default=[], metavar="PAGE")
+    parser.add_argument("--done", nargs="+", default=[], metavar="PAGE", choices=help_files.pages())
     given = parser.parse_args()
     if given.done:
         note(given.language, given.done)

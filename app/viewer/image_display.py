@@ -25,7 +25,7 @@ from semblance.core.language import tr
 @dataclass(frozen=True)
 class SecondImage:
     """The image of another view, drawn over that of this one in the same place: alone, or as the difference of the
-    greys on the screen. ``label`` is the accessible name."""
+    displayed grey levels. ``label`` is the accessible name."""
 
     view: ImageDisplay
     label: str

@@ -280,17 +280,17 @@ def _retrieval(study: str, series: str, instances: Sequence[str]) -> Dataset:
 
 
 def _storage_contexts(sop_classes: Sequence[str]) -> list[Any]:
-    """A context for each SOP class and transfer syntax, as far as there is room; the classes themselves come first."""
+    """A context for each SOP class and transfer syntax, up to the limit of an association, the classes first."""
     from pynetdicom import StoragePresentationContexts
     from pynetdicom.presentation import build_context
 
-    room = _MAX_CONTEXTS - 1
+    limit = _MAX_CONTEXTS - 1
     classes = list(dict.fromkeys(sop_classes)) or [
         str(context.abstract_syntax) for context in StoragePresentationContexts
     ]
-    plain = [build_context(uid, list(SYNTAXES[:2])) for uid in classes[:room]]
+    plain = [build_context(uid, list(SYNTAXES[:2])) for uid in classes[:limit]]
     packed = [build_context(uid, [syntax]) for syntax in SYNTAXES[2:] for uid in classes]
-    return [*plain, *packed][:room]
+    return [*plain, *packed][:limit]
 
 
 def _storage_roles(contexts: Sequence[Any]) -> list[Any]:

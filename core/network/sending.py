@@ -275,14 +275,14 @@ def _check_by_query(server: Server, sent: Sequence[Outgoing], result: Sending) -
 
 def _batches(files: Sequence[Outgoing]) -> list[list[Outgoing]]:
     batches: list[list[Outgoing]] = []
-    room = 0
+    free_bytes = 0
     for file in files:
         size = file.path.stat().st_size
-        if not batches or len(batches[-1]) >= _BATCH or size > room:
+        if not batches or len(batches[-1]) >= _BATCH or size > free_bytes:
             batches.append([])
-            room = _BATCH_BYTES
+            free_bytes = _BATCH_BYTES
         batches[-1].append(file)
-        room -= size
+        free_bytes -= size
     return batches
 
 

@@ -64,7 +64,7 @@ class Transfers:
         title, way, source = self.ways[number % len(self.ways)]
         moment = rng.uniform(0, 1) * self.seconds[title]
         library, log = self._begin(str(number))
-        told = f"{title} at {moment:.3f} s of {self.seconds[title]:.3f}"
+        moment_of_end = f"{title} at {moment:.3f} s of {self.seconds[title]:.3f}"
         if way == LISTENER:
             confirmed = self._listen(library, source, log, moment=moment)
             self.killed += 1
@@ -72,7 +72,7 @@ class Transfers:
             if way == FOLDER:
                 source = self._half_sent(source, rng)
             status = self.child.live(way, library, source, log, moment=moment)
-            assert status in (None, 0), f"{told}: ended with {status}"
+            assert status in (None, 0), f"{moment_of_end}: ended with {status}"
             self.killed += status is None
             if status == 0:
                 # The first one took longer than those after it.
@@ -80,15 +80,17 @@ class Transfers:
             confirmed = set()
             if way == FOLDER:
                 self._complete(source)
-        self._check(library, confirmed, told)
+        self._check(library, confirmed, moment_of_end)
         if way == LISTENER:
             log.touch()
             self._listen(library, source, log, moment=None)
         else:
-            assert self.child.live(way, library, source, log) == 0, f"{told}: the next did not finish"
-        self._check_end(library, told)
+            assert self.child.live(way, library, source, log) == 0, (
+                f"{moment_of_end}: the next did not finish"
+            )
+        self._check_end(library, moment_of_end)
         shutil.rmtree(library)
-        return told
+        return moment_of_end
 
     def _begin(self, name: str) -> tuple[Path, Path]:
         library, log = self.folder / f"{name}.semblance", self.folder / f"{name}.log"
@@ -155,27 +157,27 @@ class Transfers:
         if stays:
             log.unlink()
 
-    def _check(self, library: Path, confirmed: set[str], told: str) -> None:
+    def _check(self, library: Path, confirmed: set[str], moment_of_end: str) -> None:
         """What is there is whole, and what was confirmed is there."""
         found = ReceivedFiles(library / RECEIVED).instances(STUDY)
-        assert confirmed <= set(found), f"{told}: lost {sorted(confirmed - set(found))}"
+        assert confirmed <= set(found), f"{moment_of_end}: lost {sorted(confirmed - set(found))}"
         for uid, file in found.items():
-            assert dcmread(file).PixelData == self.pixels[uid], f"{told}: {uid} is not whole"
+            assert dcmread(file).PixelData == self.pixels[uid], f"{moment_of_end}: {uid} is not whole"
         if (library / "catalogue.sqlite").exists():
             with raw(library) as connection:
-                assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], told
+                assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], moment_of_end
 
-    def _check_end(self, library: Path, told: str) -> None:
+    def _check_end(self, library: Path, moment_of_end: str) -> None:
         """One copy of each object, in one case for each series."""
-        self._check(library, set(self.pixels), told)
+        self._check(library, set(self.pixels), moment_of_end)
         files = sorted((library / RECEIVED).rglob("*.dcm"))
-        assert len(files) == len(self.pixels), f"{told}: {len(files)} files"
-        assert ReceivedFiles(library / RECEIVED).waiting() == [], f"{told}: still waits"
+        assert len(files) == len(self.pixels), f"{moment_of_end}: {len(files)} files"
+        assert ReceivedFiles(library / RECEIVED).waiting() == [], f"{moment_of_end}: still waits"
         with Library.open(library) as opened:
             cases = [record for record in opened.catalogue.all_cases() if record.state == "ok"]
-            assert len(cases) == SERIES, f"{told}: {len(cases)} cases"
+            assert len(cases) == SERIES, f"{moment_of_end}: {len(cases)} cases"
             depths = [opened.catalogue.details([one.id])[one.id].depth for one in cases]
-            assert depths == [IMAGES] * SERIES, f"{told}: {depths} images"
+            assert depths == [IMAGES] * SERIES, f"{moment_of_end}: {depths} images"
 
 
 @contextlib.contextmanager

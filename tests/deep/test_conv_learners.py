@@ -212,6 +212,6 @@ def test_a_saved_metric_is_used_without_torch(tmp_path):
 def test_the_example_in_the_docstring_runs_as_shown(name):
     kind = type(make_learner(name))
     (example,) = doctest.DocTestFinder(recurse=False).find(kind, name, globs={})
-    said: list[str] = []
-    doctest.DocTestRunner().run(example, out=said.append)
-    assert "".join(said) == ""
+    output: list[str] = []
+    doctest.DocTestRunner().run(example, out=output.append)
+    assert "".join(output) == ""

@@ -94,7 +94,7 @@ class ComparePage(FullPage):
             )
         )
         self.blink = header_button("eye", tr("Blink: show the query and the case in turn, in one place (O)"))
-        self.difference = header_button("contrast", tr("Difference of the greys on the screen (X)"))
+        self.difference = header_button("contrast", tr("Difference of the displayed grey levels (X)"))
         self.in_report = header_button("export", tr("Show this case on the first page of the report (A)"))
         for button in (self.blink, self.difference, self.in_report):
             button.setCheckable(True)

@@ -114,13 +114,13 @@ class ImageLearner(Learner):
             reporter.progress(min(ticks, total), total, self.title)
 
         def begin(part: LabelledRows, choice: Hyperparameters) -> NetworkTraining:
-            goal = self._objective(torch, part, choice, seed)
+            objective = self._objective(torch, part, choice, seed)
             return NetworkTraining(
                 torch,
                 images,
                 part,
                 choice,
-                goal,
+                objective,
                 layers=self.layers,
                 batch=batch,
                 rounds=rounds,

@@ -51,7 +51,7 @@ class NetworkTraining:
         images: Images,
         rows: LabelledRows,
         choice: Hyperparameters,
-        goal: Objective,
+        objective: Objective,
         *,
         layers: int,
         batch: int,
@@ -59,12 +59,12 @@ class NetworkTraining:
         seed: int,
     ) -> None:
         self._torch, self._images, self._rows = torch, images, rows
-        self._choice, self._objective, self.rounds = choice, goal, rounds
+        self._choice, self._objective, self.rounds = choice, objective, rounds
         self._batch = min(batch, len(rows.X))
         self._rng = np.random.default_rng(seed)
         self._queue = np.empty(0, dtype=np.intp)
         self.network = Network(torch, images, layers, choice.components, rows.X, seed)
-        self._trained = [*self.network.parameters, *goal.parameters]
+        self._trained = [*self.network.parameters, *objective.parameters]
         self._means = [torch.zeros_like(tensor) for tensor in self._trained]
         self._squares = [torch.zeros_like(tensor) for tensor in self._trained]
         self.round = 0

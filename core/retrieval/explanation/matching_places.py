@@ -117,7 +117,7 @@ def _gabor_energy_places(
     nearer = by_block(np.square(usual - q).mean(axis=0)) - by_block(np.square(x - q))
     score = np.maximum(nearer, 0.0) * np.sqrt(by_block(q * q) * by_block(x * x))
     rings = _peaks(score)
-    note = _agreeing(len(rings)) if rings else tr_lazy("No region is distinctive in both images.")
+    note = _agreement_note(len(rings)) if rings else tr_lazy("No region is distinctive in both images.")
     return MatchingPlaces(ImagePlaces(rings), ImagePlaces(rings), note)
 
 
@@ -205,7 +205,7 @@ def _thinned(points: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]
     return tuple((float(x), float(y)) for x, y in chosen)
 
 
-def _agreeing(count: int) -> str:
+def _agreement_note(count: int) -> str:
     if count == 1:
         return tr_lazy("Region a agrees most in Gabor energy.")
     return tr_lazy("Regions a–{last} agree most in Gabor energy.", last="abc"[count - 1])

@@ -117,8 +117,8 @@ def rank_cases(
     in_force = [entry for entry in entries if entry.undone is None]
     loaded.cases.look_up(case for entry in in_force for case in entry.judgement.cases())
     followed = in_force if search.strength > 0.0 else []
-    teaching = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
-    comparison = compare_query(library, search, teaching, reporter)
+    refining_entries = [entry for entry in followed if not is_mark(entry.judgement, search.query)]
+    comparison = compare_query(library, search, refining_entries, reporter)
     examples, left_out = examples_as_marks(comparison.compared) if search.strength > 0.0 else (NO_MARKS, [])
     judged = marks_of((entry.judgement for entry in followed), search.query)
     all_marks = examples.followed_by(marks).followed_by(judged)
@@ -189,21 +189,21 @@ class UnmarkedComparison:
 
 
 def compare_query(
-    library: Path, search: Search, teaching: Sequence[LedgerEntry], reporter: Reporter = SILENT
+    library: Path, search: Search, refining_entries: Sequence[LedgerEntry], reporter: Reporter = SILENT
 ) -> UnmarkedComparison:
-    """Compare the query of ``search`` with all cases, with its concepts and the metric refined by ``teaching``.
+    """Compare the query of ``search`` with all cases, with its concepts and the metric refined by ``refining_entries``.
 
     Raises:
         BadArguments, BadInput: as :func:`rank_cases`.
     """
     loaded = open_search_metric(library, search, reporter)
-    if not teaching and not search.is_shifted:
+    if not refining_entries and not search.is_shifted:
         return _ask_metric(loaded, search)
     try:
         session = open_search_refinement(library, search, reporter)
     except BadInput as refused:
         return replace(_ask_metric(loaded, search), refused=refused)
-    return _ask_refined(session, search, teaching)
+    return _ask_refined(session, search, refining_entries)
 
 
 def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
@@ -228,13 +228,13 @@ def _ask_metric(loaded: LoadedMetric, search: Search) -> UnmarkedComparison:
 
 
 def _ask_refined(
-    session: RefinementSession, search: Search, teaching: Sequence[LedgerEntry]
+    session: RefinementSession, search: Search, refining_entries: Sequence[LedgerEntry]
 ) -> UnmarkedComparison:
     """Compare with concepts, under the metric refined by comparisons and by judgements on other queries."""
     loaded = session.loaded
     shifted = shift_query(session, search)
     index = session.index_for(shifted.vector)
-    index.form = session.form(teaching, search.strength).opened(shifted.open)
+    index.form = session.form(refining_entries, search.strength).opened(shifted.open)
     plain_query = embed_query(loaded, search.query)
     query = replace(plain_query, embedded=shifted.vector, tie_break=None)
     nearest = session.nearest_under(index.form)

@@ -157,10 +157,10 @@ def influence(library: Path, search: Search, *, k: int = 20, reporter: Reporter 
     """
     entries = open_metric(library, search.metric, reporter).ledger(search.ledger).in_force
     marking = [entry for entry in entries if is_mark(entry.judgement, search.query)]
-    teaching = [entry for entry in entries if not is_mark(entry.judgement, search.query)]
-    found = _influence_of_marks(library, search, marking, teaching, k, reporter) if marking else []
-    if teaching:
-        found += _influence_of_teaching(library, search, teaching, k, reporter)
+    refining_entries = [entry for entry in entries if not is_mark(entry.judgement, search.query)]
+    found = _influence_of_marks(library, search, marking, refining_entries, k, reporter) if marking else []
+    if refining_entries:
+        found += _influence_of_refining_entries(library, search, refining_entries, k, reporter)
     order = {entry.id: place for place, entry in enumerate(entries)}
     return sorted(found, key=lambda one: order[one.entry])
 
@@ -169,12 +169,12 @@ def _influence_of_marks(
     library: Path,
     search: Search,
     marking: Sequence[LedgerEntry],
-    teaching: Sequence[LedgerEntry],
+    refining_entries: Sequence[LedgerEntry],
     k: int,
     reporter: Reporter,
 ) -> list[Influence]:
     """The influence of each mark, by leaving it out of the order by marks."""
-    compared = compare_query(library, search, teaching, reporter).compared
+    compared = compare_query(library, search, refining_entries, reporter).compared
     ordered = [_ordered(compared, search, marking)]
     for place in range(len(marking)):
         reporter.check_cancelled()
@@ -199,19 +199,19 @@ def _ordered(compared: QueryComparison, search: Search, marking: Sequence[Ledger
     return FeedbackIndex(distances, -distances)
 
 
-def _influence_of_teaching(
-    library: Path, search: Search, teaching: Sequence[LedgerEntry], k: int, reporter: Reporter
+def _influence_of_refining_entries(
+    library: Path, search: Search, refining_entries: Sequence[LedgerEntry], k: int, reporter: Reporter
 ) -> list[Influence]:
     """The influence of each comparison and judgement on another query, by leaving it out of the refined metric."""
     session = open_search_refinement(library, search, reporter)
     from_ = shift_query(session, search)
     index = session.index_for(from_.vector)
-    index.form = session.form(teaching, search.strength).opened(from_.open)
+    index.form = session.form(refining_entries, search.strength).opened(from_.open)
     vector = index.query
     near = index.search(vector, NEAREST).rows
     found = influences(
-        teaching,
-        session.vector_of(teaching),
+        refining_entries,
+        session.vector_of(refining_entries),
         session.coordinates[near],
         vector,
         k=k,

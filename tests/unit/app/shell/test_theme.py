@@ -42,9 +42,9 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("chosen", THEMES.values(), ids=str)
 def test_text_can_be_read_on_every_ground(chosen) -> None:
-    for ground in (chosen.panel, chosen.bar, chosen.control, chosen.card_hover, chosen.selected):
-        assert contrast(chosen.text, ground) >= 7
-        assert contrast(chosen.second, ground) >= 4.5
+    for background in (chosen.panel, chosen.bar, chosen.control, chosen.card_hover, chosen.selected):
+        assert contrast(chosen.text, background) >= 7
+        assert contrast(chosen.second, background) >= 4.5
     assert contrast(chosen.third, chosen.panel) >= 4.5
     assert contrast(chosen.on_accent, chosen.accent_filled) >= 4.5
     assert contrast(chosen.error, chosen.panel) >= 4.5

@@ -36,7 +36,7 @@ def drawn(view, jobs, qtbot):
     return view.image()
 
 
-def ground(image) -> str:
+def background(image) -> str:
     return QColor(image.pixel(0, 0)).name().upper()
 
 
@@ -51,7 +51,7 @@ def test_an_image_of_its_size_is_drawn(view, jobs, qtbot):
     view.set_curves(CURVES)
     image = drawn(view, jobs, qtbot)
     assert image.size() == SIZE * view.devicePixelRatioF()
-    assert ground(image) == DARK.panel
+    assert background(image) == DARK.panel
 
 
 def test_the_real_process_draws_it(qtbot):
@@ -104,8 +104,8 @@ def test_another_theme_is_drawn_at_once_without_the_old_background(view, jobs, q
     drawn(view, jobs, qtbot)
     set_theme(qapp, "light")
     assert view.image().isNull()
-    assert ground(view.grab().toImage()) == LIGHT.panel
-    assert ground(drawn(view, jobs, qtbot)) == LIGHT.panel
+    assert background(view.grab().toImage()) == LIGHT.panel
+    assert background(drawn(view, jobs, qtbot)) == LIGHT.panel
 
 
 def test_larger_text_gives_another_image(view, jobs, qtbot, qapp):
@@ -186,7 +186,7 @@ def test_a_plot_saved_as_displayed_has_the_theme_of_the_window(view, jobs, monke
         )
         view.save_as()
         jobs.run_pending()
-        assert ground(QImage(str(tmp_path / "p.png"))) == panel
+        assert background(QImage(str(tmp_path / "p.png"))) == panel
 
 
 def test_a_dialog_that_is_cancelled_saves_nothing(view, jobs, monkeypatch):
