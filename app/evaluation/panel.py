@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QPushButton,
     QSizePolicy,
     QStackedWidget,
@@ -23,6 +21,7 @@ from semblance.app.evaluation.overview_page import SHORT_BADGE_TEXTS, Overview, 
 from semblance.app.evaluation.score_table import FULL, ScoreTable
 from semblance.app.shell import plot_operations, search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.measured_on import measured_note, split_text
@@ -219,7 +218,7 @@ class EvaluationPanel(Panel):
             self._context.messages.info(tr("There is no plot to save yet."), tr("Train a metric first."))
             return
         name = "evaluation" if len(plots) > 1 else self._titles()[next(iter(plots))]
-        path, screen_theme = ask_plot_file(self, self._context, name)
+        path, screen_theme = ask_plot_file(self, name)
         if path is not None:
             plot_operations.save(
                 self._context,
@@ -258,13 +257,8 @@ class EvaluationPanel(Panel):
         }
 
     def _save_table(self) -> None:
-        folder = Path(self._context.settings.text("plots_folder") or Path.home())
-        file, _ = QFileDialog.getSaveFileName(
-            self, tr("Save table"), str(folder / "metrics.csv"), tr("CSV, the numbers (*.csv)")
-        )
-        if file:
-            path = Path(file)
-            self._context.settings.set_text("plots_folder", str(path.parent))
+        path, _ = choose_target(self, tr("Save table"), "metrics.csv", tr("CSV, the numbers (*.csv)"))
+        if path:
             plot_operations.save_scores(self._context, path, scored_metrics.scores_csv(self._metrics))
 
     @property

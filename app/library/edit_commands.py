@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QDialog, QMenu, QWidget
 
 from semblance.app.library.edit_history_dialog import EditHistoryDialog
 from semblance.app.library.findings_dialog import FindingsDialog
@@ -16,6 +16,7 @@ from semblance.app.library.label_dialog import LabelDialog
 from semblance.app.library.labels_dialog import LabelsDialog
 from semblance.app.shell import edit_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.finding_chip import chip_pixmap
@@ -223,9 +224,8 @@ class EditCommands(QObject):
         if self._context.state.path is None:
             return
         filters = f"{tr('Table')} (*.csv *.tsv *.txt);;{tr('All files (*)')}"
-        chosen, _ = QFileDialog.getOpenFileName(self._parent, tr("Import labels"), "", filters)
-        if chosen:
-            self.preview_labels(Path(chosen))
+        if chosen := choose_file(self._parent, tr("Import labels"), filters):
+            self.preview_labels(chosen)
 
     def preview_labels(self, file: Path) -> None:
         """Show what the labels of ``file`` would change, to apply them."""

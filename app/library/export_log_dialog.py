@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.local_time import local_time
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
@@ -60,9 +61,9 @@ class ExportLogDialog(Dialog):
         layout.addLayout(closing_row(self, self.copy_button, self.save_list))
 
     def _save(self) -> None:
-        file, _ = QFileDialog.getSaveFileName(self, tr("Save list"), "exports.csv", f"{tr('Table')} (*.csv)")
+        file, _ = choose_target(self, tr("Save list"), "exports.csv", f"{tr('Table')} (*.csv)")
         if file:
-            self._save_text(Path(file), csv_text(_COLUMNS, self._rows))
+            self._save_text(file, csv_text(_COLUMNS, self._rows))
 
 
 def _cells(export: Mapping[str, Any]) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.library.table_settings import TableSettings
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import plain_tip, set_look, theme
 from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.layouts import hbox
@@ -148,11 +148,10 @@ class ImportDialog(Dialog):
         self.add_button.setToolTip(plain_tip(problem))
 
     def _choose_folder(self) -> None:
-        folder_name, _ = QFileDialog.getSaveFileName(
-            self, tr("New library"), self._folder.text(), f"{tr('Library')} (*{SUFFIX})"
-        )
-        if folder_name:
-            self._folder.setText(folder_name)
+        kinds = f"{tr('Library')} (*{SUFFIX})"
+        folder, _ = choose_target(self, tr("New library"), self._folder.text(), kinds)
+        if folder:
+            self._folder.setText(str(folder))
 
 
 def _small_label(text: str) -> QLabel:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from semblance.app.library.demo_library import open_demo
 from semblance.app.library.import_dialog import ImportDialog, default_library
@@ -17,9 +17,9 @@ from semblance.app.library.table_settings import TableSettings
 from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
 from semblance.app.shell import library_operations, plot_operations, search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file, choose_folder
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.messages import Action
-from semblance.app.shell.settings import LAST_FOLDER
 from semblance.core.language import tr
 from semblance.core.library.address import server_address
 from semblance.core.library.importers.importer import Recognition
@@ -60,12 +60,12 @@ class LibraryCommands(QObject):
 
     def new_from_folder(self) -> None:
         """Make a library of a folder of images."""
-        if chosen := self._ask_folder(tr("New library from a folder")):
+        if chosen := choose_folder(self._parent, tr("New library from a folder")):
             self.import_with_options(chosen)
 
     def choose_and_open(self) -> None:
         """Choose a library and open it."""
-        if chosen := self._ask_folder(tr("Open a library (a folder ending in .semblance)")):
+        if chosen := choose_folder(self._parent, tr("Open a library (a folder ending in .semblance)")):
             library_operations.open_library(self._context, chosen)
 
     def ask_address(self) -> None:
@@ -83,7 +83,7 @@ class LibraryCommands(QObject):
 
     def import_folder(self) -> None:
         """Ask for a folder of images to add to the open library."""
-        if chosen := self._ask_folder(tr("Add images to this library")):
+        if chosen := choose_folder(self._parent, tr("Add images to this library")):
             self.import_with_options(chosen, into=self._context.state.path)
 
     def import_file(self) -> None:
@@ -169,26 +169,9 @@ class LibraryCommands(QObject):
 
     def relink(self) -> None:
         """Choose the folder the images were moved to, and find them there."""
-        if chosen := QFileDialog.getExistingDirectory(self._parent, tr("Where the moved images are now")):
-            library_operations.relink(self._context, Path(chosen))
+        if chosen := choose_folder(self._parent, tr("Where the moved images are now")):
+            library_operations.relink(self._context, chosen)
 
     def _ask_file(self, title: str) -> Path | None:
         filters = ";;".join((tr("Zip, table or arrays (*.zip *.csv *.parquet *.npz)"), tr("All files (*)")))
-        chosen, _ = QFileDialog.getOpenFileName(self._parent, title, self._last_folder(), filters)
-        return self._remember_folder(chosen)
-
-    def _ask_folder(self, title: str) -> Path | None:
-        return self._remember_folder(
-            QFileDialog.getExistingDirectory(self._parent, title, self._last_folder())
-        )
-
-    def _last_folder(self) -> str:
-        """The folder that was used last, because the next file is usually in the same one."""
-        folder = self._context.settings.text(LAST_FOLDER)
-        return folder if folder and Path(folder).is_dir() else ""
-
-    def _remember_folder(self, chosen: str) -> Path | None:
-        if not chosen:
-            return None
-        self._context.settings.set_text(LAST_FOLDER, str(Path(chosen).parent))
-        return Path(chosen)
+        return choose_file(self._parent, title, filters)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from semblance.app.library import maintenance
@@ -15,6 +15,7 @@ from semblance.app.library.export_log_dialog import ExportLogDialog
 from semblance.app.library.verify_dialog import VerifyDialog
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file, choose_target
 from semblance.core.language import tr
 from semblance.core.library.records import SUFFIX
 from semblance.core.workflows.maintenance.problems import VerificationResult
@@ -40,28 +41,26 @@ class MaintenanceCommands(QObject):
         library = self._context.state.library
         if library is None:
             return
-        chosen, _ = QFileDialog.getSaveFileName(
-            self._parent, tr("Back up this library"), tr("{name} backup", name=library.name) + ".zip", _BACKUP
-        )
+        name = tr("{name} backup", name=library.name) + ".zip"
+        chosen, _ = choose_target(self._parent, tr("Back up this library"), name, _BACKUP)
         if chosen:
-            maintenance.back_up(self._context, Path(chosen))
+            maintenance.back_up(self._context, chosen)
 
     def restore(self) -> None:
         """Choose a backup and a new name, and restore the backup."""
-        chosen, _ = QFileDialog.getOpenFileName(
-            self._parent, tr("Restore a backup"), "", f"{_BACKUP};;{tr('All files (*)')}"
-        )
+        kinds = f"{_BACKUP};;{tr('All files (*)')}"
+        chosen = choose_file(self._parent, tr("Restore a backup"), kinds)
         if not chosen:
             return
-        proposed = Path(chosen).stem.removesuffix(tr("{name} backup", name="")) + SUFFIX
-        library, _ = QFileDialog.getSaveFileName(
+        proposed = chosen.stem.removesuffix(tr("{name} backup", name="")) + SUFFIX
+        library, _ = choose_target(
             self._parent,
             tr("Name of the restored library (nothing is replaced)"),
             proposed,
             tr("Library (*{ending})", ending=SUFFIX),
         )
         if library:
-            maintenance.restore(self._context, Path(chosen), Path(library))
+            maintenance.restore(self._context, chosen, library)
 
     def show_exports(self) -> None:
         """Show what was exported from the open library, by whom and when."""

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QPushButton,
     QWidget,
 )
 
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import set_look
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.plain_table import PlainTable
@@ -72,11 +72,11 @@ class UnreadableFilesDialog(Dialog):
         self.table.fill([(path, state, tr_name(reason)) for path, state, reason in rows])
 
     def _save(self) -> None:
-        file, _ = QFileDialog.getSaveFileName(
+        file, _ = choose_target(
             self,
             tr("Save list"),
             tr("{library} unreadable files", library=self._library.name) + ".csv",
             f"{tr('Table')} (*.csv)",
         )
         if file:
-            self._save_text(Path(file), csv_text(_COLUMNS, self.rows()))
+            self._save_text(file, csv_text(_COLUMNS, self.rows()))

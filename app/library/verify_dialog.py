@@ -7,11 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QFileDialog,
     QPushButton,
     QWidget,
 )
 
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog
 from semblance.app.widgets.plain_table import PlainTable
@@ -91,10 +91,10 @@ class VerifyDialog(Dialog):
         self.repair_requested.emit()
 
     def _save(self) -> None:
-        file, _ = QFileDialog.getSaveFileName(self, tr("Save list"), "check.csv", f"{tr('Table')} (*.csv)")
+        file, _ = choose_target(self, tr("Save list"), "check.csv", f"{tr('Table')} (*.csv)")
         if file and self._result is not None:
             rows = [(*_cells(problem), " ".join(problem.files)) for problem in self._result.findings]
-            self._save_text(Path(file), csv_text((*_COLUMNS, tr("Files")), rows))
+            self._save_text(file, csv_text((*_COLUMNS, tr("Files")), rows))
 
 
 def _cells(problem: Problem) -> tuple[str, str, str]:

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.dialog import closing_row, dialog_layout, resize_dialog, widen
@@ -117,11 +117,11 @@ class MetricCardDialog(Dialog):
         self._area.setWidget(page)
 
     def _choose_file(self) -> None:
-        file, _ = QFileDialog.getSaveFileName(
+        file, _ = choose_target(
             self, tr("Save the metric's card"), f"{self._metric.name}.md", "Markdown (*.md);;JSON (*.json)"
         )
         if file and self._save is not None:
-            self._save(self._metric.name, Path(file))
+            self._save(self._metric.name, file)
 
 
 def card_document(metric: MetricFacts) -> CardDocument:

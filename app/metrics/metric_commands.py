@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from semblance.app.metrics import extract_features, metric_exchange, slider_operations
 from semblance.app.metrics.card_dialog import MetricCardDialog
@@ -14,6 +14,7 @@ from semblance.app.metrics.extract_dialog import ExtractDialog
 from semblance.app.metrics.manage_dialog import ManageDialog
 from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file, choose_target
 from semblance.core.language import tr
 from semblance.core.workflows.metrics.metric_exchange import SUFFIX
 
@@ -63,21 +64,15 @@ class MetricCommands(QObject):
         metric = self._context.state.metric
         if metric is None:
             return
-        file, _ = QFileDialog.getSaveFileName(
-            self._parent, tr("Export metric"), f"{metric.name}{SUFFIX}", _FILES
-        )
-        if file:
-            path = Path(file)
+        path, _ = choose_target(self._parent, tr("Export metric"), f"{metric.name}{SUFFIX}", _FILES)
+        if path:
             path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
             metric_exchange.export_metric(self._context, metric.name, path)
 
     def import_metric(self) -> None:
         """Choose the file of a metric and import it into the open library."""
-        file, _ = QFileDialog.getOpenFileName(
-            self._parent, tr("Import metric"), "", f"{_FILES};;{tr('All files (*)')}"
-        )
-        if file:
-            metric_exchange.import_metric(self._context, Path(file))
+        if file := choose_file(self._parent, tr("Import metric"), f"{_FILES};;{tr('All files (*)')}"):
+            metric_exchange.import_metric(self._context, file)
 
     def extract(self) -> None:
         """Choose an extractor and its parameters, and extract features in the background."""

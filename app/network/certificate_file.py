@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.widgets.layouts import line_with_buttons
 from semblance.core.language import tr
 
@@ -32,6 +33,5 @@ class CertificateFile(QWidget):
         return Path(text).expanduser() if text else None
 
     def _choose(self, title: str) -> None:
-        file, _ = QFileDialog.getOpenFileName(self, title, self.line.text())
-        if file:
-            self.line.setText(file)
+        if file := choose_file(self, title, begin=self.line.text()):
+            self.line.setText(str(file))

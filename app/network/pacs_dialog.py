@@ -16,7 +16,6 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFileDialog,
     QGridLayout,
     QLabel,
     QLineEdit,
@@ -30,6 +29,7 @@ from semblance.app.network.server_dialog import ServerDialog
 from semblance.app.network.study_tree import StudyTree
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
@@ -320,10 +320,12 @@ class PacsDialog(Dialog):
         """Retrieve what is selected into the open library, or into a new one."""
         library = self._context.state.path
         if library is None:
-            file, _ = QFileDialog.getSaveFileName(self, tr("New library"), f"PACS{SUFFIX}")
-            if not file:
+            chosen, _ = choose_target(
+                self, tr("New library"), f"PACS{SUFFIX}", f"{tr('Library')} (*{SUFFIX})"
+            )
+            if not chosen:
                 return
-            library = Path(file) if file.endswith(SUFFIX) else Path(file + SUFFIX)
+            library = chosen if chosen.suffix == SUFFIX else chosen.with_name(chosen.name + SUFFIX)
         self.retrieve_into(library)
 
     def retrieve_into(self, library: Path) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSpinBox, QWidget
 
 from semblance.app.network.certificate_file import CertificateFile
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_folder
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
@@ -181,9 +182,8 @@ class WatchDialog(Dialog):
         self._update()
 
     def _choose_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, tr("Folder to watch"), self.folder.text())
-        if folder:
-            self.folder.setText(folder)
+        if folder := choose_folder(self, tr("Folder to watch"), begin=self.folder.text()):
+            self.folder.setText(str(folder))
 
     def _update(self) -> None:
         running, listens = self.is_running, self.source.currentData() == LISTENER

@@ -11,7 +11,6 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QLineEdit,
     QStackedWidget,
     QWidget,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from semblance.app.reports.text_review import TextReviewPage
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file, choose_folder, choose_target_folder
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
@@ -216,13 +216,16 @@ class DeidentifyDialog(Dialog):
         return None if self.kind.currentData() == LIBRARY else self.project.text().strip()
 
     def _choose(self, line: QLineEdit, *, is_folder: bool) -> None:
-        if is_folder:
-            chosen = QFileDialog.getExistingDirectory(self, line.accessibleName(), line.text())
+        title, begin = line.accessibleName(), line.text()
+        if line is self.out:
+            chosen = choose_target_folder(self, title, begin=begin)
+        elif is_folder:
+            chosen = choose_folder(self, title, begin=begin)
         else:
             kinds = f"{tr('DICOM files and zips')} (*.dcm *.zip);;{tr('All files')} (*)"
-            chosen, _ = QFileDialog.getOpenFileName(self, line.accessibleName(), line.text(), kinds)
+            chosen = choose_file(self, title, kinds, begin=begin)
         if chosen:
-            line.setText(chosen)
+            line.setText(str(chosen))
 
     # Work
 

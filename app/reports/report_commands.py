@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from semblance.app.reports import report_operations
 from semblance.app.reports.report_dialog import ReportDialog, query_selections
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.core.language import tr
 
 if TYPE_CHECKING:
@@ -83,8 +83,5 @@ class ReportCommands(QObject):
 
     def open_report(self) -> None:
         """Choose a JSON report and open its search."""
-        file, _ = QFileDialog.getOpenFileName(
-            self._parent, tr("Open a report"), "", tr("Report (*.json *.dcm)")
-        )
-        if file:
-            report_operations.reopen_search(self._context, Path(file))
+        if file := choose_file(self._parent, tr("Open a report"), tr("Report (*.json *.dcm)")):
+            report_operations.reopen_search(self._context, file)

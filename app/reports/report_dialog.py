@@ -8,7 +8,6 @@ from pathlib import Path
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.shell.file_dialogs import choose_file, choose_target, choose_target_folder
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
@@ -172,9 +172,8 @@ class ReportDialog(Dialog):
         self._error.set_error(None)
 
     def _choose_logo(self) -> None:
-        file, _ = QFileDialog.getOpenFileName(self, tr("Logo"), "", f"{tr('Images')} (*.png *.jpg *.jpeg)")
-        if file:
-            self._logo.setText(file)
+        if file := choose_file(self, tr("Logo"), f"{tr('Images')} (*.png *.jpg *.jpeg)"):
+            self._logo.setText(str(file))
 
     def _accept_options(self) -> None:
         """Check the options, choose the target, and accept."""
@@ -195,7 +194,7 @@ class ReportDialog(Dialog):
             return
         file = self._choose_target()
         if file:
-            self.target = Path(file)
+            self.target = file
             for key, value in (
                 ("report_form", str(self._format_box.currentData())),
                 ("report_page", self.options.page),
@@ -205,14 +204,13 @@ class ReportDialog(Dialog):
                 self._settings.set_text(key, value)
             self.accept()
 
-    def _choose_target(self) -> str:
+    def _choose_target(self) -> Path | None:
         suffix = self.file_suffix()
         if self.cases():
-            return QFileDialog.getExistingDirectory(self, tr("Folder for the reports"))
-        file, _ = QFileDialog.getSaveFileName(
-            self, tr("Create report"), f"{tr('report')}.{suffix}", f"{tr('Report')} (*.{suffix})"
-        )
-        return file if not file or Path(file).suffix else f"{file}.{suffix}"
+            return choose_target_folder(self, tr("Folder for the reports"))
+        name, kinds = f"{tr('report')}.{suffix}", f"{tr('Report')} (*.{suffix})"
+        file, _ = choose_target(self, tr("Create report"), name, kinds)
+        return file if file is None or file.suffix else file.with_name(f"{file.name}.{suffix}")
 
 
 def query_selections(query_name: str, shown: list[str], held_out: list[str]) -> list[QuerySelection]:

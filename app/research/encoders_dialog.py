@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
 from semblance.app.research import compare_encoders
 from semblance.app.research.experiment_tables import (
@@ -20,6 +20,7 @@ from semblance.app.research.experiment_tables import (
     p_value_text,
 )
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
@@ -199,20 +200,16 @@ class EncodersDialog(Dialog):
         return EncoderRequest(own=tuple(self._own))
 
     def _choose_own(self) -> None:
-        model, _ = QFileDialog.getOpenFileName(
-            self, tr("Own encoder"), "", f"{tr('Encoder')} (*.onnx);;{tr('All files')} (*)"
-        )
+        kinds = f"{tr('Encoder')} (*.onnx);;{tr('All files')} (*)"
+        model = choose_file(self, tr("Own encoder"), kinds)
         if not model:
             return
-        settings = Path(model).with_suffix(".json")
-        if not settings.is_file():
-            chosen, _ = QFileDialog.getOpenFileName(
-                self, tr("Settings file of the encoder"), str(settings.parent), f"{tr('Settings')} (*.json)"
-            )
-            if not chosen:
-                return
-            settings = Path(chosen)
-        self.add_own(Path(model), settings)
+        settings: Path | None = model.with_suffix(".json")
+        if settings is None or not settings.is_file():
+            title = tr("Settings file of the encoder")
+            settings = choose_file(self, title, f"{tr('Settings')} (*.json)", begin=str(model.parent))
+        if settings:
+            self.add_own(model, settings)
 
     def _selected_own(self) -> tuple[Path, Path] | None:
         row, rows = self.table.currentRow(), self._rows()

@@ -9,7 +9,6 @@ from typing import ClassVar
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFileDialog,
     QFormLayout,
     QLabel,
     QLineEdit,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from semblance.app.shell.file_dialogs import choose_files, choose_folder
 from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
@@ -142,7 +142,6 @@ class ExperimentForm(QWidget):
 
     def __init__(self, library: LibrarySnapshot | None, features: str, scheduler: str = "") -> None:
         super().__init__()
-        self._folder = str(Path.home())
         self.cases = CheckList(tr("Cases to measure on"), _VISIBLE_ROWS["cases"])
         self.learners = CheckList(tr("Learners to measure"), _VISIBLE_ROWS["learners"])
         self.protocols = CheckList(tr("Protocols to measure by"), _VISIBLE_ROWS["protocols"])
@@ -268,24 +267,17 @@ class ExperimentForm(QWidget):
         self.unrelated.setVisible(self.transfer.isChecked() and self.transfer.isEnabled())
 
     def _choose_table(self) -> None:
-        paths, _ = QFileDialog.getOpenFileNames(
-            self, tr("Tables to measure on"), self._folder, f"{tr('Tables')} (*.csv *.parquet)"
-        )
-        for path in paths:
-            self.add_case(path)
+        for path in choose_files(self, tr("Tables to measure on"), f"{tr('Tables')} (*.csv *.parquet)"):
+            self.add_case(str(path))
 
     def _choose_library(self) -> None:
-        folder = QFileDialog.getExistingDirectory(
-            self, tr("A library to measure on (a folder ending in .semblance)"), self._folder
-        )
-        if folder:
-            self.add_case(folder)
+        if folder := choose_folder(self, tr("A library to measure on (a folder ending in .semblance)")):
+            self.add_case(str(folder))
 
     def add_case(self, path: str) -> None:
         """Add a table, or a library with one feature set, and tick it."""
         is_folder = Path(path).is_dir()
         key = f"{_LIBRARY}:{path}" if is_folder else f"{_TABLE}:{path}"
-        self._folder = str(Path(path).parent)
         if key not in self.cases.keys():  # noqa: SIM118 - no mapping
             self.cases.add(key, Path(path).name, path, ticked=True)
             self.cases.scrollToBottom()

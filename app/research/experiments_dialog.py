@@ -8,7 +8,6 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QFileDialog,
     QFrame,
     QLabel,
     QLineEdit,
@@ -22,6 +21,7 @@ from semblance.app.research.experiment_form import ExperimentForm
 from semblance.app.research.experiment_results import ExperimentResults
 from semblance.app.research.experiment_tables import BADGES
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_folder, choose_target_folder
 from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.theme import set_look, theme, theme_signals
@@ -222,27 +222,22 @@ class ExperimentsDialog(Dialog):
         self._update_controls()
 
     def _choose_experiments_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(
-            self, tr("The folder that holds experiments"), str(self.experiments_folder.parent)
-        )
-        if folder:
-            self._context.settings.set_text(_FOLDER, folder)
+        begin = str(self.experiments_folder.parent)
+        if folder := choose_target_folder(self, tr("The folder that holds experiments"), begin=begin):
+            self._context.settings.set_text(_FOLDER, str(folder))
             self.name.setText(self._free_name())
             self._update_controls()
 
     def _choose_experiment(self) -> None:
-        folder = QFileDialog.getExistingDirectory(
-            self, tr("An experiment's folder"), str(self.experiments_folder)
-        )
-        if folder:
-            self.open_experiment(Path(folder))
+        begin = str(self.experiments_folder)
+        if folder := choose_folder(self, tr("An experiment's folder"), begin=begin):
+            self.open_experiment(folder)
 
     def _choose_export(self, *, identified: bool) -> None:
-        folder = QFileDialog.getExistingDirectory(
-            self, tr("Write tables and plots into"), str(self.experiments_folder)
-        )
+        begin = str(self.experiments_folder)
+        folder = choose_target_folder(self, tr("Write tables and plots into"), begin=begin)
         if folder and self._folder is not None:
-            self.export(Path(folder) / f"{self._folder.name}-export", identified=identified)
+            self.export(folder / f"{self._folder.name}-export", identified=identified)
 
     def export(self, target: Path, *, identified: bool = False) -> None:
         """Export the experiment into the folder ``target``. ``identified``: with names of cases."""

@@ -10,7 +10,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFileDialog,
     QLineEdit,
     QSpinBox,
     QSplitter,
@@ -22,6 +21,7 @@ from semblance.app.research.experiment_form import CheckList
 from semblance.app.research.experiment_tables import ResultTable, p_value_text
 from semblance.app.research.reading_dialog import ReadingDialog
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_target_folder
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look
@@ -279,9 +279,8 @@ class ReaderStudiesDialog(Dialog):
             job.failed.connect(self._error.set_error)
 
     def _choose_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, tr("Export the reader study into a folder"))
-        if folder:
-            self.export(Path(folder))
+        if folder := choose_target_folder(self, tr("Export the reader study into a folder")):
+            self.export(folder)
 
     def _tell_exported(self, folder: Path, files: Sequence[Path]) -> None:
         self._context.messages.info(

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QSpinBox, QWidget
 
 from semblance.app.research.experiment_tables import ResultTable
 from semblance.app.shell import library_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.dialog import (
@@ -171,9 +172,8 @@ class VaultDialog(Dialog):
             self._job.cancel()
 
     def _choose_list(self) -> None:
-        file, _ = QFileDialog.getOpenFileName(self, tr("List of patients to seal"), "", "*.txt *.csv")
-        if file:
-            self.seal_list(Path(file))
+        if file := choose_file(self, tr("List of patients to seal"), "*.txt *.csv"):
+            self.seal_list(file)
 
     def _start(
         self,

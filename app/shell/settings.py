@@ -14,8 +14,8 @@ from semblance.core.language import ENGLISH, LANGUAGES
 from semblance.core.library.address import DEFAULT_COPY_BYTES, library_path, server_address
 from semblance.core.searches.search import NO_MATCH_RATE
 
-#: Key of the folder that a file was chosen from last.
-LAST_FOLDER = "last_folder"
+#: Keys of the folders that a file was read from and written to last.
+READ_FOLDER, WRITE_FOLDER = "last_folder", "last_target_folder"
 #: Libraries listed on the start page.
 MAX_RECENT = 8
 #: Numbers of similar cases to list, and that at the first start.
@@ -101,8 +101,13 @@ class Settings:
     def forget_libraries(self) -> None:
         """Forget which libraries and folders were opened."""
         self._values.put("recent", [])
-        for key in ("last_library", LAST_FOLDER):
+        for key in ("last_library", READ_FOLDER, WRITE_FOLDER):
             self.set_text(key, "")
+
+    def remember_folder(self, key: str, folder: str) -> None:
+        """Store ``folder`` as that of :data:`READ_FOLDER` or :data:`WRITE_FOLDER`, if libraries are remembered."""
+        if self.remembers_libraries:
+            self.set_text(key, folder)
 
     @property
     def blacks_out_text(self) -> bool:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPixmap
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell import exports
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.viewer.image_display import ImageDisplay
 from semblance.app.viewer.image_view import ImageView
@@ -38,11 +39,10 @@ def copy_displayed_image(view: ImageView, context: Context) -> None:
 
 def ask_and_save_image(view: ImageView, context: Context, parent: QWidget) -> None:
     """Ask for a file and save the image as displayed as a PNG without metadata."""
-    name, _ = QFileDialog.getSaveFileName(
-        parent, tr("Save image as displayed"), tr("image") + ".png", f"{tr('Image')} (*.png)"
-    )
-    if name:
-        save_displayed_image(view, context, Path(name).with_suffix(".png"))
+    title, kinds = tr("Save image as displayed"), f"{tr('Image')} (*.png)"
+    path, _ = choose_target(parent, title, tr("image") + ".png", kinds)
+    if path:
+        save_displayed_image(view, context, path.with_suffix(".png"))
 
 
 def save_displayed_image(view: ImageView, context: Context, path: Path) -> None:

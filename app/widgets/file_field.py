@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.layouts import hbox
 from semblance.core.errors import BadArguments
@@ -55,9 +56,7 @@ class FileField(QWidget):
     def _choose(self) -> None:
         title, pattern = tr_name(self._parameter.title), self._parameter.file
         begin = str(Path(self.line.text()).expanduser().parent) if self.line.text() else ""
-        name, _ = QFileDialog.getOpenFileName(
-            self, title, begin, f"{title} ({pattern});;{tr('All files')} (*)"
-        )
-        if name:
-            self.set_value(name)
+        kinds = f"{title} ({pattern});;{tr('All files')} (*)"
+        if file := choose_file(self, title, kinds, begin=begin):
+            self.set_value(str(file))
             self.edited.emit()

@@ -293,7 +293,7 @@ class MapPage(QWidget):
         if library_map is None:
             self._context.messages.info(tr("There is no map to save yet."), tr("Wait until it appears."))
             return
-        path, screen_theme = ask_plot_file(self, self._context, tr("map {metric}", metric=library_map.metric))
+        path, screen_theme = ask_plot_file(self, tr("map {metric}", metric=library_map.metric))
         if path is not None:
             self.save_to(path, screen_theme=screen_theme)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from semblance.app.search.feedback import examples
 from semblance.app.search.feedback.concepts import Concepts
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.core.language import tr
 
 
@@ -48,11 +48,9 @@ class ExampleCommands(QObject):
 
     def add_file(self) -> None:
         """Add an image that is not in the library as a positive example."""
-        chosen, _ = QFileDialog.getOpenFileName(
-            self._parent, tr("Add an image as example"), "", search_operations.FILE_FILTER
-        )
-        if chosen:
-            examples.add_file(self._context, Path(chosen), like=True)
+        title = tr("Add an image as example")
+        if chosen := choose_file(self._parent, title, search_operations.FILE_FILTER):
+            examples.add_file(self._context, chosen, like=True)
 
     def mark(self, *, has: bool | None) -> None:
         """Mark the selected cases for the selected concept."""

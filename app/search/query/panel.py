@@ -8,7 +8,6 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QFileDialog,
     QLabel,
     QMenu,
     QPushButton,
@@ -23,6 +22,7 @@ from semblance.app.search.query.region_search import REGION, WHOLE, RegionSearch
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import SHOW_AFTER_MS, Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
@@ -169,14 +169,8 @@ class QueryPanel(Panel):
 
     def choose_image(self) -> None:
         """Let the user select a file to search with."""
-        name, _ = QFileDialog.getOpenFileName(
-            self,
-            tr("Search with an image"),
-            "",
-            search_operations.FILE_FILTER,
-        )
-        if name:
-            self.search_with_file(Path(name))
+        if file := choose_file(self, tr("Search with an image"), search_operations.FILE_FILTER):
+            self.search_with_file(file)
 
     def search_with_file(self, path: Path) -> None:
         """Search with an image from outside the library."""

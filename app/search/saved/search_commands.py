@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QObject
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
+from PySide6.QtWidgets import QInputDialog, QWidget
 from shiboken6 import isValid
 
 from semblance.app.search.saved import saved_searches
 from semblance.app.search.saved.searches_dialog import SearchesDialog
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.viewer.query_source import QuerySource
 from semblance.app.widgets.drop_target import dropped_file
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
@@ -48,9 +48,8 @@ class SearchCommands(QObject):
     def search_with_file(self) -> None:
         """Let the user select an image file to search with."""
         title = tr("Search with an image")
-        chosen, _ = QFileDialog.getOpenFileName(self._parent, title, "", search_operations.FILE_FILTER)
-        if chosen:
-            search_operations.submit_query(self._context, Query(image=Path(chosen)))
+        if chosen := choose_file(self._parent, title, search_operations.FILE_FILTER):
+            search_operations.submit_query(self._context, Query(image=chosen))
 
     def search_with_clipboard(self) -> None:
         """Search with the image, or the one image file, that was copied in another program."""

@@ -21,11 +21,12 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QFileDialog, QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
+from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.icons import icon
 from semblance.app.shell.theme import colour, font, theme, theme_signals
 from semblance.app.widgets.menus import Menu
@@ -106,7 +107,7 @@ class FigureView(QWidget):
         if not self._curves:
             self._context.messages.info(tr("There is nothing in this plot to save yet."))
             return
-        path, as_displayed = ask_plot_file(self, self._context, self._title or tr("plot"))
+        path, as_displayed = ask_plot_file(self, self._title or tr("plot"))
         if path is not None:
             plot_operations.save(
                 self._context,
@@ -226,23 +227,16 @@ def screen_layout(widget: QWidget, width: int, height: int = 0) -> PlotLayout:
     )
 
 
-def ask_plot_file(parent: QWidget, context: Context, name: str) -> tuple[Path | None, bool]:
+def ask_plot_file(parent: QWidget, name: str) -> tuple[Path | None, bool]:
     """Ask for a file to save a plot to; returns it, with a suffix of :data:`SAVE_AS`, and whether the plot is to
     look as displayed."""
-    folder = Path(context.settings.text("plots_folder") or Path.home())
-    file, chosen = QFileDialog.getSaveFileName(
-        parent,
-        tr("Save plot"),
-        str(folder / f"{_file_name(name)}.png"),
-        ";;".join(text for text, *_ in SAVE_AS),
-    )
-    if not file:
+    kinds = ";;".join(text for text, *_ in SAVE_AS)
+    path, chosen = choose_target(parent, tr("Save plot"), f"{_file_name(name)}.png", kinds)
+    if not path:
         return None, False
     suffix, as_displayed = next(
         ((ending, displayed) for text, ending, displayed in SAVE_AS if text == chosen), (".png", False)
     )
-    path = Path(file)
-    context.settings.set_text("plots_folder", str(path.parent))
     if path.suffix.lower() not in {s for _, s, _ in SAVE_AS}:
         path = _unused_path(path.with_name(path.name + suffix))
     return path, as_displayed

@@ -33,15 +33,15 @@ def dialog(qtbot, settings):
 
 @pytest.fixture
 def chosen_titles(monkeypatch, tmp_path):
-    """The last argument of each file dialog. The dialogs return a file or a folder."""
+    """The title of each file dialog. The dialogs return a file or a folder."""
     titles = []
 
-    def file(*args):
-        titles.append(args[-1])
+    def file(_parent, title, *args):
+        titles.append(title)
         return str(tmp_path / "mine"), args[-1]
 
-    def folder(*args):
-        titles.append(args[-1])
+    def folder(_parent, title, _begin):
+        titles.append(title)
         return str(tmp_path)
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", file)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from semblance.app.library import library_commands
 from semblance.app.library.import_dialog import ImportDialog
@@ -266,7 +266,7 @@ def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(librar
         folders.append(folder)
         return str(tmp_path / "more.zip"), ""
 
-    monkeypatch.setattr(library_commands.QFileDialog, "getOpenFileName", choose)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", choose)
     monkeypatch.setattr(
         library_commands.LibraryCommands,
         "import_with_options",
@@ -276,7 +276,7 @@ def test_a_file_is_added_by_the_menu_and_the_next_dialog_begins_beside_it(librar
         window.context.actions["import_file"].trigger()
         window.context.actions["import_file"].trigger()
     assert given == [(tmp_path / "more.zip", library)] * 2
-    assert folders == ["", str(tmp_path)]
+    assert folders == [str(Path.home()), str(tmp_path)]
 
 
 def test_recent_libraries_have_images_when_no_library_is_open(library):

@@ -6,6 +6,7 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from semblance.app.shell.jobs import Jobs
+from semblance.app.shell.settings import WRITE_FOLDER
 from semblance.app.shell.theme import DARK, LIGHT, set_theme
 from semblance.app.widgets.plots.figure_view import REDRAW_MS, FigureView
 from semblance.core.reports.curves import ACCURACY
@@ -170,7 +171,7 @@ def test_saving_asks_where_and_says_what_was_written(
     assert (tmp_path / name).stat().st_size > 0
     assert (tmp_path / "taken.csv").read_text() == "keep"
     assert f"Saved {name}" in context.messages.history[-1].what
-    assert context.settings.text("plots_folder") == str(tmp_path)
+    assert context.settings.text(WRITE_FOLDER) == str(tmp_path)
 
 
 def test_a_plot_saved_as_displayed_has_the_theme_of_the_window(view, jobs, monkeypatch, tmp_path):

@@ -1,0 +1,62 @@
+"""Dialogs to choose files and folders. They begin in the folder that was last read from, or written to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QStandardPaths
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from semblance.app.shell.settings import READ_FOLDER, WRITE_FOLDER, Settings
+
+
+def choose_file(parent: QWidget, title: str, filters: str = "", *, begin: str = "") -> Path | None:
+    """An existing file; ``None`` if none is chosen. ``filters``: the kinds of files as Qt writes them. ``begin``: the
+    file or folder to begin with, in place of the folder used last."""
+    file, _ = QFileDialog.getOpenFileName(parent, title, begin or _folder(READ_FOLDER), filters)
+    return _remember(READ_FOLDER, file)
+
+
+def choose_files(parent: QWidget, title: str, filters: str) -> list[Path]:
+    """Existing files; none if none are chosen."""
+    files, _ = QFileDialog.getOpenFileNames(parent, title, _folder(READ_FOLDER), filters)
+    return [path for file in files if (path := _remember(READ_FOLDER, file)) is not None]
+
+
+def choose_folder(parent: QWidget, title: str, *, begin: str = "") -> Path | None:
+    """An existing folder to read; ``None`` if none is chosen."""
+    chosen = QFileDialog.getExistingDirectory(parent, title, begin or _folder(READ_FOLDER))
+    return _remember(READ_FOLDER, chosen)
+
+
+def choose_target_folder(parent: QWidget, title: str, *, begin: str = "") -> Path | None:
+    """An existing folder to write into; ``None`` if none is chosen."""
+    chosen = QFileDialog.getExistingDirectory(parent, title, begin or _folder(WRITE_FOLDER))
+    if chosen:
+        Settings().remember_folder(WRITE_FOLDER, chosen)
+    return Path(chosen) if chosen else None
+
+
+def choose_target(parent: QWidget, title: str, name: str, filters: str) -> tuple[Path | None, str]:
+    """The file or library to write and the chosen one of ``filters``; ``None`` if none is chosen. ``name``: the
+    proposed name, in the folder used last unless it is a whole path. The dialog asks before a file is replaced."""
+    begin = name if Path(name).is_absolute() else str(Path(_folder(WRITE_FOLDER), name))
+    file, chosen = QFileDialog.getSaveFileName(parent, title, begin, filters)
+    return _remember(WRITE_FOLDER, file), chosen
+
+
+def _folder(key: str) -> str:
+    """The folder used last, else the user's documents."""
+    folder = Settings().text(key)
+    if folder and Path(folder).is_dir():
+        return folder
+    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    return documents if Path(documents).is_dir() else str(Path.home())
+
+
+def _remember(key: str, chosen: str) -> Path | None:
+    if not chosen:
+        return None
+    path = Path(chosen)
+    Settings().remember_folder(key, str(path.parent))
+    return path
