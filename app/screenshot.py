@@ -44,13 +44,13 @@ def image_of_window(
     size: tuple[int, int] = (1440, 900),
     theme: str = "dark",
     scale: float = 1.0,
-    face: str = "read",
+    workspace: str = "read",
     command: str = "",
     settings: Settings | None = None,
 ) -> None:
     """Open the window on ``library``, ask ``query``, wait until nothing moves, and save it as ``file``.
 
-    ``face``: "read" or "research". ``command``: run on the second of the similar cases.
+    ``workspace``: "read" or "research". ``command``: run on the second of the similar cases.
 
     ``settings`` are left as they were: nothing of this is remembered unless given.
 
@@ -64,7 +64,7 @@ def image_of_window(
 
     set_theme(application, theme, scale)
     window = MainWindow(settings or temporary_settings())
-    window.faces.choose(face)
+    window.workspaces.choose(workspace)
     window.resize(*size)
     window.show()
     window.start(library)

@@ -32,7 +32,6 @@ from semblance.app.shell.theme import set_theme
 from semblance.app.viewer.header_dialog import HeaderDialog
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.window.dock_layout import DockLayout
-from semblance.app.window.faces import READ, RESEARCH, FaceChoice
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.help_dialog import HelpDialog
 from semblance.app.window.help_files import WHATS_NEW
@@ -40,6 +39,7 @@ from semblance.app.window.palette import CommandPalette
 from semblance.app.window.panel_focus import PanelFocus
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
+from semblance.app.window.workspaces import READ, RESEARCH, WorkspaceChoice
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
 from semblance.core.log import log_folder
@@ -63,13 +63,13 @@ class Commands(QObject):
         layout: DockLayout,
         full: FullPages,
         top: TopBar,
-        faces: FaceChoice,
+        workspaces: WorkspaceChoice,
         show_map: Callable[[], object],
         record_view: Callable[[], object],
     ) -> None:
         super().__init__(window)
         self._context, self._window = context, window
-        self._panels, self._layout, self._full, self._faces = panels, layout, full, faces
+        self._panels, self._layout, self._full, self._workspaces = panels, layout, full, workspaces
         self._help: HelpDialog | None = None
         self._palette: CommandPalette | None = None
         self._header: HeaderDialog | None = None
@@ -152,8 +152,8 @@ class Commands(QObject):
             "language": self.switch_language,
             "text_larger": partial(self.scale_text, 1),
             "text_smaller": partial(self.scale_text, -1),
-            "read": partial(self._faces.choose, READ.name),
-            "research": partial(self._faces.choose, RESEARCH.name),
+            "read": partial(self._workspaces.choose, READ.name),
+            "research": partial(self._workspaces.choose, RESEARCH.name),
             "layout": self._layout.reset,
             "full_screen": self.full_screen,
             "help": self.show_panel_help,
@@ -296,7 +296,7 @@ class Commands(QObject):
 
     def save_plot(self) -> None:
         """Save the plots of the evaluation."""
-        self._faces.choose_with_dock("evaluation")
+        self._workspaces.choose_with_dock("evaluation")
         self._panels.evaluation.save_plot()
 
     def start_training(self) -> None:

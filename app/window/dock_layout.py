@@ -1,4 +1,4 @@
-"""The docks of the window: their places and sizes in each face, in narrow and in small windows."""
+"""The docks of the window: their places and sizes in each workspace, in narrow and in small windows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, QTimer
 from semblance.app.shell.lazy_part import lazy_part
 from semblance.app.shell.theme import is_styled, theme
 from semblance.app.window.docks import Dock
-from semblance.app.window.faces import NARROW, Arrangement, FaceChoice, Length
 from semblance.app.window.icon_bar import LibraryIconBar
+from semblance.app.window.workspaces import NARROW, Arrangement, Length, WorkspaceChoice
 from semblance.core.language import tr
 
 if TYPE_CHECKING:
@@ -29,20 +29,22 @@ _BOTH = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
 class DockLayout(QObject):
     """The docks of one window, built on first use."""
 
-    def __init__(self, window: QMainWindow, context: Context, panels: Panels, faces: FaceChoice) -> None:
+    def __init__(
+        self, window: QMainWindow, context: Context, panels: Panels, workspaces: WorkspaceChoice
+    ) -> None:
         super().__init__(window)
-        self._window, self._context, self._panels, self._faces = window, context, panels, faces
+        self._window, self._context, self._panels, self._workspaces = window, context, panels, workspaces
         self._was_narrow = self._is_laid_out = self._is_saved = False
-        #: The face and the arrangement of the docks, and the size of the window they were last fitted to.
-        self._face = faces.current
-        self._arrangement = self._face.arrangements[0]
+        #: The workspace and the arrangement of the docks, and the size of the window they were last fitted to.
+        self._workspace = workspaces.current
+        self._arrangement = self._workspace.arrangements[0]
         self._size = QSize()
         #: Whether widths and heights are the default ones, which grow with the window.
         self._default_orientations: list[Qt.Orientation] = []
         # A border between docks may have been dragged.
         window.installEventFilter(self)
-        faces.leaving.connect(self.save)
-        faces.changed.connect(self._show_face)
+        workspaces.leaving.connect(self.save)
+        workspaces.changed.connect(self._show_workspace)
 
     @lazy_part
     def docks(self) -> dict[str, Dock]:
@@ -67,15 +69,15 @@ class DockLayout(QObject):
         return docks
 
     def show_dock(self, name: str) -> Dock:
-        """Bring a dock to the front, in a face that shows it."""
-        self._faces.choose_with_dock(name)
+        """Bring a dock to the front, in a workspace that shows it."""
+        self._workspaces.choose_with_dock(name)
         dock = self.docks[name]
         dock.bring_to_front()
         return dock
 
     def show_side(self, tab: str) -> None:
-        """Bring a tab of the side panel to the front, in a face that shows it."""
-        self._faces.choose_with_tab(tab)
+        """Bring a tab of the side panel to the front, in a workspace that shows it."""
+        self._workspaces.choose_with_tab(tab)
         self.docks["side"].bring_to_front()
         self._panels.side.show_tab(tab)
 
@@ -85,7 +87,7 @@ class DockLayout(QObject):
             dock.setVisible(shown and dock.is_open)
 
     def reset(self) -> None:
-        """Show every dock of the face at its default place."""
+        """Show every dock of the workspace at its default place."""
         self._open_all(self.docks)
         self.set_default_sizes()
 
@@ -96,15 +98,15 @@ class DockLayout(QObject):
 
     def _fitting_arrangement(self) -> Arrangement:
         scale = theme().text_scale
-        return self._face.arrangement(
+        return self._workspace.arrangement(
             round(self._window.width() / scale), round(self._window.height() / scale)
         )
 
     def _open_all(self, docks: Mapping[str, Dock]) -> None:
-        """Place the docks of the face and show them; without a library only the start page is shown."""
+        """Place the docks of the workspace and show them; without a library only the start page is shown."""
         self._place(docks)
         for name, dock in docks.items():
-            dock.is_open = name in self._face.docks
+            dock.is_open = name in self._workspace.docks
             dock.setVisible(dock.is_open and self._context.state.library is not None)
 
     def _place(self, docks: Mapping[str, Dock]) -> None:
@@ -117,7 +119,7 @@ class DockLayout(QObject):
             # setFloating makes a new window even if the dock does not float.
             if dock.isFloating():
                 dock.setFloating(False)
-            if name not in self._face.docks:
+            if name not in self._workspace.docks:
                 window.addDockWidget(bottom, dock)
                 dock.hide()
         for place in self._arrangement.places:
@@ -262,9 +264,9 @@ class DockLayout(QObject):
         # At once, so that no intermediate layout is painted.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
-    def _show_face(self) -> None:
-        """Arrange the docks for the face that was chosen."""
-        self._face = self._faces.current
+    def _show_workspace(self) -> None:
+        """Arrange the docks for the workspace that was chosen."""
+        self._workspace = self._workspaces.current
         docks = DockLayout.docks.built(self)
         if docks is None:
             return
@@ -272,8 +274,8 @@ class DockLayout(QObject):
         self._arrangement = self._fitting_arrangement()
         is_open = self._context.state.library is not None
         for name, dock in docks.items():
-            dock.is_open = name in self._face.docks
-        self._arrange(docks, self._face.docks if is_open else (), are_shown=is_open)
+            dock.is_open = name in self._workspace.docks
+        self._arrange(docks, self._workspace.docks if is_open else (), are_shown=is_open)
         self._show_saved_tab()
         if is_open and (focus is None or not focus.isVisible()):
             focus = self._panels.ranking.grid
@@ -300,7 +302,7 @@ class DockLayout(QObject):
         )
 
     def _restore(self) -> None:
-        """Restore the saved layout of the face in a window of this kind, or the default one."""
+        """Restore the saved layout of the workspace in a window of this kind, or the default one."""
         settings = self._context.settings
         layout = settings.bytes(self._key)
         is_restored = layout is not None and self._window.restoreState(layout, VERSION)
@@ -317,11 +319,11 @@ class DockLayout(QObject):
     @property
     def _key(self) -> str:
         """The key of the layout in the settings."""
-        return f"layout{VERSION}-{self._face.name}-{self._arrangement.name}"
+        return f"layout{VERSION}-{self._workspace.name}-{self._arrangement.name}"
 
     @property
     def _tab_key(self) -> str:
-        return f"side_tab-{self._face.name}"
+        return f"side_tab-{self._workspace.name}"
 
     def save(self) -> None:
         """Keep where the docks are, while they are shown: behind other pages they have no sizes."""
@@ -356,7 +358,7 @@ class DockLayout(QObject):
 
     def _show_saved_tab(self) -> None:
         tab = self._context.settings.text(self._tab_key)
-        if tab in self._face.tabs:
+        if tab in self._workspace.tabs:
             self._panels.side.show_tab(tab)
 
     @lazy_part

@@ -39,13 +39,13 @@ from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import theme_signals
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import focus_next
-from semblance.app.window.faces import FaceChoice
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.pickers import make_pickers
 from semblance.app.window.start_page import MAX_RECENT, PREVIEW_PX, PREVIEWS, StartPage
 from semblance.app.window.startup import PARTS, steps
 from semblance.app.window.status_line import StatusLine
 from semblance.app.window.top_bar import TopBar
+from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.language import tr, visible
 from semblance.core.library.address import library_path, server_address
 
@@ -79,9 +79,9 @@ class MainWindow(QMainWindow):
         self._has_parts = False
         self._waiting: Callable[[], None] | None = None
         self._make_centre()
-        self.faces = FaceChoice(self.context.settings, self)
+        self.workspaces = WorkspaceChoice(self.context.settings, self)
         self.top = TopBar(
-            self.context.actions, make_pickers(self.context), EmphasisSlider(self.context), self.faces
+            self.context.actions, make_pickers(self.context), EmphasisSlider(self.context), self.workspaces
         )
         self.setMenuWidget(self.top)
         self._connect()
@@ -172,7 +172,7 @@ class MainWindow(QMainWindow):
         """The panels, docks, pages and commands."""
         from semblance.app.window.parts import WindowParts
 
-        parts = WindowParts(self.context, self, self.pages, self.top, self.faces)
+        parts = WindowParts(self.context, self, self.pages, self.top, self.workspaces)
         parts.panels.concepts_changed.connect(self.enable)
         return parts
 

@@ -21,8 +21,8 @@ from semblance.app.widgets.cards.case_drag import DragImages
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.panel_header import PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
-from semblance.app.window.faces import FaceChoice
 from semblance.app.window.side_panel import SidePanel
+from semblance.app.window.workspaces import WorkspaceChoice
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
 
@@ -61,26 +61,28 @@ class Panels(QObject):
     collapse_requested = Signal()
     concepts_changed = Signal()
 
-    def __init__(self, context: Context, stack: QStackedWidget, faces: FaceChoice, parent: QObject) -> None:
+    def __init__(
+        self, context: Context, stack: QStackedWidget, workspaces: WorkspaceChoice, parent: QObject
+    ) -> None:
         """``stack``: the pages in the middle of the window."""
         super().__init__(parent)
-        self._context, self._stack, self._faces = context, stack, faces
-        faces.changed.connect(self._show_face)
+        self._context, self._stack, self._workspaces = context, stack, workspaces
+        workspaces.changed.connect(self._show_workspace)
 
-    def _show_face(self) -> None:
-        """Let the panels that are built show what the face shows of them."""
-        face = self._faces.current
+    def _show_workspace(self) -> None:
+        """Let the panels that are built show what the workspace shows of them."""
+        workspace = self._workspaces.current
         ranking, side = Panels.ranking.built(self), Panels.side.built(self)
         library, query = Panels.library.built(self), Panels.query.built(self)
         if ranking is not None:
-            ranking.grid.set_style(face.cards)
+            ranking.grid.set_style(workspace.cards)
         if library is not None:
-            library.set_plain(face.plain)
+            library.set_plain(workspace.plain)
         if query is not None:
-            query.set_plain(face.plain)
+            query.set_plain(workspace.plain)
         if side is not None:
-            side.set_tabs(face.tabs)
-            side.set_plain(face.plain)
+            side.set_tabs(workspace.tabs)
+            side.set_plain(workspace.plain)
 
     def forget_thumbnails(self) -> None:
         """Drop the thumbnails of the library that was open."""
@@ -113,7 +115,7 @@ class Panels(QObject):
     @lazy_part
     def ranking(self) -> RankingPanel:
         made = RankingPanel(self._context, self.thumbnails)
-        made.grid.set_style(self._faces.current.cards)
+        made.grid.set_style(self._workspaces.current.cards)
         self._stack.addWidget(made)
         self._connect_help(made.header, "ranking")
         made.menu_requested.connect(self.case_menu_requested)
@@ -195,7 +197,7 @@ class Panels(QObject):
     @lazy_part
     def library(self) -> LibraryPanel:
         made = LibraryPanel(self._context, self.thumbnails)
-        made.set_plain(self._faces.current.plain)
+        made.set_plain(self._workspaces.current.plain)
         made.menu_requested.connect(self.case_menu_requested)
         made.collapse_button.clicked.connect(self.collapse_requested)
         return made
@@ -204,7 +206,7 @@ class Panels(QObject):
     def query(self) -> QueryPanel:
         made = QueryPanel(self._context, thumbnails=self.thumbnails)
         made.add_footer(self.judgements)
-        made.set_plain(self._faces.current.plain)
+        made.set_plain(self._workspaces.current.plain)
         made.help_requested.connect(lambda: self.help_requested.emit("query"))
         made.full_size_requested.connect(self.full_size_requested)
         made.header_requested.connect(lambda: self.header_requested.emit(made.pane))
@@ -219,8 +221,8 @@ class Panels(QObject):
     @lazy_part
     def side(self) -> SidePanel:
         made = SidePanel(self._context, self.thumbnails, self.concepts)
-        made.set_tabs(self._faces.current.tabs)
-        made.set_plain(self._faces.current.plain)
+        made.set_tabs(self._workspaces.current.tabs)
+        made.set_plain(self._workspaces.current.plain)
         made.help_requested.connect(self.help_requested)
         made.save_requested.connect(self._context.actions["save_refined"].trigger)
         made.case_requested.connect(self._go_to)

@@ -16,27 +16,40 @@ from semblance.app.window.case_links import CaseLinks
 from semblance.app.window.case_menu import show_case_menu
 from semblance.app.window.commands import Commands
 from semblance.app.window.dock_layout import DockLayout
-from semblance.app.window.faces import FaceChoice
 from semblance.app.window.full_pages import FullPages
 from semblance.app.window.panels import Panels
 from semblance.app.window.top_bar import TopBar
+from semblance.app.window.workspaces import WorkspaceChoice
 
 
 class WindowParts(QObject):
     """The panels, docks, pages and commands of one window. Panels are built on first use."""
 
     def __init__(
-        self, context: Context, window: QMainWindow, stack: QStackedWidget, top: TopBar, faces: FaceChoice
+        self,
+        context: Context,
+        window: QMainWindow,
+        stack: QStackedWidget,
+        top: TopBar,
+        workspaces: WorkspaceChoice,
     ) -> None:
         super().__init__(window)
         self._context, self._window = context, window
-        self.panels = Panels(context, stack, faces, self)
-        self.layout = DockLayout(window, context, self.panels, faces)
+        self.panels = Panels(context, stack, workspaces, self)
+        self.layout = DockLayout(window, context, self.panels, workspaces)
         self.full = FullPages(window, context, stack, self.panels, self.layout)
         self.commands = Commands(
-            context, window, self.panels, self.layout, self.full, top, faces, self.show_map, self.record_view
+            context,
+            window,
+            self.panels,
+            self.layout,
+            self.full,
+            top,
+            workspaces,
+            self.show_map,
+            self.record_view,
         )
-        faces.leaving.connect(self.full.leave_all)
+        workspaces.leaving.connect(self.full.leave_all)
         self.panels.help_requested.connect(self.commands.show_help)
         self.panels.case_menu_requested.connect(self.show_case_menu)
         self.panels.compare_requested.connect(self.full.compare)

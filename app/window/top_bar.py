@@ -1,4 +1,4 @@
-"""The top bar: menus, the switch between the faces, pickers, the slider, and the button for all commands."""
+"""The top bar: menus, the switch between the workspaces, pickers, the slider, and the button for all commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from semblance.app.shell.theme import colour, font, set_look, theme, theme_signa
 from semblance.app.widgets.key_tip import KeyTip
 from semblance.app.widgets.menus import Menu
 from semblance.app.widgets.segmented import Segmented
-from semblance.app.window.faces import FACES, FaceChoice
+from semblance.app.window.workspaces import WORKSPACES, WorkspaceChoice
 from semblance.core.language import tr, visible
 
 HEIGHT = 40
@@ -163,22 +163,22 @@ class Picker(QAbstractButton):
 
 
 class TopBar(QFrame):
-    """Menus, the switch between the faces, the pickers and the slider of the face, and "All commands"."""
+    """Menus, the switch between the workspaces, the pickers and the slider of the workspace, and "All commands"."""
 
     def __init__(
         self,
         actions: Actions,
         pickers: Mapping[str, Picker],
         emphasis_slider: EmphasisSlider,
-        faces: FaceChoice,
+        workspaces: WorkspaceChoice,
     ) -> None:
         super().__init__()
         set_look(self, role="top-bar")
         self._actions, self._commands_text = actions, ""
-        self._all_pickers, self.emphasis_slider, self._faces = pickers, emphasis_slider, faces
-        self.face = Segmented([(face.name, face.title) for face in FACES.values()])
-        self.face.setAccessibleName(tr("Read or Research"))
-        self.face.changed.connect(faces.choose)
+        self._all_pickers, self.emphasis_slider, self._workspaces = pickers, emphasis_slider, workspaces
+        self.workspace = Segmented([(workspace.name, workspace.title) for workspace in WORKSPACES.values()])
+        self.workspace.setAccessibleName(tr("Read or Research"))
+        self.workspace.changed.connect(workspaces.choose)
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
         self.menus.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
@@ -206,7 +206,7 @@ class TopBar(QFrame):
         row.setContentsMargins(4, 0, 8, 0)
         row.setSpacing(8)
         row.addWidget(self.menus)
-        row.addWidget(self.face)
+        row.addWidget(self.workspace)
         for picker in pickers.values():
             row.addWidget(picker)
             picker.value_changed.connect(self._fit)
@@ -218,13 +218,13 @@ class TopBar(QFrame):
         for name in ("palette", "read", "research"):
             actions[name].changed.connect(self._show_keys)
         self._show_keys()
-        faces.changed.connect(self._show_face)
-        self._show_face()
+        workspaces.changed.connect(self._show_workspace)
+        self._show_workspace()
 
     def _show_keys(self) -> None:
-        """Show the keys of the faces and of the list of all commands."""
+        """Show the keys of the workspaces and of the list of all commands."""
         tips = {"read": tr("Read: look at cases"), "research": tr("Research: train and evaluate metrics")}
-        self.face.setToolTip(
+        self.workspace.setToolTip(
             "\n".join(self._actions.text_with_key(text, command) for command, text in tips.items())
         )
         self._commands_text = f"{tr('All commands')}   {self._actions.key_text('palette')}".rstrip()
@@ -232,16 +232,16 @@ class TopBar(QFrame):
 
     @property
     def pickers(self) -> list[Picker]:
-        """The pickers of the face."""
-        return [self._all_pickers[name] for name in self._faces.current.pickers]
+        """The pickers of the workspace."""
+        return [self._all_pickers[name] for name in self._workspaces.current.pickers]
 
     @property
     def metric_picker(self) -> Picker:
         """The choice of the metric, the last before the slider."""
         return self.pickers[-1]
 
-    def _show_face(self) -> None:
-        self.face.set_value(self._faces.current.name)
+    def _show_workspace(self) -> None:
+        self.workspace.set_value(self._workspaces.current.name)
         shown = self.pickers
         for picker in self._all_pickers.values():
             picker.setVisible(picker in shown)
@@ -257,7 +257,7 @@ class TopBar(QFrame):
     def _fit(self) -> None:
         """Show labels and the ends of the slider as far as they fit. Their widths depend on the language."""
         self.setFixedHeight(theme().px(HEIGHT))
-        slider, pickers, has_slider = self.emphasis_slider, self.pickers, self._faces.current.slider
+        slider, pickers, has_slider = self.emphasis_slider, self.pickers, self._workspaces.current.slider
         bare_width, labelled_width = (
             (slider.width_with(labels=labels) if has_slider else 0) for labels in (False, True)
         )
@@ -305,7 +305,7 @@ class TopBar(QFrame):
         margins = self._row.contentsMargins()
         hidden = len(self._all_pickers) - len(self.pickers)
         between = self._row.spacing() * (self._row.count() - 1 - hidden)
-        fixed = sum(widget.sizeHint().width() for widget in (self.menus, self.face, self.commands))
+        fixed = sum(widget.sizeHint().width() for widget in (self.menus, self.workspace, self.commands))
         return margins.left() + margins.right() + between + fixed
 
 

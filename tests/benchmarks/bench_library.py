@@ -42,7 +42,7 @@ def _opened(library: Path, cases: int, target: float) -> list[dict[str, Any]]:
     from semblance.app.screenshot import turn
     from tests.helpers.windows import open_window
 
-    with open_window(None, face="read") as window:
+    with open_window(None, workspace="read") as window:
         before = time.thread_time()
         begin = time.perf_counter()
         window.open_library(library)

@@ -80,7 +80,7 @@ def height(pane: ImagePane) -> float:
 
 
 def test_a_series_is_found_scrolled_compared_viewed_and_searched_by_region(qtbot, library):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         panels, state = window.panels, window.state
         window.context.actions["same_patient"].trigger()
         window.context.actions["find_case"].trigger()

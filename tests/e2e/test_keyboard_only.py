@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from semblance.app.screenshot import settle
-from semblance.app.window.faces import FACES
 from semblance.app.window.main_window import MainWindow
+from semblance.app.window.workspaces import WORKSPACES
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
@@ -143,9 +143,9 @@ def test_a_group_is_unticked_in_why_without_a_mouse(qtbot: QtBot, library: Path)
         assert len(state.search.without) == 1
 
 
-@pytest.mark.parametrize("face", list(FACES))
-def test_tab_goes_once_round_the_window_and_back(qtbot: QtBot, library: Path, face: str) -> None:
-    with open_window(library, face=face) as window:
+@pytest.mark.parametrize("workspace", list(WORKSPACES))
+def test_tab_goes_once_round_the_window_and_back(qtbot: QtBot, library: Path, workspace: str) -> None:
+    with open_window(library, workspace=workspace) as window:
         keys = Keyboard(window, qtbot)
         keys.ask(window.state.columns.ids[5])
         gone = [keys.at]
@@ -162,7 +162,7 @@ def test_tab_goes_once_round_the_window_and_back(qtbot: QtBot, library: Path, fa
             window.panels.query,
             window.panels.ranking,
             window.panels.side,
-            *([window.panels.evaluation] if "evaluation" in FACES[face].docks else []),
+            *([window.panels.evaluation] if "evaluation" in WORKSPACES[workspace].docks else []),
         ]
         assert all(any(panel.isAncestorOf(one) for one in gone) for panel in panels)
         qtbot.keyClick(keys.at, Qt.Key.Key_Backtab)

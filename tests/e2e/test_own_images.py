@@ -36,10 +36,10 @@ def drop(widget: QWidget, path: Path) -> None:
 def test_a_dropped_folder_is_seen_marked_compared_and_reported(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By mouse and keys alone, in the face Read."""
+    """By mouse and keys alone, in the workspace Read."""
     folder, report = striped_folder(tmp_path / "Striped images", n=40), tmp_path / "report.json"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(report), ""))
-    with open_window(face="read") as window:
+    with open_window(workspace="read") as window:
         state, panels = window.state, window.panels
         drop(window, folder)
         wait_for(window, lambda: state.ranking is not None and not window.jobs.active)

@@ -1,5 +1,5 @@
 """A researcher with a table of features: drop it, see how the metric was tested, save the ROC, compare learners by
-repeated splits, and export the result. By mouse and keys, in the face Research."""
+repeated splits, and export the result. By mouse and keys, in the workspace Research."""
 
 from __future__ import annotations
 

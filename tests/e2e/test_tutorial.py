@@ -217,7 +217,7 @@ class Player:
 
     def see_judgements(self) -> None:
         self.press(Qt.Key.Key_J, CTRL)
-        assert self.window.faces.current.name == "research"
+        assert self.window.workspaces.current.name == "research"
         assert self.panels.side.refine.list.isVisible()
         self.reordered(lambda: self.press(Qt.Key.Key_Z, CTRL))
         assert self.state.judgement_count == 2
@@ -311,7 +311,7 @@ def test_the_tutorial_can_be_done_as_it_is_written(
     monkeypatch.setattr(demo, "usual_folder", lambda: library)
     report = tmp_path / "report.pdf"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(report), ""))
-    with open_window(face="read") as window:
+    with open_window(workspace="read") as window:
         window.resize(1440, 900)
         player = Player(window, qtbot, report)
         for text, (beginning, do) in zip(written, STEPS, strict=True):

@@ -11,8 +11,8 @@ from PySide6.QtCore import QCoreApplication, QElapsedTimer, QEvent
 from semblance.app.application import make_application
 from semblance.app.screenshot import settle, turn
 from semblance.app.shell import search_operations
-from semblance.app.window.faces import RESEARCH
 from semblance.app.window.main_window import MainWindow
+from semblance.app.window.workspaces import RESEARCH
 from semblance.core.searches.query import Query
 from tests.helpers.patient_qtbot import PATIENCE_MS
 
@@ -43,13 +43,13 @@ def wait_for(window: MainWindow, condition: Callable[[], object]) -> None:
 
 
 @contextlib.contextmanager
-def open_window(library: Path | None = None, *, face: str = RESEARCH.name) -> Iterator[MainWindow]:
-    """Open the window as a user does and wait until it is idle. It is closed at the end. ``face``: at its start;
+def open_window(library: Path | None = None, *, workspace: str = RESEARCH.name) -> Iterator[MainWindow]:
+    """Open the window as a user does and wait until it is idle. It is closed at the end. ``workspace``: at its start;
     empty for the one last used."""
     make_application()
     window = MainWindow()
-    if face:
-        window.faces.choose(face)
+    if workspace:
+        window.workspaces.choose(workspace)
     window.show()
     window.start(library)
     try:

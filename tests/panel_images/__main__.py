@@ -128,17 +128,17 @@ def _shown(window: MainWindow) -> Iterator[str]:
     search_operations.submit_query(window.context, Query(case=demo_query(window.state.path)))
     settle(window)
     grid, actions = window.panels.ranking.grid, window.context.actions
-    for face, tabs in SIDE.items():
-        window.faces.choose(face)
+    for workspace, tabs in SIDE.items():
+        window.workspaces.choose(workspace)
         settle(window)
         grid.set_current(grid.model().case_row(1))
         for tab in tabs:
-            yield shown(f"{face}-{tab}", lambda tab=tab: window.parts.layout.show_side(tab))
+            yield shown(f"{workspace}-{tab}", lambda tab=tab: window.parts.layout.show_side(tab))
     window.parts.layout.show_dock("evaluation")
     tabs = window.panels.evaluation.header.tabs
     for index in range(tabs.count()):
         yield shown(f"evaluation-{index}", lambda index=index: tabs.setCurrentIndex(index))
-    window.faces.choose("read")
+    window.workspaces.choose("read")
     settle(window)
     grid.set_current(grid.model().case_row(1))
     actions["judge_alike"].trigger()

@@ -25,7 +25,7 @@ def compare_detached(window, qtbot):
 
 
 def test_compare_goes_to_a_window_of_its_own_and_comes_back(qtbot, library):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         compare_detached(window, qtbot)
         page, own = window.panels.compare, window.parts.full.compare_window
         assert page.window() is own
@@ -46,7 +46,7 @@ def test_compare_goes_to_a_window_of_its_own_and_comes_back(qtbot, library):
 
 
 def test_its_window_follows_the_current_case_the_query_and_the_keys(qtbot, library):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         compare_detached(window, qtbot)
         page, state = window.panels.compare, window.state
         window.panels.ranking.grid.set_current(state.ranking.ranked[2].row)
@@ -67,7 +67,7 @@ def test_its_window_follows_the_current_case_the_query_and_the_keys(qtbot, libra
 
 
 def test_its_window_opens_again_where_it_was_and_closes_with_the_library(qtbot, library):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         compare_detached(window, qtbot)
         own = window.parts.full.compare_window
         own.resize(700, 500)
@@ -80,7 +80,7 @@ def test_its_window_opens_again_where_it_was_and_closes_with_the_library(qtbot, 
         window.context.actions["close_library"].trigger()
         settle(window)
         assert not own.isVisible()
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[1].row)
         settle(window)

@@ -14,8 +14,8 @@ from semblance.app.screenshot import turn
 from semblance.app.shell.actions import MENUS, Actions
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.theme import set_theme
-from semblance.app.window.faces import RESEARCH, FaceChoice
 from semblance.app.window.top_bar import Picker, TopBar, with_mnemonics
+from semblance.app.window.workspaces import RESEARCH, WorkspaceChoice
 from tests.helpers.contexts import make_context
 
 LONG = "Eine lange Bezeichnung"
@@ -31,9 +31,9 @@ def bar(qtbot):
         qtbot.addWidget(window)
         context = make_context(Jobs(window))
         pickers = [Picker(label, lambda: [QAction("a")]) for label in labels]
-        faces = FaceChoice(context.settings, window)
-        faces.choose(RESEARCH.name)
-        bar = TopBar(Actions(window), named(pickers), EmphasisSlider(context), faces)
+        workspaces = WorkspaceChoice(context.settings, window)
+        workspaces.choose(RESEARCH.name)
+        bar = TopBar(Actions(window), named(pickers), EmphasisSlider(context), workspaces)
         bar.setParent(window)
         for number in range(more):
             bar.menus.addMenu(f"Menu {number}")

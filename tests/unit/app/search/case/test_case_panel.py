@@ -20,7 +20,7 @@ def library(tmp_path_factory):
 
 
 def test_case_shows_the_header_of_the_current_case(library):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         window.parts.layout.show_side("case")
         panel = window.panels.side.case
         assert not panel.header.isVisible()
@@ -37,7 +37,7 @@ def test_case_shows_the_header_of_the_current_case(library):
 
 
 def test_notes_belong_to_the_case_and_reach_the_report_and_compare(qtbot, library):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         search_first_case(window)
         state, ranked = window.state, window.state.ranking.ranked
         window.parts.layout.show_side("notes")

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from semblance.app.screenshot import settle
 from semblance.app.shell.theme import set_theme
-from semblance.app.window.faces import FACES, READ, RESEARCH
+from semblance.app.window.workspaces import READ, RESEARCH, WORKSPACES
 from tests.helpers.windows import open_window, search_first_case
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -21,27 +21,27 @@ def shown_docks(window) -> set[str]:
     return {name for name, dock in window.parts.layout.docks.items() if dock.isVisible()}
 
 
-def test_the_first_window_shows_read_and_the_next_the_face_last_used(qtbot, library):
-    with open_window(library, face="") as window:
-        assert window.faces.current is READ
+def test_the_first_window_shows_read_and_the_next_the_workspace_last_used(qtbot, library):
+    with open_window(library, workspace="") as window:
+        assert window.workspaces.current is READ
         assert shown_docks(window) == {"library", "query", "side"}
         assert not window.top.emphasis_slider.isVisible()
         window.activateWindow()
         qtbot.keyClick(window.panels.library.grid, Qt.Key.Key_2, CTRL)
         settle(window)
         assert shown_docks(window) == {"library", "query", "side", "evaluation"}
-        assert window.top.face.value() == "research"
-    with open_window(library, face="") as window:
-        assert window.faces.current is RESEARCH
-        switch = window.top.face
+        assert window.top.workspace.value() == "research"
+    with open_window(library, workspace="") as window:
+        assert window.workspaces.current is RESEARCH
+        switch = window.top.workspace
         qtbot.mouseClick(switch, LEFT, pos=QPoint(switch.width() // 4, switch.height() // 2))
         settle(window)
-        assert window.faces.current is READ
+        assert window.workspaces.current is READ
         assert shown_docks(window) == {"library", "query", "side"}
 
 
 def test_read_gives_the_window_to_the_query_and_the_similar_cases(library):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         search_first_case(window)
         query, ranking = window.parts.layout.docks["query"], window.panels.ranking
         grid, image = ranking.grid, window.panels.query.view
@@ -66,7 +66,7 @@ def test_read_gives_the_window_to_the_query_and_the_similar_cases(library):
 
 
 def test_the_query_grows_with_the_window_unless_its_border_was_moved(qtbot, library):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         window.resize(1440, 900)
         settle(window)
         query = window.parts.layout.docks["query"]
@@ -83,27 +83,27 @@ def test_the_query_grows_with_the_window_unless_its_border_was_moved(qtbot, libr
         assert abs(query.width() - 500) <= 6
 
 
-def test_each_face_keeps_its_own_layout_and_reset_changes_only_the_one_shown(library):
-    with open_window(library, face="read") as window:
+def test_each_workspace_keeps_its_own_layout_and_reset_changes_only_the_one_shown(library):
+    with open_window(library, workspace="read") as window:
         layout = window.parts.layout
         layout.docks["library"].toggleViewAction().trigger()
-        window.faces.choose("research")
+        window.workspaces.choose("research")
         settle(window)
         assert "library" in shown_docks(window)
         window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, layout.docks["side"])
         settle(window)
-        window.faces.choose("read")
+        window.workspaces.choose("read")
         settle(window)
         assert shown_docks(window) == {"query", "side"}
         window.context.actions["layout"].trigger()
         assert shown_docks(window) == {"library", "query", "side"}
-        window.faces.choose("research")
+        window.workspaces.choose("research")
         settle(window)
         assert window.dockWidgetArea(layout.docks["side"]) == Qt.DockWidgetArea.LeftDockWidgetArea
 
 
 def test_a_command_of_a_panel_that_read_does_not_show_switches_to_research(library, monkeypatch):
-    with open_window(library, face="read") as window:
+    with open_window(library, workspace="read") as window:
         panels = window.panels
         search_first_case(window)
         # Only where it leads is tested.
@@ -116,27 +116,27 @@ def test_a_command_of_a_panel_that_read_does_not_show_switches_to_research(libra
             ("new_concept", panels.side.concepts),
             ("train", panels.side.train),
         ):
-            window.faces.choose("read")
+            window.workspaces.choose("read")
             settle(window)
             assert not shown.isVisible(), command
             window.parts.commands.run(command)
             settle(window)
-            assert window.faces.current is RESEARCH, command
+            assert window.workspaces.current is RESEARCH, command
             assert shown.isVisible(), command
 
 
 def test_a_command_of_a_panel_that_both_show_stays(library):
-    for face in FACES.values():
-        with open_window(library, face=face.name) as window:
+    for workspace in WORKSPACES.values():
+        with open_window(library, workspace=workspace.name) as window:
             search_first_case(window)
             for command in ("go_library", "go_query", "go_ranking", "go_side", "why", "find_case"):
                 window.context.actions[command].trigger()
                 settle(window)
-                assert window.faces.current is face, command
+                assert window.workspaces.current is workspace, command
 
 
-def test_a_face_chosen_while_comparing_ends_the_comparison(qtbot, library):
-    with open_window(library, face="read") as window:
+def test_a_workspace_chosen_while_comparing_ends_the_comparison(qtbot, library):
+    with open_window(library, workspace="read") as window:
         search_first_case(window)
         window.parts.full.compare(window.state.ranking.ranked[0].row)
         settle(window)
@@ -150,8 +150,8 @@ def test_a_face_chosen_while_comparing_ends_the_comparison(qtbot, library):
         assert {name: dock.width() for name, dock in window.parts.layout.docks.items()} == widths
 
 
-def test_a_face_chosen_without_a_library_is_that_of_the_next_library(library):
-    with open_window(library, face="read") as window:
+def test_a_workspace_chosen_without_a_library_is_that_of_the_next_library(library):
+    with open_window(library, workspace="read") as window:
         window.context.actions["close_library"].trigger()
         settle(window)
         window.context.actions["research"].trigger()
@@ -168,16 +168,16 @@ def spoken(widget: QWidget) -> str:
     return found.text(QAccessible.Text.Name) if found is not None else ""
 
 
-@pytest.mark.parametrize("face", list(FACES))
-def test_every_control_has_a_name_and_fits_with_small_and_large_text(qapp, library, face):
-    with open_window(library, face=face) as window:
+@pytest.mark.parametrize("workspace", list(WORKSPACES))
+def test_every_control_has_a_name_and_fits_with_small_and_large_text(qapp, library, workspace):
+    with open_window(library, workspace=workspace) as window:
         window.resize(1440, 900)
         search_first_case(window)
         for scale, theme in ((0.8, "dark"), (1.0, "light"), (1.5, "dark")):
             set_theme(qapp, theme, scale)
             settle(window)
             assert (window.width(), window.height()) == (1440, 900)
-            for tab in FACES[face].tabs:
+            for tab in WORKSPACES[workspace].tabs:
                 window.parts.layout.show_side(tab)
                 settle(window)
                 controls = [
@@ -188,4 +188,4 @@ def test_every_control_has_a_name_and_fits_with_small_and_large_text(qapp, libra
                 assert len(controls) > 20
                 nameless = [one for one in controls if not spoken(one) and one.focusProxy() is None]
                 assert [(type(one).__name__, one.parentWidget()) for one in nameless] == []
-            assert window.faces.current.name == face
+            assert window.workspaces.current.name == workspace

@@ -1,6 +1,6 @@
-"""The two faces of the window, Read and Research: which panels each shows, where, and how large.
+"""The two workspaces of the window, Read and Research: which panels each shows, where, and how large.
 
-A face is data. Panels do not know the face: :mod:`semblance.app.window.dock_layout` and the top bar follow it.
+A workspace is data. Panels do not know it: :mod:`semblance.app.window.dock_layout` and the top bar follow it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = (
     Qt.DockWidgetArea.RightDockWidgetArea,
     Qt.DockWidgetArea.BottomDockWidgetArea,
 )
+#: The name under which the settings of earlier versions have it.
+#: The name in saved settings, kept from earlier versions.
 _KEY = "face"
 
 
@@ -68,7 +70,7 @@ class Arrangement:
 
 
 @dataclass(frozen=True)
-class Face:
+class Workspace:
     """``docks`` and ``tabs`` of the side panel that it shows, ``pickers`` and ``slider`` in the top bar.
 
     ``cards``: of the similar cases. ``plain``: no histogram, no judgements, nothing on how metrics were trained.
@@ -96,7 +98,7 @@ _LIBRARY = Length(200, narrow=40)
 _TABS_WIDTHS = {"library": Length(208, narrow=40), "query": Length(0, share=0.46)}
 _READ_WIDTHS = {"library": _LIBRARY, "query": Length(300, share=0.4, less=168)}
 
-READ = Face(
+READ = Workspace(
     "read",
     tr("Read"),
     ("library", "query", "side"),
@@ -139,7 +141,7 @@ READ = Face(
     ),
 )
 
-RESEARCH = Face(
+RESEARCH = Workspace(
     "research",
     tr("Research"),
     ("library", "query", "side", "evaluation"),
@@ -175,11 +177,11 @@ RESEARCH = Face(
     ),
 )
 
-FACES = {face.name: face for face in (READ, RESEARCH)}
+WORKSPACES = {workspace.name: workspace for workspace in (READ, RESEARCH)}
 
 
-class FaceChoice(QObject):
-    """The face of one window: at first the one last used. ``leaving``: before, ``changed``: after it changes."""
+class WorkspaceChoice(QObject):
+    """The workspace of one window: at first the one last used. ``leaving``: before, ``changed``: after it changes."""
 
     leaving = Signal()
     changed = Signal()
@@ -187,22 +189,22 @@ class FaceChoice(QObject):
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
-        self.current = FACES.get(settings.text(_KEY), READ)
+        self.current = WORKSPACES.get(settings.text(_KEY), READ)
 
     def choose(self, name: str) -> None:
-        """Switch to the face ``name``."""
+        """Switch to the workspace ``name``."""
         if name != self.current.name:
             self.leaving.emit()
-            self.current = FACES[name]
+            self.current = WORKSPACES[name]
             self._settings.set_text(_KEY, name)
             self.changed.emit()
 
     def choose_with_dock(self, dock: str) -> None:
-        """Switch to the face that shows ``dock``, unless the current one does."""
+        """Switch to the workspace that shows ``dock``, unless the current one does."""
         if dock not in self.current.docks:
-            self.choose(next(face.name for face in FACES.values() if dock in face.docks))
+            self.choose(next(workspace.name for workspace in WORKSPACES.values() if dock in workspace.docks))
 
     def choose_with_tab(self, tab: str) -> None:
-        """Switch to the face that shows the ``tab`` of the side panel, unless the current one does."""
+        """Switch to the workspace that shows the ``tab`` of the side panel, unless the current one does."""
         if tab not in self.current.tabs:
-            self.choose(next(face.name for face in FACES.values() if tab in face.tabs))
+            self.choose(next(workspace.name for workspace in WORKSPACES.values() if tab in workspace.tabs))
