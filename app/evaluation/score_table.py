@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -186,9 +186,14 @@ class ScoreTable(QTableWidget):
             return
         others = sum(self.columnWidth(index) for index in range(1, len(self._columns)))
         names = max((text_cache(BASE, 600).width(name) for name in self.names()), default=0)
-        needed = int(names) + 1 + _SAMPLE_WIDTH + _GAP + 2 * _PADDING
-        widest = NAME.width * QFontMetrics(font(BASE)).horizontalAdvance("0")
+        badge = badge_size("stale").width() + _GAP if any(map(self._is_stale, range(self.rowCount()))) else 0
+        needed = int(names) + 1 + _SAMPLE_WIDTH + _GAP + 2 * _PADDING + badge
+        widest = NAME.width * QFontMetrics(font(BASE)).horizontalAdvance("0") + badge
         self.setColumnWidth(0, max(self.viewport().width() - others, min(needed, widest)))
+
+    def _is_stale(self, row: int) -> bool:
+        item = self.item(row, 0)
+        return item is not None and item.data(_ROLE).stale
 
     def _fit_rows(self) -> None:
         self._fit_names()
@@ -304,20 +309,8 @@ class ScoreDelegate(QStyledItemDelegate):
         if cell.name:
             text_rect = _draw_line_sample(painter, text_rect, cell)
             if cell.stale:
-                size = badge_size("stale")
-                available = text_rect.width() - size.width() - _GAP
-                text_width = min(
-                    int(text_cache(BASE, 600 if bold else 400).width(cell.text)) + 1, max(available, 20)
-                )
-                badge = QRect(
-                    text_rect.left() + text_width + _GAP,
-                    text_rect.center().y() + 1 - size.height() // 2,
-                    size.width(),
-                    size.height(),
-                )
-                ratio = painter.device().devicePixelRatioF()
-                paint_badge(painter, badge, "stale", ratio=ratio)
-                text_rect.setWidth(text_width)
+                text_width = int(text_cache(BASE, 600 if bold else 400).width(cell.text)) + 1
+                _draw_stale(painter, text_rect, min(text_width, text_rect.width()))
         alignment = RIGHT if cell.number else LEFT
         value, _, interval = cell.text.partition(" (")
         if cell.number and interval:
@@ -329,6 +322,21 @@ class ScoreDelegate(QStyledItemDelegate):
             text_cache(BASE, 600 if bold else 400).draw(painter, text_rect, value, text_colour, alignment)
             return
         text_cache(BASE, 600 if bold else 400).draw(painter, text_rect, cell.text, text_colour, alignment)
+
+
+def _draw_stale(painter: QPainter, rect: QRect, text_width: int) -> None:
+    """Draw the badge behind the name, or a dashed line below the name where there is no space for both."""
+    size, left = badge_size("stale"), rect.left() + text_width + _GAP
+    if left + size.width() <= rect.right() + 1:
+        top = rect.center().y() + 1 - size.height() // 2
+        where = QRect(QPoint(left, top), size)
+        paint_badge(painter, where, "stale", ratio=painter.device().devicePixelRatioF())
+        return
+    pen = QPen(colour(theme().second), 1)
+    pen.setDashPattern([3, 2])
+    painter.setPen(pen)
+    bottom = rect.center().y() + theme().px(8)
+    painter.drawLine(rect.left(), bottom, rect.left() + text_width, bottom)
 
 
 def _draw_line_sample(painter: QPainter, rect: QRect, cell: _CellContent) -> QRect:

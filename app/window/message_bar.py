@@ -75,17 +75,14 @@ class MessageView(QFrame):
         texts = vbox(spacing=2)
         texts.addWidget(self._what)
         texts.addWidget(self._hint)
-        row = hbox(self, spacing=6, margins=(12, 8, 8, 8))
+        row = hbox(self, spacing=6, margins=(12, 4, 8, 4))
         row.addWidget(
             IconLabel(_ICONS[level], "error" if level == "error" else "second"), 0, Qt.AlignmentFlag.AlignTop
         )
         row.addSpacing(2)
         row.addLayout(texts, 1)
-        # Below each other, so that the text keeps its width.
-        links = vbox(spacing=2)
         for text, then in actions:
-            links.addWidget(_button(text, then), 0, Qt.AlignmentFlag.AlignRight)
-        row.addLayout(links)
+            row.addWidget(_button(text, then))
         if details:
             row.addWidget(CopyDetailsButton(details))
         close = QToolButton()

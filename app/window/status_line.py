@@ -142,6 +142,9 @@ class JobStrip(QWidget):
         self._others.setVisible(len(shown) > 1)
         self._others.setText(tr("{n} more", n=len(shown) - 1))
         if job is not None and self._line is not None:
+            step = job.progress.what if job.progress is not None and job.fraction is None else ""
+            # A step of unknown length says what it is.
+            self._line.set_title(step or job.title)
             self._line.set_progress(job.fraction, job.seconds_left)
 
     def _show(self, job: Job | None) -> None:

@@ -15,6 +15,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import Stack
 from semblance.core.local_descriptors import DescriptorPacking
 from semblance.core.parameters import Parameter, Value, checked
+from semblance.core.tasks import Reporter
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,9 @@ class Extractor(abc.ABC):
         Raises:
             BadInput: the image or region cannot give these numbers, for example because it is too small.
         """
+
+    def get_ready(self, reporter: Reporter) -> None:  # noqa: B027
+        """What is done once before many images are measured, such as by several processes."""
 
     def prepare(self, image: Image, region: Region | None = None) -> Any:
         """What :meth:`measure` needs of one image, small: here the numbers themselves.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,8 +11,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from semblance.core.errors import BadInput
 from semblance.core.features.encoder.efficientnet import SIDE, WIDTH
-from semblance.core.features.encoder.model_file import RANDOM, TRAINED, encoder_session, measured
+from semblance.core.features.encoder.model_file import (
+    RANDOM,
+    TRAINED,
+    converted_file,
+    encoder_session,
+    measured,
+    model_file,
+)
 from semblance.core.features.encoder.self_test import Bytes, Floats
 from semblance.core.features.extractor import Extractor, FeatureName
 from semblance.core.features.onnx_session import pooled_over_slices
@@ -22,6 +31,7 @@ from semblance.core.imaging.shown_range import as_shown
 from semblance.core.imaging.volume import Stack
 from semblance.core.language import tr_lazy
 from semblance.core.parameters import Parameter, Value
+from semblance.core.tasks import Reporter
 
 #: Images run together: more are no faster, and their maps fill the memory.
 _BATCH = 4
@@ -88,6 +98,15 @@ class Encoder(Extractor):
         """
         row: Floats = self.measure([self.prepare(image, region)])[0]
         return row
+
+    def get_ready(self, reporter: Reporter) -> None:
+        """Convert the encoder, once for all processes."""
+        weights = str(self.settings["weights"])
+        if converted_file(weights) is None:
+            reporter.progress(0, None, tr_lazy("Preparing the encoder"))
+            # Where that fails, the measurement of each image says why.
+            with contextlib.suppress(BadInput):
+                model_file(weights)
 
     def prepare(self, image: Image, region: Region | None = None) -> npt.NDArray[Any]:
         """(224, 224, 3) uint8, what the network is shown.

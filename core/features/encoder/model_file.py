@@ -79,6 +79,11 @@ def model_file(weights: str = TRAINED) -> Path:
     Raises:
         BadInput: as :func:`encoder_session`.
     """
+    return converted_file(weights) or convert(cache_folder(), weights)
+
+
+def converted_file(weights: str) -> Path | None:
+    """The encoder that was converted before, whole; ``None`` where there is none."""
     cache = cache_folder()
     for folder in (SHIPPED, cache):
         for file in sorted(folder.glob(f"{_NAMES[weights]}-*.onnx")):
@@ -87,7 +92,7 @@ def model_file(weights: str = TRAINED) -> Path:
             if folder == cache:
                 with contextlib.suppress(OSError):
                     file.unlink()
-    return convert(cache, weights)
+    return None
 
 
 def cache_folder() -> Path:

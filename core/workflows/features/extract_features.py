@@ -126,6 +126,8 @@ def extract_features(
         rows = opened.features.cases_to_extract(feature_set, images=configured.measures_images())
         reporter.progress(0, len(rows), tr_lazy("Extracting {title}", title=configured.title))
         if configured.needs_image:
+            if not cluster:
+                configured.get_ready(reporter)
             paths = [source.path for source in opened.catalogue.sources()] if cluster else []
             processes = workers or default_workers()
             if growing is None:

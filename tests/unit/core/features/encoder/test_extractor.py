@@ -12,6 +12,7 @@ from semblance.core.features import make_extractor
 from semblance.core.imaging.image import Image, ValueScale, ValueWindow
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.volume import ArrayStack, Volume
+from tests.helpers.recording_reporter import RecordingReporter
 
 
 def noise(*shape, seed=0):
@@ -98,3 +99,18 @@ def test_of_a_volume_the_middle_slice_or_the_mean():
     some = mean.prepare_stack(stack, Region(0, 0, 40, 40, z=1, depth=2))
     around = [mean.prepare(Image(one, 255.0), Region(0, 0, 40, 40)) for one in voxels[1:3]]
     assert some == pytest.approx(mean.measure(around).mean(axis=0), abs=1e-4)
+
+
+def test_the_conversion_is_reported_and_done_once_before_images_are_measured(monkeypatch):
+    from semblance.core.features.encoder import extractor
+
+    made = []
+    monkeypatch.setattr(extractor, "model_file", made.append)
+    for existing in (None, "encoder.onnx"):
+        reporter = RecordingReporter()
+        monkeypatch.setattr(extractor, "converted_file", lambda _weights, there=existing: there)
+        encoder(weights="random").get_ready(reporter)
+        assert [str(what) for *_, what in reporter.messages] == (
+            [] if existing else ["Preparing the encoder"]
+        )
+    assert made == ["random"]
