@@ -13,6 +13,35 @@ from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.library.address import library_path
 
 commands = typer.Typer(no_args_is_help=True, help="Move whole libraries, and manage those on a server.")
+project = typer.Typer(
+    no_args_is_help=True,
+    help="Projects of a library on a server: its cases for one purpose until a date, under other names.",
+)
+commands.add_typer(project, name="project")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the project.")]
+Cases = Annotated[
+    list[str] | None, typer.Option("--case", metavar="ID", help="A case. The option can be repeated.")
+]
+Listed = Annotated[
+    Path | None,
+    typer.Option("--list", metavar="FILE", help="A text file with the id of a case in each line."),
+]
+Patients = Annotated[
+    list[str] | None,
+    typer.Option("--patient", metavar="PATIENT", help="All cases of a patient. The option can be repeated."),
+]
+Findings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--finding", metavar="FINDING", help="All cases with a finding. The option can be repeated."
+    ),
+]
+Everything = Annotated[bool, typer.Option("--all", help="All cases.")]
+People = Annotated[
+    list[str] | None,
+    typer.Option("--person", metavar="PERSON", help="An account of the server. The option can be repeated."),
+]
 
 
 def show_move(document: Any) -> None:
@@ -32,6 +61,16 @@ def show_people(document: Any) -> None:
         echo(f"{one['right']:13}  {one['name']}")
     if not document:
         echo("Nobody has a right of this library. Its owner and superusers may do everything.")
+
+
+def show_projects(document: Any) -> None:
+    for one in [document] if isinstance(document, dict) else document:
+        echo(f"{one['name']}: {one['purpose']}")
+        echo(f"  {one['state']}, until {one['until']}, {one['cases']:,} cases")
+        for member in one["members"]:
+            echo(f"  {member['right']:13}  {member['name']}")
+    if document == []:
+        echo("The library has no projects.")
 
 
 def show_indexes(document: Any) -> None:
@@ -149,3 +188,117 @@ def watch(library: LibraryPath, as_json: Json = False) -> None:
             by = f" by {', '.join(sorted(event.authors))}" if event.authors else ""
             text = f"Changed{by}: {', '.join(event.tables)}."
             say(event.kind, text, tables=list(event.tables), authors=dict(event.authors))
+
+
+@project.command()
+def create(
+    library: LibraryPath,
+    name: Name,
+    purpose: Annotated[str, typer.Option(metavar="TEXT", help="What the cases are used for.")],
+    until: Annotated[str, typer.Option(metavar="DATE", help="The last day, such as 2030-12-31.")],
+    as_json: Json = False,
+) -> None:
+    """Make a project, or give the project of this name another purpose and last day."""
+    from semblance.core.workflows.maintenance.manage_projects import create_project
+
+    print_document(create_project(library, name, purpose, until), as_json, show_projects)
+
+
+@project.command("list")
+def list_all(library: LibraryPath, as_json: Json = False) -> None:
+    """List the projects of a library, with their members and numbers of cases."""
+    from semblance.core.workflows.maintenance.manage_projects import list_projects
+
+    print_document(list_projects(library), as_json, show_projects)
+
+
+@project.command()
+def add(
+    library: LibraryPath,
+    name: Name,
+    case: Cases = None,
+    listed: Listed = None,
+    patient: Patients = None,
+    finding: Findings = None,
+    everything: Everything = False,
+    person: People = None,
+    right: Annotated[
+        str, typer.Option(metavar="RIGHT", help="Of the people: reader or annotator.")
+    ] = "reader",
+    as_json: Json = False,
+) -> None:
+    """Put cases and people into a project. Cases that it has already are brought up to date."""
+    from semblance.core.workflows.maintenance.manage_projects import add_cases, change_members
+
+    chosen = _chosen(case, listed, patient, finding, everything)
+    document = None
+    if person:
+        document = change_members(library, name, person, right)
+    if chosen or document is None:
+        with ConsoleReporter() as reporter:
+            document = add_cases(library, name, chosen, reporter=reporter)
+    print_document(document, as_json, show_projects)
+
+
+@project.command("remove")
+def take_out(
+    library: LibraryPath,
+    name: Name,
+    case: Cases = None,
+    listed: Listed = None,
+    patient: Patients = None,
+    finding: Findings = None,
+    everything: Everything = False,
+    person: People = None,
+    as_json: Json = False,
+) -> None:
+    """Take cases and people out of a project, and what was judged of these cases there."""
+    from semblance.core.workflows.maintenance.manage_projects import change_members, remove_cases
+
+    chosen = _chosen(case, listed, patient, finding, everything)
+    document = None
+    if person:
+        document = change_members(library, name, person, None)
+    if chosen or document is None:
+        document = remove_cases(library, name, chosen)
+    print_document(document, as_json, show_projects)
+
+
+@project.command()
+def links(library: LibraryPath, name: Name, as_json: Json = False) -> None:
+    """List the ids of a project's cases there and in the library. Only curators can."""
+    from semblance.core.workflows.maintenance.manage_projects import links as found_links
+
+    def show(document: Any) -> None:
+        for pseudonym, case in document.items():
+            echo(f"{pseudonym}  {case}")
+
+    print_document(found_links(library, name), as_json, show)
+
+
+@project.command()
+def close(
+    library: LibraryPath,
+    name: Name,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Also remove the project with everything in it.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Close a project: nobody can open it any more."""
+    from semblance.core.workflows.maintenance.manage_projects import close as close_project
+
+    print_document(close_project(library, name, remove=remove), as_json, show_projects)
+
+
+def _chosen(
+    case: list[str] | None,
+    listed: Path | None,
+    patient: list[str] | None,
+    finding: list[str] | None,
+    everything: bool,
+) -> Any:
+    from semblance.core.workflows.maintenance.manage_projects import Chosen, listed_cases
+
+    ids = [*(case or ()), *(listed_cases(listed) if listed is not None else ())]
+    return Chosen(tuple(ids), tuple(patient or ()), tuple(finding or ()), everything)

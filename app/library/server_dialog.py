@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPushButton, QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
@@ -19,7 +21,8 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, translate
 from semblance.core.library.address import ServerAddress, given_password, server_address, set_password
-from semblance.core.workflows.library.connect_to_server import connect_to_server
+from semblance.core.library.offered_project import OfferedProject
+from semblance.core.workflows.library.connect_to_server import connect_to_server, find_projects
 
 _EXAMPLE = "postgresql://HOST/DATABASE?sslmode=verify-full"
 _PACKAGES = ("psycopg", "alembic")
@@ -43,12 +46,22 @@ class OpenServerDialog(Dialog):
         self._job: Job | None = None
         self.setWindowTitle(tr("Open a library on a server"))
         self.setMinimumWidth(theme().px(620))
-        self.address = _line(tr("Address"), "" if address is None else str(address.with_user("")))
+        self.address = _line(tr("Address"), "" if address is None else str(_plain(address)))
         self.address.setPlaceholderText(_EXAMPLE)
         self.user = _line(tr("User"), "" if address is None else address.user)
         self.password = _line(tr("Password"), "")
         self.password.setEchoMode(QLineEdit.EchoMode.Password)
         self.password.setPlaceholderText(tr("Empty: the one that was kept"))
+        self.project = QComboBox()
+        self.project.setEditable(True)
+        self.project.setAccessibleName(tr("Project"))
+        line = QLineEdit()
+        line.setPlaceholderText(tr("Empty: the whole library"))
+        self.project.setLineEdit(line)
+        self.project.setEditText("" if address is None else address.project)
+        self.list_button = QPushButton(tr("List projects"))
+        self.list_button.setToolTip(tr("Ask the server which projects you may open"))
+        self.list_button.clicked.connect(lambda _=False: self.list_projects())
         self.keep = QCheckBox(tr("Keep the password in the keyring of the system"))
         self.keep.setChecked(True)
         self.note = WrappedLabel(role="second")
@@ -69,6 +82,10 @@ class OpenServerDialog(Dialog):
         fields = form()
         for field in (self.address, self.user, self.password):
             fields.addRow(field.accessibleName(), field)
+        projects = hbox(spacing=8)
+        projects.addWidget(self.project, 1)
+        projects.addWidget(self.list_button)
+        fields.addRow(self.project.accessibleName(), projects)
         fields.addRow("", self.keep)
         fields.addRow("", self.note)
         layout = dialog_layout(self)
@@ -84,7 +101,7 @@ class OpenServerDialog(Dialog):
         layout.addLayout(row)
 
     def _divide(self) -> None:
-        """Move a user and a password out of the address into their fields, where the password is hidden."""
+        """Move user, password and project out of the address into their fields, where the password is hidden."""
         text = self.address.text().strip()
         try:
             found, password = server_address(text), given_password(text)
@@ -96,15 +113,17 @@ class OpenServerDialog(Dialog):
             self.password.setText(password)
         if found.user:
             self.user.setText(found.user)
-        self.address.setText(str(found.with_user("")))
+        if found.project:
+            self.project.setEditText(found.project)
+        self.address.setText(str(_plain(found)))
 
     def _update(self) -> None:
         installed = all(find_spec(package) is not None for package in _PACKAGES)
         running = self._job is not None
-        fields = (self.address, self.user, self.password, self.keep)
+        fields = (self.address, self.user, self.password, self.project, self.keep)
+        may_ask = installed and not running and bool(self.address.text().strip())
         enable_widgets(
-            dict.fromkeys(fields, not running)
-            | {self.open_button: installed and not running and bool(self.address.text().strip())}
+            dict.fromkeys(fields, not running) | {self.open_button: may_ask, self.list_button: may_ask}
         )
         self.progress.setVisible(running)
         if not installed:
@@ -130,14 +149,14 @@ class OpenServerDialog(Dialog):
             " may not be encrypted."
         )
 
-    def connect_to_server(self) -> None:
-        """Check the address and the password, and open the library."""
+    def _address(self) -> ServerAddress | None:
+        """The address of the library that was entered, without a project; ``None`` after saying what is wrong."""
         self._divide()
         try:
             address = server_address(self.address.text().strip())
         except SemblanceError as error:
             self._show_error(error)
-            return
+            return None
         if address is None:
             self._show_error(
                 SemblanceError(
@@ -145,21 +164,46 @@ class OpenServerDialog(Dialog):
                     tr("Write one such as {example}.", example=_EXAMPLE),
                 )
             )
+            return None
+        user = self.user.text().strip()
+        return address.with_user(user) if user else address
+
+    def list_projects(self) -> None:
+        """Ask the server for the projects that this account may open."""
+        address = self._address()
+        if address is None:
             return
-        if user := self.user.text().strip():
-            address = address.with_user(user)
+        self.error.set_error(None)
+        job = self._run(address, find_projects, address, self.password.text())
+
+        def done(found: list[OfferedProject]) -> None:
+            self._end()
+            chosen = self.project.currentText()
+            self.project.clear()
+            self.project.addItem("")
+            for one in found:
+                self.project.addItem(one.name)
+                place = self.project.count() - 1
+                about = tr("{purpose} (until {until})", purpose=one.purpose, until=one.until)
+                self.project.setItemData(place, about, Qt.ItemDataRole.ToolTipRole)
+            self.project.setEditText(chosen or (found[0].name if len(found) == 1 else ""))
+            self.note.setText(
+                tr("Projects that you may open: {names}", names=", ".join(one.name for one in found))
+                if found
+                else tr("There is no project that you may open.")
+            )
+
+        job.done.connect(done)
+
+    def connect_to_server(self) -> None:
+        """Check the address and the password, and open the library or its project."""
+        address = self._address()
+        if address is None:
+            return
+        address = address.with_project(self.project.currentText().strip())
         self.error.set_error(None)
         password = self.password.text()
-        job = self._job = self._context.jobs.run(
-            tr("Connecting to {host}", host=address.host),
-            connect_to_server,
-            address,
-            password,
-            keep=self.keep.isChecked(),
-            lane=Lane.NETWORK,
-            channel="connect",
-            quiet=True,
-        )
+        job = self._run(address, partial(connect_to_server, keep=self.keep.isChecked()), address, password)
 
         def done(not_kept: SemblanceError | None) -> None:
             set_password(address, password)
@@ -169,12 +213,26 @@ class OpenServerDialog(Dialog):
             self.accept()
             self._connected(address)
 
-        job.changed.connect(lambda: self.progress.set_progress(job.fraction, job.seconds_left))
         job.done.connect(done)
+
+    def _run(
+        self, address: ServerAddress, task: Callable[..., object], *arguments: object, **more: object
+    ) -> Job:
+        """Ask the server in a job, and show its progress and errors here."""
+        job = self._job = self._context.jobs.run(
+            tr("Connecting to {host}", host=address.host),
+            task,
+            *arguments,
+            lane=Lane.NETWORK,
+            channel="connect",
+            quiet=True,
+        )
+        job.changed.connect(lambda: self.progress.set_progress(job.fraction, job.seconds_left))
         job.failed.connect(self._fail)
         job.cancelled.connect(self._end)
         self.progress.set_title(job.title)
         self._update()
+        return job
 
     def cancel(self) -> None:
         """End the attempt."""
@@ -197,6 +255,11 @@ class OpenServerDialog(Dialog):
     def _show_error(self, error: SemblanceError) -> None:
         error.message, error.hint = translate(error.message), translate(error.hint)
         self.error.set_error(error)
+
+
+def _plain(address: ServerAddress) -> ServerAddress:
+    """The address without what has a field of its own."""
+    return address.with_project("").with_user("")
 
 
 def _line(name: str, text: str) -> QLineEdit:

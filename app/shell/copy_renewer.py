@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject
 
 from semblance.app.shell.context import Context
 from semblance.app.shell.delayed_call import one_shot
 from semblance.app.shell.jobs import Job, Lane
-from semblance.core.errors import SemblanceError, ServerUnavailable
+from semblance.core.errors import AccessRefused, SemblanceError, ServerUnavailable
 from semblance.core.library.address import server_address
-from semblance.core.workflows.library.local_copies import renew_copy
+from semblance.core.workflows.library.local_copies import remove_ended_copies, renew_copy
 
 #: Milliseconds after a change until it is copied, and between two comparisons without a change.
 AFTER_CHANGE_MS, CHECK_MS = 2_000, 600_000
@@ -22,9 +23,13 @@ PAUSES = 9
 class CopyRenewer(QObject):
     """Renews the copy in a job of low priority, one at a time."""
 
-    def __init__(self, context: Context, parent: QObject | None = None) -> None:
+    def __init__(
+        self, context: Context, refuse: Callable[[SemblanceError], None], parent: QObject | None = None
+    ) -> None:
+        """``refuse``: called with the error where the user may not read the library any more."""
         super().__init__(parent)
-        self._context = context
+        self._context, self._refuse = context, refuse
+        self._is_swept = False
         self._job: Job | None = None
         self._is_outdated = False
         self._seconds = 0.0
@@ -47,6 +52,10 @@ class CopyRenewer(QObject):
 
     def _renew(self) -> None:
         state = self._context.state
+        if not self._is_swept:
+            # Their projects are not opened again, so nobody else would.
+            self._is_swept = True
+            self._context.jobs.run("", remove_ended_copies, lane=Lane.NOTICES, quiet=True)
         if state.path is None or server_address(state.path) is None or state.away:
             return
         self._is_outdated, begun = False, time.monotonic()
@@ -67,6 +76,8 @@ class CopyRenewer(QObject):
         job.ended.connect(end)
 
     def _show(self, error: SemblanceError) -> None:
+        if isinstance(error, AccessRefused):
+            self._refuse(error)
         # That the server went away is said elsewhere.
-        if not isinstance(error, ServerUnavailable):
+        elif not isinstance(error, ServerUnavailable):
             self._context.messages.error(error)

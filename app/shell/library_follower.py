@@ -36,7 +36,7 @@ class LibraryFollower(QObject):
         self._job: Job | None = None
         self._is_outdated = self._is_reading = False
         self._read_timer = one_shot(self, self._read, PAUSE_MS)
-        self._copy = CopyRenewer(context, self)
+        self._copy = CopyRenewer(context, self._refuse, self)
         self._state.on_change(Change.LIBRARY, self, self._follow_library)
         context.jobs.server_lost.connect(self._lose_server)
 

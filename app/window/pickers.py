@@ -86,7 +86,7 @@ def make_pickers(context: Context) -> dict[str, Picker]:
 def _library_title(path: Path) -> str:
     """The name of a library in a list; of one on a server with its server."""
     address = server_address(path)
-    return path.stem if address is None else tr("{name} on {host}", name=address.name, host=address.host)
+    return path.stem if address is None else tr("{name} on {host}", name=address.title, host=address.host)
 
 
 def _shown_name(metric: MetricFacts) -> str:

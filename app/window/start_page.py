@@ -250,7 +250,7 @@ class StartPage(QScrollArea):
         preview.setFixedSize(theme().px(PREVIEWS * PREVIEW_PX), theme().px(PREVIEW_PX))
         self._previews[path] = preview
         row.addWidget(preview)
-        button = QPushButton(visible(path.stem).replace("&", "&&"))
+        button = QPushButton(visible(path.stem if address is None else address.title).replace("&", "&&"))
         button.setEnabled(exists)
         button.setToolTip(plain_tip(str(path)))
         button.clicked.connect(lambda: self.recent_requested.emit(str(path)))

@@ -82,7 +82,7 @@ class StatusLine(QFrame):
         self.not_read.setText(tr_n("Could not read {n} file", "Could not read {n} files", unusable))
         address = server_address(library.path)
         if address is not None:
-            names = {"name": address.name, "host": address.host, "right": library.right}
+            names = {"name": address.title, "host": address.host, "right": library.right}
             if not self._state.away:
                 text = tr("{name} on {host} ({right})", **names)
             elif library.copied:

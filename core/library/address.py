@@ -23,6 +23,8 @@ _SCHEMES = ("postgresql", "postgres")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(/+)(.*)", re.DOTALL)
 #: Parameters of an address that are secret.
 _SECRET = ("password", "sslpassword")
+#: The parameter that names a project within the library.
+_PROJECT = "project"
 #: Passwords that were given with an address, by the address; only in memory.
 _passwords: dict[str, dict[str, str]] = {}
 #: In the folder of a library on a server: what is known of the copy of the whole library, and images that were viewed.
@@ -58,6 +60,11 @@ class ServerAddress(_NativePath):
         """The name of the database."""
         return unquote(self.parts[2].partition("?")[0])
 
+    @property
+    def title(self) -> str:
+        """The name of the database, and of the project in it, as people read it."""
+        return " · ".join(name for name in (self.name, self.project) if name)
+
     def absolute(self) -> Self:
         """The address itself."""
         return self
@@ -89,6 +96,18 @@ class ServerAddress(_NativePath):
         """Whether :func:`set_away` said that the server does not answer: libraries are then opened from the copy on
         this computer. Processes are told with each job; a command of the terminal never uses the copy."""
         return str(self) in _away
+
+    @property
+    def project(self) -> str:
+        """The name of the project within the library; "" for the library itself."""
+        return dict(parse_qsl("/".join(self.parts[2:]).partition("?")[2])).get(_PROJECT, "")
+
+    def with_project(self, project: str) -> ServerAddress:
+        """The address of the project of this name, "" for the library itself, with the same password."""
+        place, _, query = str(self).partition("?")
+        kept = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name != _PROJECT]
+        settings = _settings([*kept, *([(_PROJECT, project)] if project else [])])
+        return _restored(place + settings, self.secrets)
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -170,11 +189,17 @@ def _divided(text: str) -> tuple[str, dict[str, str]] | None:
             "Give one such as postgresql://HOST/DATABASE.",
         )
     kept = [(name, value) for name, value in parameters if name not in (*_SECRET, "dbname")]
-    settings = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in sorted(kept))
     # Without a host an @ stays, so that the address is read again in the same way when slashes are lost.
     authority = f"{quote(unquote(user), safe='')}@{host}" if user or not host else host
-    text = f"{_SCHEMES[0]}://{authority}/{quote(database, safe='')}" + (f"?{settings}" if settings else "")
+    text = f"{_SCHEMES[0]}://{authority}/{quote(database, safe='')}" + _settings(kept)
     return text, secrets
+
+
+def _settings(parameters: list[tuple[str, str]]) -> str:
+    settings = "&".join(
+        f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in sorted(parameters)
+    )
+    return f"?{settings}" if settings else ""
 
 
 def library_path(text: str) -> Path:

@@ -17,13 +17,18 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.rights import ANNOTATOR
 from semblance.core.library.schema import cases, judgements
-from semblance.core.library.server.connection import connect, not_writable_error, server_errors, transaction
+from semblance.core.library.server.connection import (
+    connect,
+    not_writable_error,
+    removal_of_refused,
+    server_errors,
+    transaction,
+)
 from semblance.core.library.server.migrate import check_revision
-from semblance.core.library.server.tables import SCHEMA, library_state
-
-#: The channel on which the server notifies of changes.
-CHANNEL = "semblance"
+from semblance.core.library.server.projects import check_open
+from semblance.core.library.server.tables import library_state
 
 
 class ServerCatalogue(Catalogue):
@@ -40,7 +45,9 @@ class ServerCatalogue(Catalogue):
         engine = connect(address, writable=writable is not False)
         try:
             with server_errors(address), engine.connect() as connection:
-                allowed, self.is_standby, self._account = _may_write(connection)
+                #: The last day of a project, UTC; "" for the library itself.
+                self.until = check_open(connection, address) if address.project else ""
+                allowed, self.is_standby, self._account = _may_write(connection, address)
             may_write = writable is not False and allowed
             if writable and not may_write:
                 raise not_writable_error(address)
@@ -79,9 +86,17 @@ class ServerCatalogue(Catalogue):
         return 0, int(self.library_id.replace("-", ""), 16)
 
     def stamp(self) -> tuple[Any, ...]:
-        """A value that changes whenever any program wrote to the library."""
-        state = self.read(sa.select(library_state.c.number, library_state.c.cases_version))[0]
-        return self.library_id, state.number, state.cases_version
+        """A value that changes whenever any program wrote to the library.
+
+        Raises:
+            AccessRefused: the project may not be read any more.
+        """
+        state = self.read(sa.select(library_state.c.number, library_state.c.cases_version))
+        if not state:
+            # The server shows no row to whom a project is not open any more.
+            with removal_of_refused(self.address), self.errors(), self.engine.connect() as connection:
+                check_open(connection, self.address)
+        return self.library_id, state[0].number, state[0].cases_version
 
     def cases_stamp(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
         """See :meth:`semblance.core.library.catalogue.Catalogue.cases_stamp`."""
@@ -165,7 +180,8 @@ def note_change(connection: sa.Connection, *, of_cases: bool = False) -> None:
     if of_cases:
         number = number.values(cases_version=sa.func.gen_random_uuid())
     changed = connection.execute(number.returning(library_state.c.number)).scalar_one()
-    connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(changed))))
+    # The channel on which a library or a project notifies of changes is called as its schema.
+    connection.execute(sa.select(sa.func.pg_notify(sa.func.current_schema(), str(changed))))
 
 
 def _folded(text: str) -> str:
@@ -174,11 +190,14 @@ def _folded(text: str) -> str:
     return re.sub(r"[\W_]+", " ", plain.lower()).strip()
 
 
-def _may_write(connection: sa.Connection) -> tuple[bool, bool, str]:
+def _may_write(connection: sa.Connection, address: ServerAddress) -> tuple[bool, bool, str]:
     """Whether the user may judge cases, or make the library where there is none yet; whether it is a standby server,
     on which nobody may; the account."""
-    table = sa.func.to_regclass(f"{SCHEMA}.{judgements.name}")
-    privilege = sa.func.has_table_privilege(table, "INSERT")
+    table = sa.func.to_regclass(judgements.name)
+    # Everybody has the privilege in a project, and the policies of its rows decide.
+    privilege = (
+        sa.func.has_right(ANNOTATOR) if address.project else sa.func.has_table_privilege(table, "INSERT")
+    )
     account = sa.cast(sa.text("session_user"), sa.Text)
     query = sa.select(sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True), account)
     recovering, allowed, name = connection.execute(query).one()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any, Self
 
-from semblance.core.errors import SemblanceError
+from semblance.core.errors import AccessRefused, SemblanceError
 from semblance.core.library.address import ServerAddress
-from semblance.core.library.server.catalogue import CHANNEL
 from semblance.core.library.server.connection import (
     NO_RIGHTS,
     connection_error,
@@ -15,12 +14,15 @@ from semblance.core.library.server.connection import (
     no_right_error,
     unavailable_error,
 )
-from semblance.core.library.server.tables import SCHEMA
+from semblance.core.library.server.projects import STATE, check_state
+from semblance.core.library.server.tables import project_members, projects, schema_of
 
 #: Stands for every table: the connection was lost, and the library changed meanwhile.
 EVERYTHING = "*"
 #: Tables whose rows have an author.
 _AUTHORED = ("judgements", "concepts", "concept_marks", "edits")
+#: Tables whose changes may mean that the user may not read the project any more.
+_OF_PROJECTS = frozenset({projects.name, project_members.name})
 #: Notices that come within so many seconds of the first are given together.
 _TOGETHER_S = 0.05
 
@@ -31,9 +33,10 @@ class ChangeListener:
     def __init__(self, address: ServerAddress) -> None:
         """
         Raises:
-            ServerUnavailable: the server does not answer, or refuses the user.
+            AccessRefused: the user may not read the library, or not any more.
+            ServerUnavailable: the server does not answer.
         """
-        self._address = address
+        self._address, self._schema = address, schema_of(address)
         self._connection: Any = None
         self._number: int | None = None
         #: Table -> the newest row that was counted.
@@ -45,6 +48,7 @@ class ChangeListener:
         a change. :data:`EVERYTHING` alone where the connection was lost and something changed meanwhile.
 
         Raises:
+            AccessRefused: the user was taken out of the project, or it was closed.
             ServerUnavailable: the server does not answer; the next call tries again.
         """
         import psycopg
@@ -61,6 +65,9 @@ class ChangeListener:
                 if not first:
                     return frozenset()
                 tables = {name for name in first if not name.isdecimal()}
+                if not tables.isdisjoint(_OF_PROJECTS):
+                    self._check_project()
+                    tables -= _OF_PROJECTS
                 self._number = max([self._number or 0, *(int(name) for name in first if name.isdecimal())])
                 if tables:
                     return frozenset(tables)
@@ -80,7 +87,7 @@ class ChangeListener:
         try:
             for table in self._seen:
                 query = (
-                    f"SELECT author, count(*), max(id) FROM {SCHEMA}.{table} WHERE id > %s"
+                    f"SELECT author, count(*), max(id) FROM {self._schema}.{table} WHERE id > %s"
                     " AND author <> session_user GROUP BY author"
                 )
                 for author, added, last in self._connection.execute(query, (self._seen[table],)):
@@ -115,17 +122,31 @@ class ChangeListener:
                 **connection_parameters(self._address, writable=False), autocommit=True
             )
             # Listening first: what changes between the two statements is noticed twice, never missed.
-            self._connection.execute(f"LISTEN {CHANNEL}")
-            row = self._connection.execute(f"SELECT number FROM {SCHEMA}.library_state").fetchone()
+            self._connection.execute(f"LISTEN {self._schema}")
+            self._check_project()
+            row = self._connection.execute(f"SELECT number FROM {self._schema}.library_state").fetchone()
             if not self._seen:
                 for table in _AUTHORED:
-                    newest = f"SELECT coalesce(max(id), 0) FROM {SCHEMA}.{table}"
+                    newest = f"SELECT coalesce(max(id), 0) FROM {self._schema}.{table}"
                     self._seen[table] = self._connection.execute(newest).fetchone()[0]
         except psycopg.Error as error:
             raise self._lost(error) from error
         number, before = int(row[0]), self._number
         self._number = number
         return before is not None and number != before
+
+    def _check_project(self) -> None:
+        """
+        Raises:
+            AccessRefused: this is a project, which the user may not read any more.
+        """
+        if self._address.project:
+            found = self._connection.execute(STATE, (self._address.project,)).fetchone()
+            try:
+                check_state(self._address, *found)
+            except AccessRefused:
+                self._drop()
+                raise
 
     def _lost(self, error: Exception) -> SemblanceError:
         """Drop the connection; the error to raise."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,11 +14,11 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from semblance.core.errors import AccessRefused, BadInput, SemblanceError, ServerUnavailable, WrongPassword
 from semblance.core.language import LazyText, tr_lazy
-from semblance.core.library.address import ServerAddress, set_password
+from semblance.core.library.address import ServerAddress, local_folder, set_password
 from semblance.core.library.database import BUSY_S
 from semblance.core.library.server.certificates import certificate_problem
 from semblance.core.library.server.passwords import stored_password
-from semblance.core.library.server.tables import SCHEMA
+from semblance.core.library.server.tables import schema_of
 
 #: Seconds until a server that does not answer is given up.
 CONNECT_S = 10
@@ -42,13 +43,13 @@ def connection_parameters(address: ServerAddress, *, writable: bool) -> dict[str
     """What the driver connects to ``address`` with; what the address sets itself comes before defaults."""
     psycopg = _driver()
     try:
-        given = psycopg.conninfo.conninfo_to_dict(str(address))
+        given = psycopg.conninfo.conninfo_to_dict(str(address.with_project("")))
     except psycopg.ProgrammingError as error:
         raise BadInput(
             tr_lazy("The address {address} cannot be used: {reason}.", address=address, reason=_line(error)),
             "Give one such as postgresql://HOST/DATABASE.",
         ) from error
-    settings = [f"search_path={SCHEMA},public", f"lock_timeout={BUSY_S}s", "timezone=UTC"]
+    settings = [f"search_path={schema_of(address)},public", f"lock_timeout={BUSY_S}s", "timezone=UTC"]
     if not writable:
         settings.append("default_transaction_read_only=on")
     options = " ".join([given.pop("options", ""), *(f"-c {one}" for one in settings)]).strip()
@@ -85,6 +86,18 @@ def transaction(engine: sa.Engine, address: ServerAddress) -> Iterator[sa.Connec
     with server_errors(address), engine.connect() as connection, connection.begin():
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(WRITER_LOCK)))
         yield connection
+
+
+@contextlib.contextmanager
+def removal_of_refused(address: ServerAddress) -> Iterator[None]:
+    """Remove what this computer has of a library where the server does not let the user read it any more."""
+    try:
+        yield
+    except AccessRefused as error:
+        # An account that was removed looks like a wrong password.
+        if address.secrets or not isinstance(error, WrongPassword):
+            shutil.rmtree(local_folder(address), ignore_errors=True)
+        raise
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from semblance.core.errors import AccessRefused, BadInput, WrongPassword
+from semblance.core.errors import BadArguments, BadInput
 from semblance.core.files import PRIVATE, replacing
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress, local_folder, server_address
@@ -21,12 +20,14 @@ from semblance.core.library.library import Library
 from semblance.core.library.records import EmbeddingIndex
 from semblance.core.library.rights import READER
 from semblance.core.library.server.catalogue import ServerCatalogue
-from semblance.core.library.server.connection import connect
+from semblance.core.library.server.connection import connect, removal_of_refused
 from semblance.core.library.server.embeddings import ServerEmbedding, embedding_indexes
 from semblance.core.library.server.files import ServerFiles
 from semblance.core.library.server.migrate import create_tables
 from semblance.core.library.server.people import Person, people_of, right_of_user, set_right
-from semblance.core.library.server.tables import SCHEMA, audit_head, audit_log, export_log
+from semblance.core.library.server.project_functions import prepare_projects
+from semblance.core.library.server.projects import no_removal_error, not_prepared_error, projects_of
+from semblance.core.library.server.tables import LOBBY, SCHEMA, audit_head, audit_log, export_log
 from semblance.core.library.server.thumbnails import ServerThumbnails
 from semblance.core.library.thumbnails import ThumbnailStore
 
@@ -45,13 +46,8 @@ class ServerLibrary(Library):
 
     def __init__(self, path: ServerAddress, *, writable: bool | None) -> None:
         self.path = path
-        try:
+        with removal_of_refused(path):
             self.catalogue = catalogue = ServerCatalogue(path, writable=writable)
-        except AccessRefused as error:
-            # The copy on this computer goes with the right. An account that was removed looks like a wrong password.
-            if path.secrets or not isinstance(error, WrongPassword):
-                shutil.rmtree(local_folder(path), ignore_errors=True)
-            raise
         self.writable = catalogue.writable
         try:
             files = ServerFiles(catalogue, local_folder(path))
@@ -63,8 +59,8 @@ class ServerLibrary(Library):
 
     @property
     def name(self) -> str:
-        """The name of the database."""
-        return self.path.name
+        """The name of the database, and of the project in it."""
+        return self.path.title
 
     @property
     def is_in_place(self) -> bool:
@@ -105,8 +101,11 @@ class ServerLibrary(Library):
     def removal(self) -> Iterator[sa.Connection]:
         """A transaction within which nobody changes the library, and which removes it if it ends without an error."""
         with self.catalogue.exclusive() as connection:
+            if names := [one.name for one in projects_of(connection)]:
+                raise no_removal_error(self.path, names)
             yield connection
-            connection.execute(sa.text(f"DROP SCHEMA {SCHEMA} CASCADE"))
+            for schema in (LOBBY, SCHEMA):
+                connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
 
     def add_exports(self, connection: sa.Connection, lines: Sequence[str]) -> None:
         """Add lines that another home of the library logged, within a running transaction."""
@@ -146,6 +145,11 @@ class ServerLibrary(Library):
 
     def check_audit(self, since: str = "") -> AuditCheck:
         """Check the chain of hashes of the audit log; see :func:`semblance.core.library.audit.check_chain`."""
+        if self.path.project:
+            raise BadArguments(
+                "The audit log of a project is part of that of its library.",
+                "Check the log of the library: the address without the project.",
+            )
         with self.catalogue.snapshot() as connection:
             head = connection.execute(sa.select(audit_head)).first()
             query = sa.select(audit_log).order_by(audit_log.c.number).execution_options(yield_per=_ENTRIES)
@@ -162,6 +166,8 @@ class ServerLibrary(Library):
             SemblanceError: the user may not, or the server has no pgvector.
         """
         address = _address(path)
+        if address.project:
+            return cls.open(address, writable=True)
         engine = connect(address, writable=True)
         try:
             create_tables(engine, address)
@@ -174,13 +180,35 @@ class ServerLibrary(Library):
 
     def people(self) -> list[Person]:
         """Those who have a right in the library."""
+        self._check_is_whole()
         with self.catalogue.snapshot() as connection:
             return people_of(connection)
 
     def set_right(self, person: str, right: str | None, password: str | None = None) -> None:
         """Give a person a right; see :func:`semblance.core.library.server.people.set_right`."""
+        self._check_is_whole()
         with self.catalogue.exclusive() as connection:
             set_right(connection, self.path, person, right, password)
+
+    def _check_is_whole(self) -> None:
+        if self.path.project:
+            raise BadArguments(
+                "This is a project of a library.", "Give the address of the library, without the project."
+            )
+
+    @contextlib.contextmanager
+    def projects(self) -> Iterator[sa.Connection]:
+        """A transaction that manages projects of the library.
+
+        Raises:
+            BadArguments: this is a project.
+            SemblanceError: the user may not, or who made the library has to prepare it first.
+        """
+        self._check_is_whole()
+        with self.catalogue.exclusive() as connection:
+            if not prepare_projects(connection):
+                raise not_prepared_error(self.path)
+            yield connection
 
     @classmethod
     def open(cls, path: Path | str, *, writable: bool | None = None) -> Self:

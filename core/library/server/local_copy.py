@@ -37,6 +37,7 @@ from semblance.core.library.records import CATALOGUE, METRIC_FILE, CaseDetails, 
 from semblance.core.library.schema import cases, feature_chunks, metrics, tables
 from semblance.core.library.server.connection import away_error, unavailable_error
 from semblance.core.library.server.library import ServerLibrary, last_search_of, private_thumbnails
+from semblance.core.library.server.projects import EXPIRED, check_state, has_ended
 from semblance.core.library.server.tables import library_state
 from semblance.core.tasks import SILENT, Reporter
 
@@ -54,13 +55,14 @@ _OF_PEOPLE = ("searches", "judgements", "concepts", "concept_marks", "reader_stu
 @dataclass(frozen=True)
 class CopyFacts:
     """When the copy was last the same as the library on the server (UTC), the versions of the library then, the right
-    of the user, and the feature sets whose values are in the copy."""
+    of the user, the last day of a project ("" for a library), and the feature sets whose values are in the copy."""
 
     compared: str
     library: str
     number: int
     version: str
     right: str
+    until: str
     feature_sets: tuple[int, ...]
 
     @property
@@ -69,13 +71,32 @@ class CopyFacts:
         then = datetime.datetime.fromisoformat(self.compared)
         return (datetime.datetime.now(datetime.UTC) - then).total_seconds() / 86_400
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the last day of the project has passed."""
+        return bool(self.until) and has_ended(self.until)
+
 
 def copy_facts(address: ServerAddress) -> CopyFacts | None:
     """What is known of the copy of the library at ``address``; ``None`` where there is no whole one."""
+    folder = local_folder(address)
+    facts = _facts_in(folder)
+    return facts if facts and facts.days < KEPT_DAYS and (folder / CATALOGUE).is_file() else None
+
+
+def remove_ended(folder: Path) -> bool:
+    """Remove the copy in ``folder`` where it is of a project whose last day has passed; whether it was."""
+    facts = _facts_in(folder)
+    if facts is None or not facts.has_ended:
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return True
+
+
+def _facts_in(folder: Path) -> CopyFacts | None:
     try:
-        found = json.loads((local_folder(address) / COPY_FACTS).read_bytes())
-        facts = CopyFacts(**found | {"feature_sets": tuple(found["feature_sets"])})
-        return facts if facts.days < KEPT_DAYS and (local_folder(address) / CATALOGUE).is_file() else None
+        found = json.loads((folder / COPY_FACTS).read_bytes())
+        return CopyFacts(**found | {"feature_sets": tuple(found["feature_sets"])})
     except (OSError, ValueError, TypeError, KeyError):
         # Without it the copy is made again.
         return None
@@ -90,7 +111,9 @@ class LocalCopy(Library):
         facts = copy_facts(path)
         if facts is None:
             raise unavailable_error(path, tr_lazy("and this computer has no copy of the library"))
-        self.path, self.writable, self._compared = path, False, facts.compared
+        if remove_ended(local_folder(path)):
+            check_state(path, EXPIRED, facts.until)
+        self.path, self.writable, self._facts = path, False, facts
         folder = local_folder(path)
         self.catalogue = _CopiedCatalogue(path, folder)
         self.thumbnails = private_thumbnails(folder)
@@ -101,6 +124,7 @@ class LocalCopy(Library):
         """Open the copy of the library at the address ``path``.
 
         Raises:
+            AccessRefused: the last day of the project has passed. The copy was removed.
             ServerUnavailable: this computer has no copy, or ``writable`` is asked for.
         """
         address = server_address(path)
@@ -116,18 +140,18 @@ class LocalCopy(Library):
 
     @property
     def name(self) -> str:
-        """The name of the database."""
-        return self.path.name
+        """The name of the database, and of the project in it."""
+        return self.path.title
 
     @property
     def copied(self) -> str:
         """When the library on the server was last the same (UTC)."""
-        return self._compared
+        return self._facts.compared
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the server is still away."""
-        return self.path.is_away and super().is_in_place
+        """Whether the server is still away, and the copy may still be read."""
+        return self.path.is_away and not self._facts.has_ended and super().is_in_place
 
     @property
     def can_store_derived(self) -> bool:
@@ -216,7 +240,7 @@ def renew_catalogue(library: ServerLibrary, reporter: Reporter = SILENT) -> Copy
         state = reading.execute(sa.select(library_state)).one()
         facts = CopyFacts(
             now(), str(state.id), state.number, str(state.cases_version), library.right,
-            tuple(sorted(one.id for one in sets)),
+            library.catalogue.until, tuple(sorted(one.id for one in sets)),
         )  # fmt: skip
         if known is None or replace(known, compared="") != replace(facts, compared=""):
             same = (known.version, known.feature_sets) if known else None

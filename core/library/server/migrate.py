@@ -16,6 +16,7 @@ from semblance.core.library.server.connection import (
     transaction,
 )
 from semblance.core.library.server.people import apply_rights
+from semblance.core.library.server.project_functions import prepare_projects
 from semblance.core.library.server.tables import EARLIER, REVISION, SCHEMA, alembic_version, library_state
 
 #: Whether the user may change the tables: only administrators of the library may create some.
@@ -36,6 +37,7 @@ def create_tables(engine: sa.Engine, address: ServerAddress) -> None:
         _upgrade(connection)
         connection.execute(meta.insert().values(key="schema", value=str(VERSION)))
         connection.execute(library_state.insert())
+        prepare_projects(connection)
 
 
 def _require_vectors(connection: sa.Connection, address: ServerAddress) -> None:
@@ -59,7 +61,8 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
     """
     with server_errors(address), engine.connect() as connection:
         revision = _revision(connection)
-        may_update = bool(connection.execute(_MAY_CREATE).scalar()) if revision in EARLIER else False
+        # Those of a project are updated with those of its library.
+        may_update = revision in EARLIER and not address.project and connection.execute(_MAY_CREATE).scalar()
     if revision is None:
         raise not_a_library_error(address)
     if revision == REVISION:
@@ -87,7 +90,7 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
 
 
 def _revision(connection: sa.Connection) -> str | None:
-    there = sa.select(sa.func.to_regclass(f"{SCHEMA}.{alembic_version.name}"))
+    there = sa.select(sa.func.to_regclass(alembic_version.name))
     if connection.execute(there).scalar() is None:
         return None
     found: str | None = connection.execute(sa.select(alembic_version.c.version_num)).scalar()

@@ -1,4 +1,4 @@
-"""Passwords of libraries on servers, in the keyring of the system."""
+"""Passwords of libraries on servers, in the keyring of the system; those of their projects are the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def stored_password(address: ServerAddress) -> str:
         return ""
     # Without a keyring there is nothing in it.
     with contextlib.suppress(NoKeyring, ImportError):
-        return read_entry(_SERVICE, str(address), hint=_HINT)
+        return read_entry(_SERVICE, str(address.with_project("")), hint=_HINT)
     return ""
 
 
@@ -30,6 +30,6 @@ def store_password(address: ServerAddress, password: str) -> None:
         NoKeyring: there is none.
     """
     try:
-        write_entry(_SERVICE, str(address), password, hint=_HINT)
+        write_entry(_SERVICE, str(address.with_project("")), password, hint=_HINT)
     except ImportError as error:
         raise no_keyring_error(_HINT) from error

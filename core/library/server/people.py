@@ -12,9 +12,7 @@ from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.rights import ADMINISTRATOR, READER, RIGHTS
-from semblance.core.library.schema import tables as catalogue_tables
-from semblance.core.library.server.tables import SCHEMA, library_roles
-from semblance.core.library.server.tables import tables as server_tables
+from semblance.core.library.server.tables import SCHEMA, library_roles, projects
 
 #: PostgreSQL's longest name.
 _LONGEST = 63
@@ -23,7 +21,13 @@ _LONGEST = 63
 _AUDIT = ("audit_log", "audit_head", "audit_pending")
 _AUTHORED = ("judgements", "concepts", "concept_marks")
 #: Functions that write for people with fewer rights, and those that only the server calls.
-_OF_AUDIT = ("append_audit", "audit_event", "count_change", "log_change", "refuse_change", "has_right")
+_OF_AUDIT = (
+    "append_audit", "audit_event", "count_change", "log_change", "log_project", "refuse_change", "has_right",
+)  # fmt: skip
+#: What links the pseudonyms of projects. Only curators read them. Like the roles, they are read by functions that run
+#: with the rights of who made the library, with whom they stay.
+_PROJECTS = ("projects", "project_members", "project_cases")
+_OF_OWNER = (*_PROJECTS, "library_roles")
 
 
 @dataclass(frozen=True)
@@ -107,13 +111,11 @@ def apply_rights(connection: sa.Connection) -> None:
     if not roles:
         return
     reader, annotator, curator, administrator = (_name(roles[right]) for right in RIGHTS)
-    embeddings = sa.text(
-        "SELECT tablename FROM pg_tables WHERE schemaname = :schema AND tablename LIKE 'embedding\\_%'"
-    )
-    made = list(connection.execute(embeddings, {"schema": SCHEMA}).scalars())
-    tables = [*catalogue_tables.tables, *server_tables.tables, "header_words", "alembic_version", *made]
-    tables = [name for name in tables if name not in _AUDIT]
-    everything = ", ".join(map(_name, tables))
+    made = sa.text("SELECT tablename FROM pg_tables WHERE schemaname = :schema ORDER BY tablename")
+    found = connection.execute(made, {"schema": SCHEMA}).scalars()
+    tables = [name for name in found if name not in _AUDIT]
+    linking = [name for name in tables if name in _PROJECTS]
+    everything = ", ".join(_name(name) for name in tables if name not in linking)
     own = ", ".join(map(_name, (*_AUTHORED, "searches", "thumbnails", "outlines")))
     changed = [name for name in tables if name not in ("alembic_version", "library_roles")]
     for statement in (
@@ -126,8 +128,8 @@ def apply_rights(connection: sa.Connection) -> None:
         f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {annotator}",
         f"GRANT INSERT, UPDATE, DELETE ON {', '.join(map(_name, changed))} TO {curator}",
         f"GRANT UPDATE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {curator}",
-        f"GRANT SELECT ON {', '.join(_AUDIT)} TO {curator}",
-        *(f"ALTER TABLE {_name(name)} OWNER TO {administrator}" for name in tables),
+        f"GRANT SELECT ON {', '.join((*_AUDIT, *linking))} TO {curator}",
+        *(f"ALTER TABLE {_name(name)} OWNER TO {administrator}" for name in tables if name not in _OF_OWNER),
         *(f"ALTER TABLE {_name(name)} ENABLE ROW LEVEL SECURITY" for name in _AUTHORED),
     ):
         _run(connection, statement)
@@ -139,6 +141,8 @@ def apply_rights(connection: sa.Connection) -> None:
         if r.name not in _OF_AUDIT:
             _run(connection, f"ALTER FUNCTION {r.signature} OWNER TO {administrator}")
     _run(connection, f"ALTER SEQUENCE embedding_numbers OWNER TO {administrator}")
+    if linking:
+        connection.execute(sa.select(sa.func.semblance_projects.share(projects.c.place)))
 
 
 def _create_roles(connection: sa.Connection, address: ServerAddress) -> dict[str, str]:

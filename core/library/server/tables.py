@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import sqlalchemy as sa
 
+from semblance.core.library.address import ServerAddress
 from semblance.core.library.schema import TEXT
 
 #: The schema of the database that holds all tables of a library.
 SCHEMA = "semblance"
 #: The newest revision of the tables, and those before it: ``migrations/versions`` has a file for each.
 REVISION, EARLIER = "0006", ("0001", "0002", "0003", "0004", "0005")
+
+#: The schema of what everybody may ask about projects.
+LOBBY = "semblance_projects"
+
+
+def schema_of(address: ServerAddress) -> str:
+    """The schema with the tables of the library, or of its project, at ``address``."""
+    return project_schema(address.project) if address.project else SCHEMA
+
+
+def project_schema(project: str) -> str:
+    """The schema with the tables of the project of this name. The name cannot be read from it."""
+    return f"semblance_project_{hashlib.sha256(project.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
 
 tables = sa.MetaData()
 
@@ -110,6 +127,40 @@ library_roles = sa.Table(
     tables,
     sa.Column("name", TEXT, primary_key=True),
     sa.Column("role", TEXT, nullable=False),
+)
+
+#: Sets of cases for one purpose until a date, UTC. ``place``: the schema with its tables. ``key`` makes its pseudonyms,
+#: so that only who may read this table can link them.
+projects = sa.Table(
+    "projects",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", TEXT, nullable=False, unique=True),
+    sa.Column("purpose", TEXT, nullable=False),
+    sa.Column("until", TEXT, nullable=False, doc="the last day, YYYY-MM-DD"),
+    sa.Column("created", TEXT, nullable=False),
+    sa.Column("by", TEXT, nullable=False),
+    sa.Column("closed", TEXT, doc="when it was closed; NULL while it is open"),
+    sa.Column("place", TEXT, nullable=False, unique=True),
+    sa.Column("key", TEXT, nullable=False),
+)
+
+project_members = sa.Table(
+    "project_members",
+    tables,
+    sa.Column("project", sa.ForeignKey("projects.id"), primary_key=True),
+    sa.Column("person", TEXT, primary_key=True),
+    sa.Column("right", TEXT, nullable=False, doc="reader | annotator"),
+)
+
+#: The ids of cases in the library and in a project.
+project_cases = sa.Table(
+    "project_cases",
+    tables,
+    sa.Column("project", sa.ForeignKey("projects.id"), primary_key=True),
+    sa.Column("case", TEXT, primary_key=True),
+    sa.Column("pseudonym", TEXT, nullable=False),
+    sa.UniqueConstraint("project", "pseudonym"),
 )
 
 alembic_version = sa.Table(

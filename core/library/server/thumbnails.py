@@ -75,6 +75,14 @@ class ServerThumbnails(ThumbnailStore):
         """Remove all outlines."""
         self._delete(outlines)
 
+    def remove(self, contents: Iterable[str]) -> None:
+        """Remove the thumbnails and outlines of ``contents``."""
+        contents = list(contents)
+        with self._catalogue.files_transaction() as connection:
+            for table in (thumbnails, outlines):
+                for part in in_batches(contents):
+                    connection.execute(table.delete().where(table.c.content.in_(part)))
+
     def reset(self) -> None:
         """Remove all thumbnails."""
         self._delete(thumbnails)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress, set_password
+from semblance.core.library.offered_project import OfferedProject
 from semblance.core.library.open_library import open_library
 from semblance.core.network.keyring_entries import NoKeyring
 from semblance.core.tasks import SILENT, Reporter
@@ -35,3 +36,24 @@ def connect_to_server(
         except NoKeyring as error:
             return error if keep else None
     return None
+
+
+def find_projects(
+    address: ServerAddress, password: str, *, reporter: Reporter = SILENT
+) -> list[OfferedProject]:
+    """The projects of the library at ``address`` that its account may open now, by name; ``password`` as above.
+
+    Raises:
+        BadInput, WrongPassword, ServerUnavailable, SemblanceError: as :func:`connect_to_server`.
+    """
+    from semblance.core.library.server.connection import connect, server_errors
+    from semblance.core.library.server.projects import offered_projects
+
+    reporter.progress(0, None, tr_lazy("Connecting to {host}", host=address.host))
+    set_password(address, password)
+    engine = connect(address, writable=False)
+    try:
+        with server_errors(address), engine.connect() as connection:
+            return offered_projects(connection)
+    finally:
+        engine.dispose()

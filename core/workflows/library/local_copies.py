@@ -36,6 +36,7 @@ def renew_copy(
     from semblance.core.library.server import local_copy
     from semblance.core.library.server.library import ServerLibrary
 
+    remove_ended_copies()
     with open_library(library, writable=False) as opened:
         if not isinstance(opened, ServerLibrary):
             # The server went away meanwhile.
@@ -44,6 +45,16 @@ def renew_copy(
         here, made = local_copy.copy_thumbnails(opened, reporter)
     limit_copies(limit, keep=opened.files.folder)
     return CopyReport(facts.compared, here, made)
+
+
+def remove_ended_copies(*, reporter: Reporter = SILENT) -> None:
+    """Remove the copies of projects whose last day has passed."""
+    folders = [folder for folder in _folders() if (folder / COPY_FACTS).is_file()]
+    if folders:
+        from semblance.core.library.server.local_copy import remove_ended
+
+        for folder in folders:
+            remove_ended(folder)
 
 
 def limit_copies(limit: int, keep: Path | None = None) -> None:

@@ -35,16 +35,18 @@ def library_changes(library: Path, *, reporter: Reporter = SILENT) -> Iterator[L
 
     Raises:
         BadArguments: the library is in a folder.
+        AccessRefused: the user may not read the library any more. What this computer had of it was removed.
         ServerUnavailable: the server does not answer at first.
         Cancelled: the reporter was cancelled.
     """
     from semblance.core.library.server.changes import ChangeListener
+    from semblance.core.library.server.connection import removal_of_refused
 
     address = server_address(library)
     if address is None:
         raise BadArguments("Only a library on a server can be watched.")
     away = 0
-    with ChangeListener(address) as listener:
+    with removal_of_refused(address), ChangeListener(address) as listener:
         yield LibraryEvent(WATCHING)
         while True:
             reporter.check_cancelled()

@@ -8,7 +8,7 @@ import secrets
 import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,14 +105,22 @@ def _save(metric: Metric, file: Path, out: Path) -> None:
         ) from error
 
 
-def import_metric(library: Path, file: Path, name: str | None = None, *, reporter: Reporter = SILENT) -> str:
+def import_metric(
+    library: Path,
+    file: Path,
+    name: str | None = None,
+    *,
+    content_here: Callable[[str], str] = str,
+    reporter: Reporter = SILENT,
+) -> str:
     """Import the metric in ``file`` into ``library``; returns its name there.
 
     ``file`` is one of :func:`export_metric`, or one that ``Metric.save`` wrote in Python. The latter does not say
     which cases it was trained on, so all cases of the library count as training cases and it is never scored on them.
 
     Cases of the library that it was trained on, here or elsewhere, count as training cases. Scores are imported only
-    into the library they were measured in; elsewhere the metric has none until it is scored.
+    into the library they were measured in; elsewhere the metric has none until it is scored. ``content_here`` gives
+    the hash that ``library`` has for a content.
 
     Raises:
         BadArguments: a name it cannot have.
@@ -135,7 +143,7 @@ def import_metric(library: Path, file: Path, name: str | None = None, *, reporte
             if metric.n_features != len(feature_set.columns):
                 raise _damaged(file)
             called = unique_name(name or str(about["name"]), [record.name for record in opened.metrics()])
-            trained = set(about["training"])
+            trained = {content_here(content) for content in about["training"]}
             cases = opened.catalogue.all_cases()
             rows = np.array([row.id for row in cases if row.content in trained], dtype=np.int64)
             here = about["library"] == _mark(opened)

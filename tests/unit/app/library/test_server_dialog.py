@@ -11,6 +11,7 @@ from semblance.app.shell.settings import Settings
 from semblance.core.library.address import server_address
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import REVISION
+from semblance.core.workflows.maintenance.manage_projects import create_project
 from tests.helpers.contexts import make_context
 from tests.helpers.manual_jobs import ManualJobs
 
@@ -120,3 +121,22 @@ def test_without_encryption_that_is_verified_the_dialog_warns(dialog):
     ):
         dialog.address.setText(address)
         assert bool(dialog.note.text()) == warns
+
+
+def test_projects_are_listed_and_opened(dialog, database, postgres):
+    with ServerLibrary.create(database):
+        pass
+    address = server_address(database)
+    create_project(address, "chest study", "a study of chests", "2999-12-31")
+    dialog.address.setText(str(address))
+    dialog.password.setText(address.secrets["password"])
+    dialog.list_projects()
+    dialog._context.jobs.run_pending()
+    assert [dialog.project.itemText(i) for i in range(dialog.project.count())] == ["", "chest study"]
+    assert dialog.project.currentText() == "chest study" and "chest study" in dialog.note.text()
+    assert dialog.attempt(str(address), "postgres", address.secrets["password"]) == ""
+    assert dialog.opened[0].project == "chest study"
+    # An address with a project is divided.
+    dialog.project.setEditText("")
+    said = dialog.attempt(f"{address}?project=other", "postgres", address.secrets["password"])
+    assert "no project 'other'" in said and "project" not in dialog.address.text()

@@ -82,6 +82,31 @@ def test_a_search_among_candidates_equals_the_exact_one_and_reports_its_recall(l
     assert line["up_to_date"] and line["recall@20"] == among["candidates"]["recall@20"] and line["cases"] == N
 
 
+def test_a_member_of_a_project_searches_its_index_and_finds_what_an_exact_search_finds(
+    library, postgres, capsys
+):
+    document(capsys, "library", "project", "create", library, "p", "--purpose", "x", "--until", "2999-12-31")
+    some = ("--finding", "a", "--finding", "b", "--finding", "c", "--person", "mia")
+    postgres.execute("CREATE ROLE mia LOGIN PASSWORD 'pw'")
+    try:
+        document(capsys, "library", "project", "add", library, "p", *some)
+        (done,) = document(capsys, "library", "index", library.with_project("p"), "--fewest", "1000")
+        assert 1_000 < done["cases"] < N and done["recall@20"] >= 0.98
+        mia = server_address(postgres.address("library", "mia", "pw")).with_project("p")
+        with open_library(mia) as opened:
+            names = [case.case_id for case in opened.catalogue.all_cases()[:3]]
+        for name in names:
+            query = ("search", mia, "--metric", "m", "--case", name)
+            among, exact = document(capsys, *query), document(capsys, *query, "--candidates", 0)
+            assert among["candidates"] is not None and exact["candidates"] is None
+            assert among["results"] == exact["results"]
+            assert all(one["case_id"].startswith("case-") for one in among["results"])
+    finally:
+        close_loaded_metrics()
+        postgres.execute("DROP OWNED BY mia", "library")
+        postgres.execute("DROP ROLE mia")
+
+
 def test_a_search_reads_no_other_case_and_marks_still_compare_all(library):
     loaded = open_metric(library, "m")
     index = loaded.search_index()
