@@ -179,7 +179,11 @@ class _ParquetRows(ChunkedRows):
         assert self.names is not None
         for opened in self._files:
             for batch in opened.iter_batches(batch_size=self.chunk_rows, columns=list(self.names)):
-                yield np.column_stack([_numbers(batch.column(name), name) for name in self.names])
+                # Filled column by column: joining them would hold all of them a second time.
+                rows = np.empty((batch.num_rows, len(self.names)))
+                for place, name in enumerate(self.names):
+                    rows[:, place] = _numbers(batch.column(name), name)
+                yield rows
 
     def column(self, name: str) -> Labels:
         """(n,) the values of one column."""
