@@ -26,8 +26,6 @@ from semblance.core.research.result_titles import learner_title, score_title
 #: What is measured, the first decides the order of the table.
 SCORES = ("retrieval_accuracy@10", "auc")
 FORMAT, VERSION = "semblance-yardstick", 1
-#: Keys that must be equal for rows of another run to be in the same table.
-_COMPARABLE = ("format", "version", "image_sets", "protocol")
 
 
 def yardstick(
@@ -71,13 +69,23 @@ def yardstick(
 
 def configuration_hash(image_sets: Mapping[str, Mapping[str, Any]], protocol: Mapping[str, Any]) -> str:
     """SHA-256 of what is measured and how: the hashes of the image sets, and the protocol. Rows with it compare."""
-    measured = {
-        "format": FORMAT,
-        "version": VERSION,
-        "image_sets": {name: facts.get("sha256", "") for name, facts in image_sets.items()},
-        "protocol": dict(protocol),
-    }
+    measured = _measured(
+        {"format": FORMAT, "version": VERSION, "image_sets": image_sets, "protocol": protocol}
+    )
     return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
+
+
+def _measured(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be equal for rows of two runs to be in one table; the notes on image sets have a language."""
+    image_sets = found.get("image_sets")
+    return {
+        "format": found.get("format"),
+        "version": found.get("version"),
+        "image_sets": {name: facts.get("sha256", "") for name, facts in image_sets.items()}
+        if isinstance(image_sets, Mapping)
+        else None,
+        "protocol": found.get("protocol"),
+    }
 
 
 def with_ranks(found: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +156,8 @@ def with_rows(found: dict[str, Any], other: Mapping[str, Any], name: str) -> dic
     Raises:
         BadInput: it was measured on other images or by another protocol.
     """
-    different = [key for key in _COMPARABLE if other.get(key) != found[key]]
+    here, there = _measured(found), _measured(other)
+    different = [key for key in here if here[key] != there[key]]
     if different or not isinstance(other.get("rows"), list):
         raise BadInput(
             tr_lazy("{name} was not measured on the same images in the same way.", name=name),

@@ -96,6 +96,8 @@ def test_what_failed_on_one_image_set_has_no_rank_and_its_reason():
 def test_a_row_of_another_run_joins_only_if_the_images_and_the_protocol_are_the_same():
     ours = made()
     theirs = json.loads(json.dumps(made(seed=1, learners=("lda", "nca"))))
+    # Notes are in the language of whoever measured.
+    theirs["image_sets"]["a"]["note"] = "10 Fälle von a"
     joined = with_rows(ours, theirs, "theirs.json")
     assert {row["learner"] for row in joined["rows"]} == {*LEARNERS, "nca"}
     kept = next(row for row in joined["rows"] if (row["learner"], row["features"]) == ("lda", "gabor"))
