@@ -168,6 +168,8 @@ class ReaderStudiesDialog(Dialog):
         self.table.entered.connect(lambda _row: self.read())
         self.results = ResultTable(tr("Results of the selected study"))
         self._facts = WrappedLabel(role="second")
+        #: Why studies cannot be created, or not read either.
+        self._why_not = WrappedLabel(role="second")
         self._error = ErrorLine()
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
@@ -179,6 +181,7 @@ class ReaderStudiesDialog(Dialog):
         self._help_button = help_button(self, self.help_requested.emit)
         self._make_layout()
         context.state.on_change(Change.LIBRARY, self, self.load)
+        context.state.on_change(Change.CASES, self, self._update_buttons)
         self.load()
 
     def _make_layout(self) -> None:
@@ -203,6 +206,7 @@ class ReaderStudiesDialog(Dialog):
         parts.setStretchFactor(1, 3)
         parts.setChildrenCollapsible(False)
         layout.addWidget(parts, 1)
+        layout.addWidget(self._why_not)
         layout.addWidget(self._error)
         layout.addWidget(self.progress)
         row = hbox(spacing=8)
@@ -255,7 +259,7 @@ class ReaderStudiesDialog(Dialog):
     def read(self) -> None:
         """Read as the reader of the selected row."""
         selected = self._selected()
-        if selected is None:
+        if selected is None or not self._context.state.can_write:
             return
         reading = ReadingDialog(self._context, self._thumbnails, selected[0].name, selected[1], self)
         reading.finished.connect(lambda _: self.load())
@@ -384,17 +388,28 @@ class ReaderStudiesDialog(Dialog):
         self._update_buttons()
 
     def _update_buttons(self) -> None:
-        selected, running = self._selected(), self._job is not None
+        selected, running, state = self._selected(), self._job is not None, self._context.state
         answered = selected is not None and any(reader.answered for reader in selected[0].readers)
         self.progress.setVisible(running)
         enable_widgets(
             {
-                self.new_button: self._context.state.library is not None and not running,
-                self.read_button: selected is not None,
-                self.export_button: selected is not None,
-                self.delete_button: selected is not None and not answered,
+                self.new_button: state.can_edit and not running,
+                self.read_button: state.can_write and selected is not None,
+                self.export_button: not state.away and selected is not None,
+                self.delete_button: state.can_edit and selected is not None and not answered,
             }
         )
+        why_not = state.why_not_edited
+        self.new_button.setToolTip(why_not)
+        self.read_button.setToolTip(state.why_not_written)
+        self.export_button.setToolTip(why_not if state.away else "")
         self.delete_button.setToolTip(
-            tr("The study has answers. Delete it with `semblance reader-study delete`.") if answered else ""
+            why_not
+            or (
+                tr("The study has answers. Delete it with `semblance reader-study delete`.")
+                if answered
+                else ""
+            )
         )
+        self._why_not.setText(why_not)
+        self._why_not.setVisible(bool(why_not))

@@ -14,6 +14,7 @@ from semblance.app.cli.main import run
 from semblance.core.errors import SemblanceError
 from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
+from semblance.core.library.reader_studies import ReaderStudyTable
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.library.rights import RIGHTS
 from semblance.core.library.server.library import ServerLibrary
@@ -172,6 +173,29 @@ def test_the_program_works_for_an_annotator_and_refuses_in_plain_words(library, 
         third.log_event("view", {"case": "s/a"})
     assert {(e["by"], e["action"]) for e in list_audit(library)} >= {("anna", "change"), ("rita", "view")}
     assert check_audit(library).problems == ()
+
+
+def test_reader_studies_are_made_by_curators_and_answered_by_annotators(library, postgres):
+    answer = {"reader": "R1", "number": 0, "finding": "x", "confidence": 1, "seconds": 1.0, "time": "t"}
+    rita, anna, carl = (
+        server_address(postgres.address("library", name, "pw")) for name in ("rita", "anna", "carl")
+    )
+    with open_library(rita) as reader, open_library(anna) as annotator, open_library(carl) as curator:
+        studies = [ReaderStudyTable(one.catalogue) for one in (reader, annotator, curator)]
+        with pytest.raises(SemblanceError, match=r"You may only read the library .* Ask the administrator"):
+            studies[0].add("pilot", {})
+        with pytest.raises(SemblanceError, match=r"You have no right to do this .* Ask the administrator"):
+            studies[1].add("pilot", {})
+        studies[2].add("pilot", {})
+        key = studies[0].get("pilot").id
+        with pytest.raises(SemblanceError, match="You may only read the library"):
+            studies[0].add_answer(key, answer)
+        studies[1].add_answer(key, answer)
+        with pytest.raises(SemblanceError, match="You have no right to do this"):
+            studies[1].delete("pilot")
+        assert len(studies[2].answers(key)) == 1
+        studies[2].delete("pilot")
+        assert studies[0].all() == ()
 
 
 def test_an_administrator_who_is_not_the_owner_gives_rights(library, postgres, connect, capsys):
