@@ -115,22 +115,22 @@ def run_(
     from semblance.core.workflows.research.experiments import read_spec, run_experiment
 
     options = ExperimentOptions(
-        tuple(table or ()),
-        tuple(library or ()),
-        train_on,
-        tuple(test_on or ()),
-        unrelated,
-        names_in(learner),
-        tuple(settings or ()),
-        select,
-        select_by,
-        names_in(protocol),
-        tuple(steps or ("",)),
-        findings,
-        max_cases,
-        repeats,
-        seed,
-        out.name,
+        tables=tuple(table or ()),
+        libraries=tuple(library or ()),
+        train_on=train_on,
+        test_on=tuple(test_on or ()),
+        unrelated=unrelated,
+        learners=names_in(learner),
+        settings=tuple(settings or ()),
+        select=select,
+        select_by=select_by,
+        protocols=names_in(protocol),
+        steps=tuple(steps or ("",)),
+        findings=findings,
+        max_cases=max_cases,
+        repeats=repeats,
+        seed=seed,
+        name=out.name,
     )
     if spec is not None:
         if options.cases or options.learners:

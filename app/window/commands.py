@@ -92,6 +92,7 @@ class Commands(QObject):
         self.pacs.help_requested.connect(self.show_help)
         self._commands: dict[str, Callable[[], object]] = {
             **self._window_commands(),
+            **self._case_commands(show_map),
             **self.focus.commands,
             **self.library.commands,
             **self.maintenance.commands,
@@ -102,42 +103,6 @@ class Commands(QObject):
             **self.reports.commands,
             **self.experiments.commands,
             **self.pacs.commands,
-            # Looking at cases
-            "find_case": self.find_case,
-            "copy_case_id": self.copy_case_id,
-            "ask_case": self.ask_case,
-            "compare": self.compare,
-            "view_large": self.view_full_size,
-            "hang": self.hang,
-            "header": self.show_header_in_use,
-            "next_case": partial(self.step, 1),
-            "previous_case": partial(self.step, -1),
-            "region": self.draw_region,
-            "whole_image": partial(search_operations.submit_region, context, None),
-            "show_alike": self.show_near_duplicates,
-            "no_good_match": self.show_options,
-            "set_prevalence": partial(edit_prevalences, context, window),
-            "reset_window": self.reset_window,
-            "why": partial(layout.show_side, "why"),
-            "go_notes": partial(layout.show_side, "notes"),
-            # Refining
-            "refine": self.refine,
-            "judge_alike": partial(self.judge, 1),
-            "judge_not_alike": partial(self.judge, -1),
-            "judge_closer": self.judge_closer,
-            "ask_next": full.ask_next,
-            "undo_judgement": full.undo_judgement,
-            "redo_judgement": partial(refine_metric.redo, context),
-            "reset_judgements": partial(refine_metric.reset, context),
-            "save_refined": self.save_refined,
-            # Training and evaluation
-            "train": self.start_training,
-            "stop_training": self.stop_training,
-            "two_metrics": full.two_metrics,
-            "data_check": full.data_check,
-            "map": show_map,
-            "score": partial(score_metric.score, context),
-            "save_plot": self.save_plot,
         }
         glide = context.actions["glide"]
         glide.setChecked(context.settings.flag(GLIDE, default=True))
@@ -164,6 +129,46 @@ class Commands(QObject):
             "copy_details": self.copy_details,
             "log_folder": self.open_log_folder,
             "about": self.about,
+        }
+
+    def _case_commands(self, show_map: Callable[[], object]) -> Mapping[str, Callable[[], object]]:
+        return {
+            # Looking at cases
+            "find_case": self.find_case,
+            "copy_case_id": self.copy_case_id,
+            "ask_case": self.ask_case,
+            "compare": self.compare,
+            "view_large": self.view_full_size,
+            "hang": self.hang,
+            "header": self.show_header_in_use,
+            "next_case": partial(self.step, 1),
+            "previous_case": partial(self.step, -1),
+            "region": self.draw_region,
+            "whole_image": partial(search_operations.submit_region, self._context, None),
+            "show_alike": self.show_near_duplicates,
+            "no_good_match": self.show_options,
+            "set_prevalence": partial(edit_prevalences, self._context, self._window),
+            "reset_window": self.reset_window,
+            "why": partial(self._layout.show_side, "why"),
+            "go_notes": partial(self._layout.show_side, "notes"),
+            # Refining
+            "refine": self.refine,
+            "judge_alike": partial(self.judge, 1),
+            "judge_not_alike": partial(self.judge, -1),
+            "judge_closer": self.judge_closer,
+            "ask_next": self._full.ask_next,
+            "undo_judgement": self._full.undo_judgement,
+            "redo_judgement": partial(refine_metric.redo, self._context),
+            "reset_judgements": partial(refine_metric.reset, self._context),
+            "save_refined": self.save_refined,
+            # Training and evaluation
+            "train": self.start_training,
+            "stop_training": self.stop_training,
+            "two_metrics": self._full.two_metrics,
+            "data_check": self._full.data_check,
+            "map": show_map,
+            "score": partial(score_metric.score, self._context),
+            "save_plot": self.save_plot,
         }
 
     def run(self, command: str) -> None:

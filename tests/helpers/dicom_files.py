@@ -11,6 +11,9 @@ from pydicom import Dataset
 from pydicom.dataset import FileMetaDataset
 from pydicom.uid import UID, ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
+from semblance.core.imaging import Image
+from semblance.core.imaging.dicom.images import DicomImages
+
 CT, MR, MG = "1.2.840.10008.5.1.4.1.1.2", "1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.1.2"
 SECONDARY = "1.2.840.10008.5.1.4.1.1.7"
 ROOT = "1.2.826.0.1.3680043.10.1430"
@@ -93,3 +96,16 @@ def ct_series(folder: Path, count: int = 6, *, size: tuple[int, int] = (24, 32),
         )
         for i in range(count)
     ]
+
+
+def first_image(dataset: Dataset) -> Image:
+    """The first image of the file that ``dataset`` makes."""
+    return DicomImages(io.BytesIO(encoded(dataset)), "made up").image(0)
+
+
+def sequence_of(**elements: object) -> list[Dataset]:
+    """A sequence of one item."""
+    item = Dataset()
+    for keyword, value in elements.items():
+        setattr(item, keyword, value)
+    return [item]

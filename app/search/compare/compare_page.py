@@ -23,7 +23,7 @@ from semblance.app.shell.theme import set_look, theme, theme_signals
 from semblance.app.viewer.image_display import SecondImage
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
+from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.viewer.query_source import inside
 from semblance.app.viewer.tools import RECTANGLE, RULER, SELECT
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
@@ -70,13 +70,8 @@ class ComparePage(FullPage):
         self._place = 0
         self._viewed: list[ViewedImage | None] = [None, None]
         self._jobs: list[Job | None] = [None, None]
-        self._synchronising = False
         #: The query whose image is shown.
         self._shown_query: Query | None = None
-        #: Slices of both that were side by side when the views were linked.
-        self._together = (0, 0)
-        #: The slice at which each image follows the other one.
-        self._followed: list[int | None] = [None, None]
         self._blink_timer = QTimer(self)
         self._blink_timer.setInterval(BLINK_MS)
         self._blink_timer.timeout.connect(self._blink)
@@ -127,6 +122,7 @@ class ComparePage(FullPage):
             ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
             ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
         )
+        self._links = LinkedPanes(self.panes, self.linked)
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.facts = CompareFacts()
         self.notes = QPlainTextEdit()
@@ -188,12 +184,8 @@ class ComparePage(FullPage):
             pane.view.customContextMenuRequested.connect(
                 lambda at, side=side: self.make_menu(side).popup(self.panes[side].view.mapToGlobal(at))
             )
-            pane.view.view_changed.connect(lambda side=side: self._synchronise(side))
-            pane.view.window_changed.connect(lambda _, side=side: self._synchronise(side))
             pane.view.tool_changed.connect(lambda name: self.measure.setChecked(name == RULER))
         self.panes[1].view.tool_changed.connect(lambda name: self.draw.setChecked(name == RECTANGLE))
-        for side, pane in enumerate(self.panes):
-            pane.slice_changed.connect(lambda _, side=side: self._synchronise_slice(side))
         query = self.panes[0]
         for changed in (query.view.window_changed, query.view.inverted_changed, query.slice_changed):
             changed.connect(lambda _: self.panes[1].view.update())
@@ -405,15 +397,19 @@ class ComparePage(FullPage):
         region = query.region if query is not None and side == 0 else None
         path = query.image if query is not None and query.image is not None else Path()
         address = viewed.case.row if viewed.case is not None else ImageAddress(path)
-        self._synchronising = True
-        pane.show_viewed(viewed, self._state.path, address, inside(region, viewed.image))
-        pane.go_to_slice_of(region or viewed.region)
-        pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
-        self._synchronising = False
+        with self._links.paused():
+            pane.show_viewed(viewed, self._state.path, address, inside(region, viewed.image))
+            pane.go_to_slice_of(region or viewed.region)
+            pane.view.set_tool(RULER if self.measure.isChecked() else SELECT)
         if side == 1:
-            self._synchronise(0)
-        self._link_slices()
+            self._links.share_view(0)
+        self._links.link_slices()
         self._update_facts()
+
+    def _link(self) -> None:
+        """Link the views from now on, with the slices that are side by side."""
+        self._links.share_view(0)
+        self._links.link_slices()
 
     def _fail(self, side: int, error: SemblanceError) -> None:
         self._viewed[side] = None
@@ -432,47 +428,6 @@ class ComparePage(FullPage):
             (query.case, case.case_id),
             (self._viewed[0], self._viewed[1]),
         )
-
-    # Linked views
-
-    def _synchronise(self, side: int) -> None:
-        """Apply the view of this image to the other one."""
-        one, other = self.panes[side].view, self.panes[1 - side].view
-        if self._synchronising or not self.linked.isChecked() or one.image is None or other.image is None:
-            return
-        self._synchronising = True
-        other.set_view(linked_view(one.viewport, other.viewport))
-        # Pixel values in different units, as of CT and MR, cannot be compared.
-        has_same_unit = one.image.unit == other.image.unit
-        if has_same_unit and one.window_level is not None and other.window_level is not None:
-            other.set_window(linked_window(one.window_level, one.image, other.image))
-        self._synchronising = False
-
-    def _link(self) -> None:
-        """Link the views from now on, with the slices that are side by side."""
-        self._synchronise(0)
-        self._link_slices()
-
-    def _link_slices(self) -> None:
-        """Take the slices shown to belong together; in one frame of reference show the same position."""
-        one, other = (pane.slices for pane in self.panes)
-        self._together, self._followed = (one.place, other.place), [None, None]
-        if one.facts is not None and other.facts is not None and is_same_frame(one.facts, other.facts):
-            self._synchronise_slice(0)
-
-    def _synchronise_slice(self, side: int) -> None:
-        one, other = self.panes[side].slices, self.panes[1 - side].slices
-        if self._synchronising or not self.linked.isChecked() or one.facts is None or other.facts is None:
-            return
-        if one.place == self._followed[side]:
-            # It arrived where the other one sent it, as at the end of a shorter volume.
-            return
-        together = self._together if side == 0 else self._together[::-1]
-        place = linked_slice(one.place, one.facts, other.facts, together)
-        self._followed = [None, place] if side == 0 else [place, None]
-        self._synchronising = True
-        other.go_to_slice(place)
-        self._synchronising = False
 
     # Both images in one place
 

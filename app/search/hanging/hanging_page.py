@@ -23,7 +23,7 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.viewer.image_pane import ImagePane
-from semblance.app.viewer.linking import linked_slice, linked_view, linked_window
+from semblance.app.viewer.linked_panes import LinkedPanes
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.image_header import ImageHeader
 from semblance.app.widgets.layouts import vbox
@@ -48,10 +48,7 @@ class HangingPage(FullPage):
         super().__init__(tr("Images of the patient"), back=(tr("Back"), tr("Back to where you were (Esc)")))
         self._context, self._state = context, context.state
         self._case_row = -1
-        self._synchronising = False
         self._jobs: list[Job] = []
-        #: The slice at which each image follows the one that was scrolled.
-        self._followed: dict[int, int] = {}
         self.priors = QPushButton(tr("Prior studies"))
         self.priors.setIcon(icon("layers"))
         self.priors.setCheckable(True)
@@ -76,6 +73,7 @@ class HangingPage(FullPage):
             )
             for _ in range(MOST)
         ]
+        self._links = LinkedPanes(self.panes, self.linked)
         self.headers = [ImageHeader("") for _ in range(MOST)]
         self._cells: list[QWidget] = []
         self._body = QWidget()
@@ -94,9 +92,6 @@ class HangingPage(FullPage):
             column.addWidget(pane, 1)
             self._cells.append(cell)
             self.headers[place].installEventFilter(self)
-            pane.view.view_changed.connect(partial(self._synchronise, place))
-            pane.view.window_changed.connect(lambda _, place=place: self._synchronise(place))
-            pane.slice_changed.connect(lambda _, place=place: self._synchronise_slices(place))
         self.priors.toggled.connect(self._set_priors)
         self._state.on_change(Change.LIBRARY, self, self.closed.emit)
 
@@ -213,7 +208,8 @@ class HangingPage(FullPage):
     def _clear(self) -> None:
         for job in self._jobs:
             job.cancel()
-        self._jobs, self._followed = [], {}
+        self._jobs = []
+        self._links.forget_slices()
         for line in range(MOST):
             self._grid.setRowStretch(line, 0)
             self._grid.setColumnStretch(line, 0)
@@ -253,52 +249,16 @@ class HangingPage(FullPage):
         self._jobs.append(job)
 
         def show(viewed: ViewedImage) -> None:
-            self._synchronising = True
-            pane.show_viewed(viewed, self._state.path, row, None)
-            pane.histogram.hide()
-            pane.view.editable = False
-            self._synchronising = False
+            with self._links.paused():
+                pane.show_viewed(viewed, self._state.path, row, None)
+                pane.histogram.hide()
+                pane.view.editable = False
 
         job.done.connect(show)
         job.failed.connect(lambda error: header.set_subtitle(error.message))
 
     def _set_priors(self, on: bool) -> None:
         self.use_layout(replace(self.layout_in_use, priors=on))
-
-    # Linked views
-
-    def _synchronise(self, place: int) -> None:
-        """Apply the view of one image to the others."""
-        one = self.panes[place].view
-        if self._synchronising or not self.linked.isChecked() or one.image is None:
-            return
-        self._synchronising = True
-        for pane in self.panes:
-            other = pane.view
-            if other is one or other.image is None:
-                continue
-            other.set_view(linked_view(one.viewport, other.viewport))
-            has_same_unit = one.image.unit == other.image.unit
-            if has_same_unit and one.window_level is not None and other.window_level is not None:
-                other.set_window(linked_window(one.window_level, one.image, other.image))
-        self._synchronising = False
-
-    def _synchronise_slices(self, place: int) -> None:
-        one = self.panes[place].slices
-        if self._synchronising or not self.linked.isChecked() or one.facts is None:
-            return
-        if one.place == self._followed.get(place):
-            # It arrived where another one sent it, as at the end of a shorter volume.
-            return
-        self._synchronising = True
-        self._followed = {}
-        for follower, pane in enumerate(self.panes):
-            other = pane.slices
-            if other is not one and other.facts is not None:
-                together = (one.facts.place, other.facts.place)
-                self._followed[follower] = linked_slice(one.place, one.facts, other.facts, together)
-                other.go_to_slice(self._followed[follower])
-        self._synchronising = False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_K:

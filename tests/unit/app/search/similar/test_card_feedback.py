@@ -1,4 +1,4 @@
-"""Judging in the Ranking panel, by mouse and by keyboard, with real learning on a small table."""
+"""Judging in the Ranking ranking_panel, by mouse and by keyboard, with real learning on a small table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QMenu
 
 from semblance.app.search.feedback import refine_metric as operations
 from semblance.app.search.feedback.judgement_strip import JudgementStrip
-from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell import search_operations
 from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
@@ -18,299 +17,286 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches import refine_metric
 from tests.helpers.contexts import make_context
-from tests.helpers.judgement_library import context_for_copy, library_for_judgements, search_case
-from tests.helpers.widgets import show_widget
+from tests.helpers.judgement_library import search_case
 
 LEFT = Qt.MouseButton.LeftButton
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return library_for_judgements(tmp_path_factory.mktemp("can judge"))
+def row(ranking_panel, place: int) -> int:
+    return ranking_panel.grid.model().case_row(place)
 
 
-@pytest.fixture
-def context(jobs, made, tmp_path):
-    return context_for_copy(made, tmp_path / "lib.semblance", jobs)
+def marked_cases(judging_context) -> list[tuple[JudgementKind, bool]]:
+    return [
+        (entry.judgement.kind, entry.undone is None) for entry in judging_context.state.ranked_search.entries
+    ]
 
 
-@pytest.fixture
-def panel(qtbot, context, jobs):
-    """The first case as the query, with its ranking."""
-    panel = show_widget(qtbot, RankingPanel(context, ThumbnailLoader(lambda _rows, done: done([]))), 720, 480)
-    search_case(context, jobs)
-    return panel
-
-
-def row(panel, place: int) -> int:
-    return panel.grid.model().case_row(place)
-
-
-def marked_cases(context) -> list[tuple[JudgementKind, bool]]:
-    return [(entry.judgement.kind, entry.undone is None) for entry in context.state.ranked_search.entries]
-
-
-def press(qtbot, panel, place: int, verdict: int) -> None:
-    up, down = card_feedback_buttons(panel.grid.card_rect(place), panel.grid._layout)
-    qtbot.mouseClick(panel.grid.viewport(), LEFT, pos=(up if verdict > 0 else down).center())
+def press(qtbot, ranking_panel, place: int, verdict: int) -> None:
+    up, down = card_feedback_buttons(ranking_panel.grid.card_rect(place), ranking_panel.grid._layout)
+    qtbot.mouseClick(ranking_panel.grid.viewport(), LEFT, pos=(up if verdict > 0 else down).center())
 
 
 @pytest.mark.parametrize("view", ["grid", "list"])
-def test_mark_is_saved_shown_and_undone(qtbot, panel, context, jobs, view):
-    panel._set_view(view)
-    list_requested = row(panel, 2)
-    press(qtbot, panel, 2, 1)
+def test_mark_is_saved_shown_and_undone(qtbot, ranking_panel, judging_context, jobs, view):
+    ranking_panel._set_view(view)
+    list_requested = row(ranking_panel, 2)
+    press(qtbot, ranking_panel, 2, 1)
     # Shown at once, before it is saved.
-    assert panel.grid.model().judgements == {list_requested: 1}
+    assert ranking_panel.grid.model().judgements == {list_requested: 1}
     jobs.run_pending()
-    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
-    assert panel.grid.model().judgements == {list_requested: 1}
-    press(qtbot, panel, panel.grid.model().place_of(list_requested), 1)
-    assert panel.grid.model().judgements == {}
+    assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
+    assert ranking_panel.grid.model().judgements == {list_requested: 1}
+    press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(list_requested), 1)
+    assert ranking_panel.grid.model().judgements == {}
     jobs.run_pending()
-    assert marked_cases(context) == [(JudgementKind.ALIKE, False)]
-    assert panel.grid.model().judgements == {}
+    assert marked_cases(judging_context) == [(JudgementKind.ALIKE, False)]
+    assert ranking_panel.grid.model().judgements == {}
 
 
-def test_opposite_mark_replaces_the_first(qtbot, panel, context, jobs):
-    list_requested = row(panel, 2)
+def test_opposite_mark_replaces_the_first(qtbot, ranking_panel, judging_context, jobs):
+    list_requested = row(ranking_panel, 2)
     for verdict in (1, -1):
-        press(qtbot, panel, panel.grid.model().place_of(list_requested), verdict)
+        press(qtbot, ranking_panel, ranking_panel.grid.model().place_of(list_requested), verdict)
         jobs.run_pending()
-    assert panel.grid.model().judgements == {list_requested: -1}
-    assert marked_cases(context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
-    assert context.state.ranked_search.contradictions == ()
+    assert ranking_panel.grid.model().judgements == {list_requested: -1}
+    assert marked_cases(judging_context) == [(JudgementKind.ALIKE, False), (JudgementKind.NOT_ALIKE, True)]
+    assert judging_context.state.ranked_search.contradictions == ()
 
 
-def test_author_time_and_visible_cases_are_saved(panel, context, jobs):
-    context.settings.set_text(operations.AUTHOR, "Ann")
-    panel.card_feedback.judge(1, [row(panel, 0)])
+def test_author_time_and_visible_cases_are_saved(ranking_panel, judging_context, jobs):
+    judging_context.settings.set_text(operations.AUTHOR, "Ann")
+    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
     jobs.run_pending()
-    (entry,) = context.state.ranked_search.entries
+    (entry,) = judging_context.state.ranked_search.entries
     assert entry.judgement.author == "Ann"
     assert entry.judgement.time
-    with Library.open(context.state.path, writable=False) as opened:
-        ((_, stored, _),) = opened.judgements(context.state.ledger).read()
+    with Library.open(judging_context.state.path, writable=False) as opened:
+        ((_, stored, _),) = opened.judgements(judging_context.state.ledger).read()
     assert entry.judgement.case in stored.shown
     assert len(stored.shown) > 3
 
 
-def test_several_cases_are_judged_and_undone_together(qtbot, panel, context, jobs):
-    panel.grid.setFocus()
+def test_several_cases_are_judged_and_undone_together(qtbot, ranking_panel, judging_context, jobs):
+    ranking_panel.grid.setFocus()
     for key, pending in ((Qt.Key.Key_Home, None), (Qt.Key.Key_Right, SHIFT), (Qt.Key.Key_Right, SHIFT)):
-        qtbot.keyClick(panel.grid, key, *([pending] if pending else []))
-    chosen = panel.grid.selected()
-    panel.card_feedback.judge(-1)
+        qtbot.keyClick(ranking_panel.grid, key, *([pending] if pending else []))
+    chosen = ranking_panel.grid.selected()
+    ranking_panel.card_feedback.judge(-1)
     jobs.run_pending()
-    assert panel.grid.model().judgements == dict.fromkeys(chosen, -1)
-    assert panel.grid.selected() == sorted(chosen, key=panel.grid.model().place_of)
+    assert ranking_panel.grid.model().judgements == dict.fromkeys(chosen, -1)
+    assert ranking_panel.grid.selected() == sorted(chosen, key=ranking_panel.grid.model().place_of)
     # A mark on one selected case applies to all of them.
-    panel.card_feedback._mark_card(chosen[1], -1)
+    ranking_panel.card_feedback._mark_card(chosen[1], -1)
     jobs.run_pending()
-    assert panel.grid.model().judgements == {}
-    operations.redo(context)
+    assert ranking_panel.grid.model().judgements == {}
+    operations.redo(judging_context)
     jobs.run_pending()
-    operations.undo(context)
+    operations.undo(judging_context)
     jobs.run_pending()
-    assert [undone for _, undone in marked_cases(context)] == [False] * 3
+    assert [undone for _, undone in marked_cases(judging_context)] == [False] * 3
 
 
-def test_mark_outside_the_selection_applies_to_its_case_only(panel, context, jobs):
-    panel.grid.set_current(row(panel, 0))
-    panel.grid._choose(1, SHIFT)
-    other = row(panel, 4)
-    panel.card_feedback._mark_card(other, 1)
+def test_mark_outside_the_selection_applies_to_its_case_only(ranking_panel, judging_context, jobs):
+    ranking_panel.grid.set_current(row(ranking_panel, 0))
+    ranking_panel.grid._choose(1, SHIFT)
+    other = row(ranking_panel, 4)
+    ranking_panel.card_feedback._mark_card(other, 1)
     jobs.run_pending()
-    assert panel.grid.model().judgements == {other: 1}
+    assert ranking_panel.grid.model().judgements == {other: 1}
 
 
-def test_comparison_by_keys(qtbot, panel, context, jobs):
-    panel.grid.setFocus()
-    qtbot.keyClick(panel.grid, Qt.Key.Key_Home)
-    closer = row(panel, 0)
-    panel.card_feedback.compare_current()
-    ids = context.state.columns
-    assert ids.name(ids.index_of_row(closer)) in panel.card_feedback.bar.text
-    qtbot.keyClick(panel.grid, Qt.Key.Key_Right)
-    farther = panel.grid.current()
-    panel.card_feedback.compare_current()
-    assert panel.card_feedback.bar.text == ""
+def test_comparison_by_keys(qtbot, ranking_panel, judging_context, jobs):
+    ranking_panel.grid.setFocus()
+    qtbot.keyClick(ranking_panel.grid, Qt.Key.Key_Home)
+    closer = row(ranking_panel, 0)
+    ranking_panel.card_feedback.compare_current()
+    ids = judging_context.state.columns
+    assert ids.name(ids.index_of_row(closer)) in ranking_panel.card_feedback.bar.text
+    qtbot.keyClick(ranking_panel.grid, Qt.Key.Key_Right)
+    farther = ranking_panel.grid.current()
+    ranking_panel.card_feedback.compare_current()
+    assert ranking_panel.card_feedback.bar.text == ""
     jobs.run_pending()
-    (entry,) = context.state.ranked_search.entries
+    (entry,) = judging_context.state.ranked_search.entries
     named = [ids.ids[ids.index_of_row(one)] for one in (closer, farther)]
     assert [entry.judgement.case, entry.judgement.other] == named
-    panel.card_feedback.compare_current()
-    panel.card_feedback.compare_current()
-    assert not panel.grid.comparison.pending, "the same key on the same case gives it up"
+    ranking_panel.card_feedback.compare_current()
+    ranking_panel.card_feedback.compare_current()
+    assert not ranking_panel.grid.comparison.pending, "the same key on the same case gives it up"
 
 
-def test_another_query_cancels_a_comparison(panel, context, jobs):
-    panel.grid.set_current(row(panel, 0))
-    panel.card_feedback.compare_current()
-    search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
-    assert panel.card_feedback.bar.text == ""
+def test_another_query_cancels_a_comparison(ranking_panel, judging_context, jobs):
+    ranking_panel.grid.set_current(row(ranking_panel, 0))
+    ranking_panel.card_feedback.compare_current()
+    search_operations.submit_query(judging_context, Query(case=judging_context.state.columns.ids[7]))
+    assert ranking_panel.card_feedback.bar.text == ""
 
 
-def test_marks_are_those_of_the_current_query(panel, context, jobs):
-    panel.card_feedback.judge(1, [row(panel, 0)])
+def test_marks_are_those_of_the_current_query(ranking_panel, judging_context, jobs):
+    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
     jobs.run_pending()
-    search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
+    search_operations.submit_query(judging_context, Query(case=judging_context.state.columns.ids[7]))
     jobs.run_pending()
-    assert len(context.state.ranked_search.entries) == 1
-    assert panel.grid.model().judgements == {}
+    assert len(judging_context.state.ranked_search.entries) == 1
+    assert ranking_panel.grid.model().judgements == {}
 
 
-def test_cards_show_their_shift(panel, context, jobs):
+def test_cards_show_their_shift(ranking_panel, judging_context, jobs):
     for place in (8, 9):
-        panel.card_feedback.judge(1, [row(panel, place)])
-        panel.card_feedback.judge(-1, [row(panel, place - 8)])
+        ranking_panel.card_feedback.judge(1, [row(ranking_panel, place)])
+        ranking_panel.card_feedback.judge(-1, [row(ranking_panel, place - 8)])
     jobs.run_pending()
-    refined, model = context.state.ranked_search, panel.grid.model()
+    refined, model = judging_context.state.ranked_search, ranking_panel.grid.model()
     assert any(refined.shifts)
     assert model.shifts.tolist() == list(refined.shifts)
-    operations.reset(context)
+    operations.reset(judging_context)
     jobs.run_pending()
-    assert panel.grid.model().shifts is None
+    assert ranking_panel.grid.model().shifts is None
 
 
-def test_menu_judges_the_selected_cases(panel, context, jobs):
-    panel.grid.set_current(row(panel, 1))
+def test_menu_judges_the_selected_cases(ranking_panel, judging_context, jobs):
+    ranking_panel.grid.set_current(row(ranking_panel, 1))
     menu = QMenu()
-    panel.card_feedback.fill_menu(menu)
+    ranking_panel.card_feedback.fill_menu(menu)
     texts = [action.text() for action in menu.actions() if action.text()]
     assert texts == ["More like this\tU", "Less like this\tD", "Mark as closer than…\tT"]
     menu.actions()[1].trigger()
     jobs.run_pending()
-    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
-    panel.grid._choose(3, SHIFT)
+    assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
+    ranking_panel.grid._choose(3, SHIFT)
     several = QMenu()
-    panel.card_feedback.fill_menu(several)
-    assert several.actions()[1].text().startswith(f"{len(panel.grid.selected())} cases: More like")
+    ranking_panel.card_feedback.fill_menu(several)
+    assert several.actions()[1].text().startswith(f"{len(ranking_panel.grid.selected())} cases: More like")
     assert len(several.actions()) == 3
     for one in (menu, several):
         one.deleteLater()
 
 
-def test_mark_that_cannot_be_saved_is_not_shown(panel, context, jobs, monkeypatch):
+def test_mark_that_cannot_be_saved_is_not_shown(ranking_panel, judging_context, jobs, monkeypatch):
     def fail(*_given, **_more):
         raise OSError("disk full")
 
     monkeypatch.setattr(refine_metric, "judge", fail)
-    panel.card_feedback.judge(1, [row(panel, 0)])
+    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
     jobs.run_pending()
-    assert panel.grid.model().judgements == {}
-    assert [message.level for message in context.messages.history] == ["error"]
+    assert ranking_panel.grid.model().judgements == {}
+    assert [message.level for message in judging_context.messages.history] == ["error"]
 
 
-def test_marks_order_a_metric_that_they_cannot_refine(panel, context, jobs):
-    context.state.set_metric("city")
-    search_operations.rank(context)
+def test_marks_order_a_metric_that_they_cannot_refine(ranking_panel, judging_context, jobs):
+    judging_context.state.set_metric("city")
+    search_operations.rank(judging_context)
     jobs.run_pending()
-    before = [case.case_id for case in context.state.ranking.ranked]
-    assert "no coordinates" in context.state.refusal.message
-    panel.card_feedback.judge(1, [row(panel, 6)])
+    before = [case.case_id for case in judging_context.state.ranking.ranked]
+    assert "no coordinates" in judging_context.state.refusal.message
+    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 6)])
     jobs.run_pending()
-    after = [case.case_id for case in context.state.ranking.ranked]
-    assert context.state.marks.liked == (before[6],)
+    after = [case.case_id for case in judging_context.state.ranking.ranked]
+    assert judging_context.state.marks.liked == (before[6],)
     assert after.index(before[6]) < 6
-    panel.card_feedback.compare(row(panel, 1), row(panel, 0))
+    ranking_panel.card_feedback.compare(row(ranking_panel, 1), row(ranking_panel, 0))
     assert jobs.pending == []
-    assert "no coordinates" in context.messages.history[-1].what
+    assert "no coordinates" in judging_context.messages.history[-1].what
 
 
-def test_judgement_during_another_search_is_saved_without_its_ranking(panel, context, jobs):
-    panel.card_feedback.judge(1, [row(panel, 0)])
-    search_operations.submit_query(context, Query(case=context.state.columns.ids[7]))
+def test_judgement_during_another_search_is_saved_without_its_ranking(ranking_panel, judging_context, jobs):
+    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    search_operations.submit_query(judging_context, Query(case=judging_context.state.columns.ids[7]))
     jobs.run_pending()
-    assert context.state.ranked_search.search.query.case == context.state.columns.ids[7]
-    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
+    assert judging_context.state.ranked_search.search.query.case == judging_context.state.columns.ids[7]
+    assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
 
 
-def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(panel, context, jobs):
-    panel.card_feedback.judge(1, [row(panel, 0)])
-    context.state.set_metric("city")
-    search_operations.rank(context)
+def test_judgement_while_the_metric_is_replaced_applies_to_the_new_metric(
+    ranking_panel, judging_context, jobs
+):
+    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    judging_context.state.set_metric("city")
+    search_operations.rank(judging_context)
     jobs.run_pending()
-    assert context.state.ranked_search.search.metric == "city"
-    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
-    assert context.messages.history == []
+    assert judging_context.state.ranked_search.search.metric == "city"
+    assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
+    assert judging_context.messages.history == []
 
 
-def test_judgement_while_the_library_closes_shows_nothing(panel, context, jobs):
-    panel.card_feedback.judge(1, [row(panel, 0)])
-    context.state.set_library(None)
+def test_judgement_while_the_library_closes_shows_nothing(ranking_panel, judging_context, jobs):
+    ranking_panel.card_feedback.judge(1, [row(ranking_panel, 0)])
+    judging_context.state.set_library(None)
     jobs.run_pending()
-    assert context.state.ranked_search is None
-    assert context.messages.history == []
+    assert judging_context.state.ranked_search is None
+    assert judging_context.messages.history == []
 
 
-def test_repeated_mark_is_one_judgement(panel, context, jobs):
-    search = context.state.search
-    made = refine_metric.likeness_judgement(search, context.state.columns.ids[3], True)
+def test_repeated_mark_is_one_judgement(ranking_panel, judging_context, jobs):
+    search = judging_context.state.search
+    made = refine_metric.likeness_judgement(search, judging_context.state.columns.ids[3], True)
     for _ in range(100):
-        operations.judge(context, [made])
+        operations.judge(judging_context, [made])
     jobs.run_pending()
-    assert marked_cases(context) == [(JudgementKind.ALIKE, True)]
+    assert marked_cases(judging_context) == [(JudgementKind.ALIKE, True)]
 
 
-def test_two_windows_share_a_ledger(panel, context, jobs):
+def test_two_windows_share_a_ledger(ranking_panel, judging_context, jobs):
     """What the other one judged is in the ledger with the next click here."""
     other = make_context(jobs)
-    other.state.set_library(read_snapshot(context.state.path))
-    other.state.restore_search(context.state.search)
+    other.state.set_library(read_snapshot(judging_context.state.path))
+    other.state.restore_search(judging_context.state.search)
     search_operations.rank(other)
     jobs.run_pending()
-    columns = context.state.columns
-    for window, case in ((context, 5), (other, 6), (context, 9)):
+    columns = judging_context.state.columns
+    for window, case in ((judging_context, 5), (other, 6), (judging_context, 9)):
         operations.judge(
             window, [refine_metric.likeness_judgement(window.state.search, columns.ids[case], True)]
         )
         jobs.run_pending()
-    assert len(context.state.ranked_search.entries) == 3
+    assert len(judging_context.state.ranked_search.entries) == 3
     assert len(other.state.ranked_search.entries) == 2
     search_operations.rank(other)
     jobs.run_pending()
     assert len(other.state.ranked_search.entries) == 3
 
 
-def test_a_case_is_not_judged_against_itself(panel, context, jobs):
-    panel.card_feedback.judge(1, [int(context.state.columns.case_row[0])])
-    assert "against itself" in context.messages.history[0].what
-    assert context.messages.history[0].hint
-    panel.card_feedback.compare(row(panel, 0), row(panel, 0))
-    assert "closer than itself" in context.messages.history[1].what
+def test_a_case_is_not_judged_against_itself(ranking_panel, judging_context, jobs):
+    ranking_panel.card_feedback.judge(1, [int(judging_context.state.columns.case_row[0])])
+    assert "against itself" in judging_context.messages.history[0].what
+    assert judging_context.messages.history[0].hint
+    ranking_panel.card_feedback.compare(row(ranking_panel, 0), row(ranking_panel, 0))
+    assert "closer than itself" in judging_context.messages.history[1].what
     jobs.run_pending()
-    assert marked_cases(context) == []
+    assert marked_cases(judging_context) == []
 
 
-def test_comparison_is_cancelled_by_mouse(qtbot, panel):
-    panel.grid.set_current(row(panel, 0))
-    panel.card_feedback.compare_current()
-    assert panel.card_feedback.bar.isVisible()
-    qtbot.mouseClick(panel.card_feedback.bar._button, LEFT, pos=QPoint(4, 4))
-    assert not panel.card_feedback.bar.isVisible()
-    assert not panel.grid.comparison.pending
+def test_comparison_is_cancelled_by_mouse(qtbot, ranking_panel):
+    ranking_panel.grid.set_current(row(ranking_panel, 0))
+    ranking_panel.card_feedback.compare_current()
+    assert ranking_panel.card_feedback.bar.isVisible()
+    qtbot.mouseClick(ranking_panel.card_feedback.bar._button, LEFT, pos=QPoint(4, 4))
+    assert not ranking_panel.card_feedback.bar.isVisible()
+    assert not ranking_panel.grid.comparison.pending
 
 
 class TestTheStripAtTheFootOfQuery:
     @pytest.fixture
-    def strip(self, qtbot, context, jobs):
-        made = JudgementStrip(context, ThumbnailLoader(lambda _rows, done: done([])))
+    def strip(self, qtbot, judging_context, jobs):
+        made = JudgementStrip(judging_context, ThumbnailLoader(lambda _rows, done: done([])))
         qtbot.addWidget(made)
         made.resize(300, 60)
-        search_case(context, jobs)
+        search_case(judging_context, jobs)
         return made
 
-    def judge(self, context, jobs, place: int) -> None:
-        case = context.state.columns.ids[place]
-        operations.judge(context, [refine_metric.likeness_judgement(context.state.search, case, True)])
+    def judge(self, judging_context, jobs, place: int) -> None:
+        case = judging_context.state.columns.ids[place]
+        operations.judge(
+            judging_context, [refine_metric.likeness_judgement(judging_context.state.search, case, True)]
+        )
         jobs.run_pending()
 
-    def test_strip_is_visible_with_judgements(self, qtbot, strip, context, jobs):
+    def test_strip_is_visible_with_judgements(self, qtbot, strip, judging_context, jobs):
         assert strip.isHidden()
-        self.judge(context, jobs, 4)
-        self.judge(context, jobs, 6)
+        self.judge(judging_context, jobs, 4)
+        self.judge(judging_context, jobs, 6)
         assert not strip.isHidden()
         assert "c6 is like the query" in strip.images.accessibleName()
         assert not strip.grab().isNull()
@@ -321,7 +307,7 @@ class TestTheStripAtTheFootOfQuery:
         jobs.run_pending()
         assert strip.isHidden()
 
-    def test_click_on_the_strip_requests_the_list(self, qtbot, strip, context, jobs):
-        self.judge(context, jobs, 4)
+    def test_click_on_the_strip_requests_the_list(self, qtbot, strip, judging_context, jobs):
+        self.judge(judging_context, jobs, 4)
         with qtbot.waitSignal(strip.list_requested):
             qtbot.mouseClick(strip.images, LEFT)

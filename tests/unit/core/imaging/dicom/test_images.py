@@ -9,36 +9,24 @@ import pytest
 from pydicom import Dataset
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging import Image
 from semblance.core.imaging.dicom.images import DicomImages
-from tests.helpers.dicom_files import ct_slice, encoded, image
+from tests.helpers.dicom_files import ct_slice, encoded, first_image, image, sequence_of
 
 GREY = np.arange(64, dtype=np.int16).reshape(8, 8) * 40
 
 
-def first(dataset: Dataset) -> Image:
-    return DicomImages(io.BytesIO(encoded(dataset)), "made up").image(0)
-
-
-def sequence(**elements) -> list[Dataset]:
-    one = Dataset()
-    for keyword, value in elements.items():
-        setattr(one, keyword, value)
-    return [one]
-
-
 def test_spacing_is_reported_with_its_source():
     dataset = image(GREY, ImagerPixelSpacing=[0.2, 0.1])
-    assert first(dataset).spacing_mm == (0.2, 0.1)
+    assert first_image(dataset).spacing_mm == (0.2, 0.1)
     dataset.EstimatedRadiographicMagnificationFactor = 2
-    assert first(dataset).spacing_mm == (0.1, 0.05)
+    assert first_image(dataset).spacing_mm == (0.1, 0.05)
     dataset.PixelSpacing = [0.7, 0.6]
-    assert first(dataset).spacing_mm == (0.7, 0.6)
+    assert first_image(dataset).spacing_mm == (0.7, 0.6)
     ultrasound = image(GREY)
-    ultrasound.SequenceOfUltrasoundRegions = sequence(
+    ultrasound.SequenceOfUltrasoundRegions = sequence_of(
         PhysicalDeltaX=0.02, PhysicalDeltaY=0.03, PhysicalUnitsXDirection=3, PhysicalUnitsYDirection=3
     )
-    assert first(ultrasound).spacing_mm == pytest.approx((0.3, 0.2))
+    assert first_image(ultrasound).spacing_mm == pytest.approx((0.3, 0.2))
 
 
 def test_notes_contain_the_view_and_never_the_patient():
@@ -52,7 +40,7 @@ def test_notes_contain_the_view_and_never_the_patient():
         PatientID="P1",
         PixelAspectRatio=[4, 3],
     )
-    assert first(dataset).notes == ("MG", "L MLO", "BREAST", "pixels 3 wide, 4 high")
+    assert first_image(dataset).notes == ("MG", "L MLO", "BREAST", "pixels 3 wide, 4 high")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +57,7 @@ def test_notes_contain_the_view_and_never_the_patient():
 )
 def test_sizes_that_cannot_be_are_refused_before_anything_is_decoded(element, says):
     with pytest.raises(BadInput, match=says):
-        first(image(GREY, **element))
+        first_image(image(GREY, **element))
 
 
 def test_ten_thousand_private_elements_and_deep_sequences_do_no_harm():
@@ -85,7 +73,7 @@ def test_ten_thousand_private_elements_and_deep_sequences_do_no_harm():
         outer.ReferencedSeriesSequence = [inner]
         inner = outer
     dataset.ReferencedSeriesSequence = [inner]
-    np.testing.assert_array_equal(first(dataset).pixels, GREY)
+    np.testing.assert_array_equal(first_image(dataset).pixels, GREY)
 
 
 def test_sequences_nested_without_end_are_refused_or_read():

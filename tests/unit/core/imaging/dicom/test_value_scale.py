@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 from pydicom import Dataset
 from pydicom.pixels import apply_modality_lut
 
-from semblance.core.imaging import Image
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout
 from semblance.core.imaging.dicom.value_scale import (
@@ -19,27 +16,16 @@ from semblance.core.imaging.dicom.value_scale import (
     values_of,
 )
 from semblance.core.imaging.image import ValueScale, ValueWindow
-from tests.helpers.dicom_files import ct_slice, encoded, image
+from tests.helpers.dicom_files import ct_slice, first_image, image, sequence_of
 
 GREY = np.arange(64, dtype=np.int16).reshape(8, 8) * 40
 
 
-def first(dataset: Dataset) -> Image:
-    return DicomImages(io.BytesIO(encoded(dataset)), "made up").image(0)
-
-
-def sequence(**elements) -> list[Dataset]:
-    one = Dataset()
-    for keyword, value in elements.items():
-        setattr(one, keyword, value)
-    return [one]
-
-
 def test_ct_is_as_grey_wherever_it_was_made():
-    plain = first(ct_slice(GREY))
+    plain = first_image(ct_slice(GREY))
     other = ct_slice((GREY * 2).astype(np.int16))
     other.RescaleSlope = 0.5
-    np.testing.assert_allclose(first(other).grey(), plain.grey(), atol=1e-6)
+    np.testing.assert_allclose(first_image(other).grey(), plain.grey(), atol=1e-6)
     np.testing.assert_array_equal(plain.physical_values(), GREY.astype(np.float32) - 1024)
     np.testing.assert_allclose(plain.grey(), np.clip(GREY / 2048, 0, 1), atol=1e-6)
 
@@ -47,19 +33,19 @@ def test_ct_is_as_grey_wherever_it_was_made():
 def test_windows_come_with_their_names_and_edges():
     dataset = image(GREY, Modality="MR", WindowCenter=[100, 50], WindowWidth=[200, 11])
     dataset.WindowCenterWidthExplanation = ["WIDE", "NARROW"]
-    found = first(dataset)
+    found = first_image(dataset)
     assert found.values.windows == (ValueWindow(0.0, 199.0, "WIDE"), ValueWindow(44.5, 54.5, "NARROW"))
     assert (found.black, found.white) == (0.0, 199.0)
     dataset.VOILUTFunction = "LINEAR_EXACT"
-    assert first(dataset).values.windows[0] == ValueWindow(0.0, 200.0, "WIDE")
+    assert first_image(dataset).values.windows[0] == ValueWindow(0.0, 200.0, "WIDE")
 
 
 def test_a_window_without_width_is_left_out():
-    assert first(image(GREY, WindowCenter=[1, 2], WindowWidth=[0, -5])).values.windows == ()
+    assert first_image(image(GREY, WindowCenter=[1, 2], WindowWidth=[0, -5])).values.windows == ()
 
 
 def test_without_a_window_grey_runs_over_what_is_no_padding():
-    found = first(image(GREY, PixelPaddingValue=0, PixelPaddingRangeLimit=80))
+    found = first_image(image(GREY, PixelPaddingValue=0, PixelPaddingRangeLimit=80))
     assert found.values.padding == (0.0, 80.0)
     assert (found.black, found.white) == (120.0, 2520.0)
     assert found.grey()[0, 0] == 0
@@ -68,8 +54,8 @@ def test_without_a_window_grey_runs_over_what_is_no_padding():
 
 def test_monochrome1_is_dark_where_numbers_are_high():
     up, down = image(GREY), image(GREY, PhotometricInterpretation="MONOCHROME1")
-    np.testing.assert_allclose(first(down).grey(), 1 - first(up).grey(), atol=1e-6)
-    assert first(down).values.inverse
+    np.testing.assert_allclose(first_image(down).grey(), 1 - first_image(up).grey(), atol=1e-6)
+    assert first_image(down).values.inverse
 
 
 def test_a_modality_table_gives_the_numbers(data):
@@ -126,14 +112,14 @@ def test_slope_intercept_and_unit(elements, slope, intercept, unit):
 
 def test_a_frame_takes_its_own_group_before_the_shared_one_before_the_header():
     header = {"RescaleSlope": 9, "WindowCenter": 9, "WindowWidth": 9}
-    shared = sequence(
-        PixelValueTransformationSequence=sequence(RescaleSlope=2),
-        FrameVOILUTSequence=sequence(WindowCenter=100, WindowWidth=201),
+    shared = sequence_of(
+        PixelValueTransformationSequence=sequence_of(RescaleSlope=2),
+        FrameVOILUTSequence=sequence_of(WindowCenter=100, WindowWidth=201),
     )
     own = [
-        *sequence(
-            PixelValueTransformationSequence=sequence(RescaleSlope=3),
-            FrameVOILUTSequence=sequence(WindowCenter=50, WindowWidth=101),
+        *sequence_of(
+            PixelValueTransformationSequence=sequence_of(RescaleSlope=3),
+            FrameVOILUTSequence=sequence_of(WindowCenter=50, WindowWidth=101),
         ),
         Dataset(),
     ]

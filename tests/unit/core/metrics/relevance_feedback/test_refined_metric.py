@@ -7,7 +7,7 @@ import pytest
 
 from semblance.core.errors import BadInput
 from semblance.core.metrics.card import MetricCard
-from semblance.core.metrics.distances import BitDistance, LinearDistance, RefinedDistance
+from semblance.core.metrics.distances import RefinedDistance
 from semblance.core.metrics.metric import Metric, load_metric
 from semblance.core.metrics.relevance_feedback.feedback_space import FeedbackSpace
 from semblance.core.metrics.relevance_feedback.quadratic_form import FeedbackForm
@@ -16,24 +16,12 @@ from semblance.core.metrics.relevance_feedback.triplet_learning import (
     WeightedTriplets,
     fit_form,
 )
+from tests.helpers.feedback_bases import base_distances, unequal_rows
 
 
-def rows(seed: int = 0, n: int = 80, d: int = 4) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=(n, d)) * np.array([1.0, 5.0, 0.2, 1.0])[:d] + 3.0
-
-
-def bases() -> list:
-    rng = np.random.default_rng(5)
-    return [
-        LinearDistance(4),
-        LinearDistance(4, rng.normal(size=(1, 4))),
-        BitDistance(rng.normal(size=(4, 12)), rng.normal(size=12), rng.random(12) + 0.1),
-    ]
-
-
-@pytest.mark.parametrize("base", bases(), ids=["euclidean", "rank 1", "bits"])
+@pytest.mark.parametrize("base", base_distances(), ids=["euclidean", "rank 1", "bits"])
 def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_path) -> None:
-    X = rows()
+    X = unequal_rows()
     start = Metric((), base, MetricCard(learner="euclidean", name="start"))
     space = FeedbackSpace.of(base, X)
     Z = space.coordinates(X)
@@ -58,7 +46,7 @@ def test_the_frozen_metric_is_the_form_and_explains_itself(base: object, tmp_pat
 
 
 def test_a_refined_metric_can_be_refined() -> None:
-    X, base = rows(), bases()[2]
+    X, base = unequal_rows(), base_distances()[2]
     first = FeedbackSpace.of(base, X)
     form = fit_form(WeightedTriplets.of(first.coordinates(X), [[0, 1, 2]]))
     once = first.distance(form)
@@ -79,7 +67,7 @@ def test_a_refined_metric_can_be_refined() -> None:
     ],
 )
 def test_a_forged_distance_is_refused(change, message: str) -> None:
-    X, base = rows(), bases()[2]
+    X, base = unequal_rows(), base_distances()[2]
     space = FeedbackSpace.of(base, X)
     distance = space.distance(fit_form(WeightedTriplets.of(space.coordinates(X), [[0, 1, 2]])))
     settings, arrays = distance.settings(), distance.arrays()

@@ -1,0 +1,92 @@
+"""Images side by side that share zoom, position, window and slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from PySide6.QtWidgets import QAbstractButton
+
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.linking import is_same_frame, linked_slice, linked_view, linked_window
+
+
+class LinkedPanes:
+    """``panes`` follow the one that the user changes while ``switch`` is checked.
+
+    Slices belong together by their position in the patient where two volumes have one frame of reference. Else the
+    slices that :meth:`link_slices` found side by side belong together, or those that the panes begin with.
+    """
+
+    def __init__(self, panes: Sequence[ImagePane], switch: QAbstractButton) -> None:
+        self._panes, self._switch = tuple(panes), switch
+        self._is_paused = False
+        #: The slices that were side by side when they were linked, by the place of the pane.
+        self._side_by_side: dict[int, int] = {}
+        #: The slice at which a pane follows the one that was scrolled, by its place.
+        self._followed: dict[int, int] = {}
+        for place, pane in enumerate(panes):
+            pane.view.view_changed.connect(partial(self.share_view, place))
+            pane.view.window_changed.connect(lambda _, place=place: self.share_view(place))
+            pane.slice_changed.connect(lambda _, place=place: self._share_slice(place))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """No pane follows another one in this block."""
+        before, self._is_paused = self._is_paused, True
+        try:
+            yield
+        finally:
+            self._is_paused = before
+
+    def share_view(self, place: int) -> None:
+        """Apply zoom, position and window of the pane at ``place`` to the others."""
+        one = self._panes[place].view
+        if self._is_paused or not self._switch.isChecked() or one.image is None:
+            return
+        with self.paused():
+            for pane in self._panes:
+                other = pane.view
+                if other is one or other.image is None:
+                    continue
+                other.set_view(linked_view(one.viewport, other.viewport))
+                # Pixel values in different units, as of CT and MR, cannot be compared.
+                has_same_unit = one.image.unit == other.image.unit
+                if has_same_unit and one.window_level is not None and other.window_level is not None:
+                    other.set_window(linked_window(one.window_level, one.image, other.image))
+
+    def link_slices(self) -> None:
+        """Take the slices shown to belong together; in one frame of reference show the position of the first pane."""
+        first, *others = (pane.slices for pane in self._panes)
+        self._side_by_side = {place: pane.slices.place for place, pane in enumerate(self._panes)}
+        self._followed = {}
+        facts = first.facts
+        if facts is not None and any(
+            other.facts is not None and is_same_frame(facts, other.facts) for other in others
+        ):
+            self._share_slice(0)
+
+    def forget_slices(self) -> None:
+        """Other volumes are shown, which begin at slices that belong together."""
+        self._side_by_side, self._followed = {}, {}
+
+    def _share_slice(self, place: int) -> None:
+        one = self._panes[place].slices
+        if self._is_paused or not self._switch.isChecked() or one.facts is None:
+            return
+        if one.place == self._followed.get(place):
+            # It arrived where another one sent it, as at the end of a shorter volume.
+            return
+        self._followed = {}
+        with self.paused():
+            for follower, pane in enumerate(self._panes):
+                other = pane.slices
+                if other is one or other.facts is None:
+                    continue
+                together = (
+                    self._side_by_side.get(place, one.facts.place),
+                    self._side_by_side.get(follower, other.facts.place),
+                )
+                self._followed[follower] = linked_slice(one.place, one.facts, other.facts, together)
+                other.go_to_slice(self._followed[follower])
