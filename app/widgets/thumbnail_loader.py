@@ -56,6 +56,10 @@ class ThumbnailSource(QObject):
         """The image, or ``None`` while it is loaded, which this call requests, or if it has a problem."""
         raise NotImplementedError
 
+    def get_sized(self, case_row: int, side: int) -> QImage | None:
+        """As :meth:`get`, for a square of ``side`` pixels: a larger image where it is needed and there is one."""
+        raise NotImplementedError
+
     def problem(self, case_row: int) -> str:
         """Why there is no image; empty if there is one or it is being loaded."""
         raise NotImplementedError
@@ -70,7 +74,8 @@ class ThumbnailLoader(ThumbnailSource):
 
     ``fetch(rows, done)`` gets at most ``batch`` catalogue rows and later calls ``done`` exactly once, in the GUI
     thread, with the images it has. Missing rows may be requested again. At most ``max_fetches`` run at a time.
-    The last request is fetched first. Beyond ``max_queued`` the oldest request is dropped.
+    The last request is fetched first. Beyond ``max_queued`` the oldest request is dropped. ``larger`` has the images
+    for squares of more than ``enough`` pixels; until they are there, those of ``fetch`` are shown.
     """
 
     def __init__(
@@ -82,8 +87,13 @@ class ThumbnailLoader(ThumbnailSource):
         batch: int = BATCH,
         max_fetches: int = MAX_FETCHES,
         max_queued: int = MAX_QUEUED,
+        larger: ThumbnailLoader | None = None,
+        enough: int = 0,
     ) -> None:
         super().__init__(parent)
+        self._larger, self._enough = larger, enough
+        if larger is not None:
+            larger.ready.connect(self.ready)
         self._fetch, self._limit, self._batch = fetch, limit, batch
         self._max_fetches, self._max_queued = max_fetches, max_queued
         self._images: OrderedDict[int, QImage] = OrderedDict()
@@ -109,15 +119,26 @@ class ThumbnailLoader(ThumbnailSource):
                 self._send_timer.start(0)
         return None
 
+    def get_sized(self, case_row: int, side: int) -> QImage | None:
+        small = self.get(case_row)
+        if self._larger is None or side <= self._enough or small is None:
+            return small
+        return self._larger.get(case_row) or small
+
     def problem(self, case_row: int) -> str:
         return self._problems.get(case_row, "")
 
     def replace(self, case_row: int, pixels: npt.NDArray[np.uint8]) -> None:
         self._store(case_row, as_image(pixels))
+        if self._larger is not None:
+            # Its own image would be that before the replacement.
+            self._larger.replace(case_row, pixels)
         self.ready.emit(frozenset((case_row,)))
 
     def forget(self, case_rows: Collection[int]) -> None:
         """Remove outdated images and problems, for example after relinking."""
+        if self._larger is not None:
+            self._larger.forget(case_rows)
         for row in case_rows:
             self._problems.pop(row, None)
             image = self._images.pop(row, None)
@@ -127,6 +148,8 @@ class ThumbnailLoader(ThumbnailSource):
 
     def clear(self) -> None:
         """Remove everything and ignore running fetches, because another library was opened."""
+        if self._larger is not None:
+            self._larger.clear()
         known = frozenset(self._images) | frozenset(self._problems)
         self._generation += 1
         self._images.clear()

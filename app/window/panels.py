@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
@@ -17,12 +18,14 @@ from semblance.app.search.similar.panel import RankingPanel
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.lazy_part import lazy_part
+from semblance.app.widgets.cards.card_layout import LARGE_CARDS
 from semblance.app.widgets.cards.case_drag import DragImages
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.panel_header import PanelHeader, TabHeader
 from semblance.app.widgets.thumbnail_loader import Done, ThumbnailLoader
 from semblance.app.window.side_panel import SidePanel
 from semblance.app.window.workspaces import WorkspaceChoice
+from semblance.core.imaging.thumbnail import LONGEST
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
 
@@ -35,8 +38,8 @@ if TYPE_CHECKING:
     from semblance.app.search.query.full_size_page import FullSizePage
     from semblance.app.viewer.image_pane import ImagePane
 
-#: Thumbnails are fetched this large, whatever the size of the cards: cards scale them down.
-THUMBNAIL = 160
+#: Limit of larger thumbnails that wait to be made, about those of one screen.
+_MOST_LARGER = 48
 
 
 class Panels(QObject):
@@ -100,7 +103,12 @@ class Panels(QObject):
 
     @lazy_part
     def thumbnails(self) -> ThumbnailLoader:
-        loader = ThumbnailLoader(self._fetch_thumbnails, self)
+        # Larger ones are made from the images, so they come a few at a time and not for cards scrolled past.
+        larger = ThumbnailLoader(
+            self._fetch_larger_thumbnails, self, batch=4, max_fetches=1, max_queued=_MOST_LARGER
+        )
+        fetch = partial(self._fetch_thumbnails, LONGEST)
+        loader = ThumbnailLoader(fetch, self, larger=larger, enough=LONGEST)
         loader.drag_images = DragImages(self._context, loader)
         return loader
 
@@ -279,13 +287,17 @@ class Panels(QObject):
         page.closed.connect(lambda: self.page_closed.emit(name))
         self._connect_help(page.header, name)
 
-    def _fetch_thumbnails(self, rows: list[int], done: Done) -> None:
+    def _fetch_larger_thumbnails(self, rows: list[int], done: Done) -> None:
+        """Thumbnails for the largest cards on this screen."""
+        self._fetch_thumbnails(round(LARGE_CARDS.largest * self._stack.devicePixelRatioF()), rows, done)
+
+    def _fetch_thumbnails(self, longest: int, rows: list[int], done: Done) -> None:
         path = self._context.state.path
         if path is None:
             done([])
             return
         job = self._context.jobs.run(
-            tr("Thumbnails"), card_images.card_images, path, rows, THUMBNAIL, lane=Lane.READ, quiet=True
+            tr("Thumbnails"), card_images.card_images, path, rows, longest, lane=Lane.READ, quiet=True
         )
         job.done.connect(done)
         job.failed.connect(lambda _error: done([]))

@@ -16,8 +16,8 @@ from semblance.core.language import tr
 from semblance.core.workflows.imaging import card_images
 from semblance.core.workflows.imaging.card_images import CardImage
 
-#: Longest side of the slices in pixels, as of thumbnails.
-_SIDE = 160
+#: Longest side of the slices in pixels, enough for the largest cards.
+_SIDE = 320
 
 
 class CardSlices(QObject):

@@ -16,7 +16,8 @@ from semblance.core.workflows.imaging.card_images import CardImage
 
 #: The window must stay unchanged this long before thumbnails are made with it.
 SETTLED_MS = 250
-_SIDE = 160
+#: Longest side of the thumbnails in pixels, enough for the largest cards.
+_SIDE = 320
 
 
 class QueryWindowLevel(QObject):

@@ -28,7 +28,8 @@ from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, ImageState
 
 SCALE_BUDGET_S = 0.0025
-_SCALED_BYTES = 12 * 1024 * 1024
+#: More than the cards that a screen shows, also on one with two pixels for each of Qt's.
+_SCALED_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class CardPainter:
         if drawn is None:
             image = None
             if self._source is not None and state == ImageState.OK:
-                image = self._source.get(case_row)
+                image = self._source.get_sized(case_row, round(square.width() * self._ratio))
             if image is not None:
                 drawn = self._images.make(case_row, image)
         if drawn is not None and state == ImageState.OK:

@@ -316,11 +316,12 @@ class CardView(QAbstractScrollArea):
     def _request_images(self, places: range) -> None:
         # The last request is loaded first, so the top images are requested last.
         if self._source is not None:
+            side = round(self._layout.image_side * self.devicePixelRatioF())
             for place in reversed(places):
                 if self._model.columns.state[self._model.index(place)] == ImageState.OK:
                     row = self._model.case_row(place)
                     if self._images.get(row) is None:
-                        self._source.get(row)
+                        self._source.get_sized(row, side)
 
     def _draw_late_images(self) -> None:
         """Draw the visible images that earlier frames had no time for."""

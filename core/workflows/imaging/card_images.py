@@ -15,7 +15,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.display import DisplayImage, display_image
 from semblance.core.imaging.hide_text import TextHider
-from semblance.core.imaging.thumbnail import thumbnail
+from semblance.core.imaging.thumbnail import LONGEST, thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
 from semblance.core.tasks import SILENT, Reporter
@@ -59,8 +59,8 @@ def card_images(
 ) -> list[CardImage]:
     """Thumbnails of the cases ``rows``, their longest side ``longest`` pixels; one entry for every row.
 
-    With ``window_level`` they are made from the images and not stored. Colour images, and images whose values have
-    another unit or depth, have their stored thumbnail.
+    The stored ones have at most ``LONGEST`` pixels. Larger ones are made from the images and not stored, and so are
+    those with ``window_level``, which colour images, and images whose values have another unit or depth, do without.
     """
     opened = cached_library(library)
     details = opened.catalogue.details([int(row) for row in rows])
@@ -78,10 +78,12 @@ def card_images(
             if windowed is not None:
                 out.append(CardImage(int(row), windowed))
                 continue
-            data = stored.get(case.content)
+            is_larger = longest > LONGEST < max(case.width or 0, case.height or 0)
+            data = None if is_larger else stored.get(case.content)
             if data is None:
-                data = _new_thumbnail(case)
-                made.append((case.content, data))
+                data = _new_thumbnail(case, longest if is_larger else LONGEST)
+                if not is_larger:
+                    made.append((case.content, data))
             out.append(CardImage(int(row), _decoded(data, longest)))
         except SemblanceError as error:
             out.append(CardImage(int(row), None, error.message))
@@ -139,10 +141,10 @@ def file_image(where: Path, longest: int, *, reporter: Reporter = SILENT) -> Car
     return CardImage(-1, _decoded(thumbnail(image), longest))
 
 
-def _new_thumbnail(case: CaseDetails) -> bytes:
+def _new_thumbnail(case: CaseDetails, longest: int) -> bytes:
     if case.address is None:
         raise BadInput("a row of a table")
-    return thumbnail(open_image(case.address, case.region))
+    return thumbnail(open_image(case.address, case.region), longest)
 
 
 def _windowed_image(

@@ -143,3 +143,26 @@ def test_colour_pixels_keep_their_colour() -> None:
     image = as_image(np.dstack([np.full((3, 5), value, np.uint8) for value in (10, 20, 30)]))
     assert isinstance(image, QImage)
     assert image.pixelColor(4, 2).getRgb()[:3] == (10, 20, 30)
+
+
+def test_large_cards_get_a_larger_image_once_it_is_there(qtbot, worker: Worker) -> None:
+    own, replaced = Worker(), np.full((20, 20), 9, dtype=np.uint8)
+    images = ThumbnailLoader(worker.fetch, larger=ThumbnailLoader(own.fetch), enough=16)
+    ready: list[frozenset[int]] = []
+    images.ready.connect(ready.append)
+    assert images.get_sized(3, 40) is None
+    qtbot.waitUntil(lambda: bool(worker.requests))
+    worker.answer()
+    assert images.get_sized(3, 16).width() == 10
+    finish_delayed_calls(qtbot, images)
+    assert not own.requests
+    assert images.get_sized(3, 17).width() == 10
+    qtbot.waitUntil(lambda: bool(own.requests))
+    rows, done = own.requests.pop()
+    done([Image(3, np.zeros((30, 24), dtype=np.uint8))])
+    assert (rows, ready) == ([3], [frozenset({3})] * 2)
+    assert (images.get_sized(3, 17).width(), images.get_sized(3, 16).width()) == (24, 10)
+    images.replace(3, replaced)
+    assert images.get_sized(3, 40).width() == images.get(3).width() == 20
+    images.clear()
+    assert images.get_sized(3, 40) is None

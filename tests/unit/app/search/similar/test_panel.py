@@ -330,10 +330,10 @@ class TestWindowLevelOfTheQuery:
         jobs.run_pending()
         a, b, c = (made.get(row) for row in rows)
         # In the 8-bit ramp everything up to 100 is black and the rest white.
-        assert [a.pixelColor(x, 40).red() for x in (70, 90)] == [0, 255]
+        assert [a.pixelColor(x, 80).red() for x in (140, 180)] == [0, 255]
         # 16 bits without a unit mean something else, and colour has no window and level: both as always.
-        assert 0 < b.pixelColor(80, 40).red() < 255
-        assert c.pixelColor(80, 40).red() != c.pixelColor(10, 40).red()
+        assert 0 < b.pixelColor(160, 80).red() < 255
+        assert c.pixelColor(160, 80).red() != c.pixelColor(20, 80).red()
         qtbot.mouseClick(panel.window_level, LEFT)
         assert panel.grid._source is usual
 
@@ -350,7 +350,7 @@ class TestWindowLevelOfTheQuery:
             made.get(row)
             made._send_timer.timeout.emit()
             jobs.run_pending()
-            assert made.get(row).pixelColor(90, 40).red() == expected
+            assert made.get(row).pixelColor(180, 80).red() == expected
 
     def test_without_a_window_level_thumbnails_are_unchanged(self, open_panel, context, jobs, images, qtbot):
         panel = open_panel()
