@@ -46,7 +46,7 @@ from semblance.core.workflows.searches.search_result import RankedCase
 
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.
-LABEL_WIDTH = 900
+LABEL_WIDTH = 1000
 #: How long each image is shown while they alternate.
 BLINK_MS = 600
 NOTES_HEIGHT = 88
