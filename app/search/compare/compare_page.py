@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPlainTextEdit, QPushButton, QScrollArea, QWidget
 
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
 from semblance.app.search.compare.compare_facts import CompareFacts
@@ -31,7 +31,7 @@ from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.full_page import FullPage
 from semblance.app.widgets.image_header import side_by_side
 from semblance.app.widgets.key_tip import KeyTip
-from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.panel_header import header_button
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -141,7 +141,7 @@ class ComparePage(FullPage):
         for pane in self.panes:
             pane.view.editable = False
             pane.view.leaves_arrows = True
-        sides = side_by_side(self.headers, self.panes)
+        self._images = side_by_side(self.headers, self.panes)
         self._facts_area = QScrollArea()
         self._facts_area.setWidgetResizable(True)
         self._facts_area.setFrameShape(QFrame.Shape.NoFrame)
@@ -157,6 +157,8 @@ class ComparePage(FullPage):
         notes.addWidget(label)
         notes.addWidget(self.notes)
         right.addLayout(notes)
+        sides = hbox(spacing=1)
+        sides.addLayout(self._images, 1)
         sides.addWidget(self._right)
         page = vbox(self)
         page.addWidget(self.header)
@@ -196,7 +198,12 @@ class ComparePage(FullPage):
         self.strip.verticalScrollBar().rangeChanged.connect(self._update_sizes)
 
     def _update_sizes(self) -> None:
-        """One row of cards of any size. The facts and the label use the width that the images leave."""
+        """One row of cards of any size. The facts and the label use the width that the images leave. In a window that
+        is higher than wide the images are above each other."""
+        is_portrait = self.height() > self.width()
+        self._images.setDirection(
+            QBoxLayout.Direction.TopToBottom if is_portrait else QBoxLayout.Direction.LeftToRight
+        )
         # Rows of a table have no images for cards.
         is_table = self._state.columns.is_table
         self.strip.set_rows(is_table)

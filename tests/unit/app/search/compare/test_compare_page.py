@@ -247,3 +247,13 @@ def test_cases_and_notes_are_chosen_for_the_report(panel, qtbot, jobs):
 )
 def test_a_dicom_age_is_written_as_people_write_it(value, text):
     assert compare_facts._age(value) == text
+
+
+def test_in_portrait_the_images_are_above_each_other(panel, qtbot):
+    query, case = (pane.view for pane in panel.panes)
+    assert query.mapTo(panel, QPoint()).y() == case.mapTo(panel, QPoint()).y()
+    wide = query.width()
+    panel.resize(900, 1400)
+    qtbot.waitUntil(lambda: query.mapTo(panel, QPoint()).x() == case.mapTo(panel, QPoint()).x())
+    assert query.mapTo(panel, QPoint()).y() < case.mapTo(panel, QPoint()).y()
+    assert min(query.width(), query.height()) > wide
