@@ -29,7 +29,7 @@ from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, ImageState, Indices
-from semblance.core.library.patient_tree import Level, PatientTree
+from semblance.core.library.patient_tree import PatientTree, TreeLevel
 
 _NO_PLACE = -1
 _INDENT, _ARROW, _THUMBNAIL = 12, 16, 32
@@ -188,7 +188,7 @@ class PatientView(QAbstractScrollArea):
         parts = [self._tree.title(node), self._tree.detail(node, int(self._matches[node]))]
         index = self._tree.case(node)
         columns = self._tree.columns
-        if self._tree.level[node] in (Level.CASE, Level.SERIES):
+        if self._tree.level[node] in (TreeLevel.CASE, TreeLevel.SERIES):
             parts += [
                 columns.name(index),
                 columns.finding_name(index) or tr("finding not given"),
@@ -221,7 +221,7 @@ class PatientView(QAbstractScrollArea):
         """Search with a series or case; expand or collapse a patient or study."""
         assert self._tree is not None
         node = int(self._nodes[place])
-        if self._tree.level[node] in (Level.CASE, Level.SERIES):
+        if self._tree.level[node] in (TreeLevel.CASE, TreeLevel.SERIES):
             self.activated.emit(self.current())
         else:
             self._set_expanded(place, not self._expanded[node])
@@ -308,9 +308,9 @@ class PatientView(QAbstractScrollArea):
             where = QPoint(arrow.x() + 4, at.y() + (at.height() - 12) // 2)
             painter.drawPixmap(where, icon_pixmap(name, 12, tokens.second, ratio))
         x = arrow.right() + 2
-        if level >= Level.SERIES:
+        if level >= TreeLevel.SERIES:
             x = self._draw_thumbnail(painter, index, QPoint(x, at.y()), at.height()) + 6
-        if level == Level.CASE and tree.columns.finding[index] != NO_FINDING:
+        if level == TreeLevel.CASE and tree.columns.finding[index] != NO_FINDING:
             code = int(tree.columns.finding[index])
             letter = tree.columns.letters[tree.columns.findings[code]]
             side = tokens.px(SIDE)
@@ -320,8 +320,8 @@ class PatientView(QAbstractScrollArea):
             x += side + 6
         right = at.right() - 6
         title, detail = tree.title(node), tree.detail(node, int(self._matches[node]))
-        base, small = text_cache(BASE, 600 if level <= Level.STUDY else 400), text_cache(SMALL)
-        if level == Level.PATIENT:
+        base, small = text_cache(BASE, 600 if level <= TreeLevel.STUDY else 400), text_cache(SMALL)
+        if level == TreeLevel.PATIENT:
             width = min(int(base.width(title)) + 2, right - x)
             base.draw(painter, QRect(x, at.y(), width, at.height()), title, tokens.text, middle=True)
             x += width + 6
@@ -361,7 +361,7 @@ class PatientView(QAbstractScrollArea):
         assert self._tree is not None
         node = int(self._nodes[place])
         index = self._tree.case(node)
-        if self._tree.level[node] >= Level.SERIES and self._tree.columns.state[index] == ImageState.OK:
+        if self._tree.level[node] >= TreeLevel.SERIES and self._tree.columns.state[index] == ImageState.OK:
             row = int(self._tree.columns.case_row[index])
             if self._images.get(row) is None:
                 self._source.get(row)

@@ -15,7 +15,7 @@ from semblance.core.library.case_names import date_name, modality_name
 from semblance.core.library.natural_key import natural_key
 
 
-class Level(IntEnum):
+class TreeLevel(IntEnum):
     """What a node of the tree is."""
 
     PATIENT = 0
@@ -29,9 +29,9 @@ class PatientTree:
     """An immutable tree over n cases; made by :func:`patient_tree`.
 
     ``order`` (n,): positions in ``columns``, by patient, date, study, series and case. The m nodes stand parents
-    first: ``level`` (m,) of :class:`Level`; ``start``, ``stop`` (m,): the cases of a node in ``order``; ``end`` (m,):
-    the node after its last descendant; ``parent`` (m,): the node above, -1 for none; ``depth`` (m,): 0 at the top. A
-    study is left out where no header names one, a series where it is one case. ``studies`` (m,): the studies of a
+    first: ``level`` (m,) of :class:`TreeLevel`; ``start``, ``stop`` (m,): the cases of a node in ``order``;
+    ``end`` (m,): the node after its last descendant; ``parent`` (m,): the node above, -1 for none; ``depth`` (m,): 0 at the top.
+    A study is left out where no header names one, a series where it is one case. ``studies`` (m,): the studies of a
     patient. ``folders``: names of folders, ``folder`` (n,): which one a case is in.
     """
 
@@ -53,7 +53,7 @@ class PatientTree:
     def case(self, node: int) -> int:
         """The position in ``columns`` of the node's case: in a series the one in the middle, else the first."""
         start, stop = int(self.start[node]), int(self.stop[node])
-        middle = (stop - 1 - start) // 2 if self.level[node] == Level.SERIES else 0
+        middle = (stop - 1 - start) // 2 if self.level[node] == TreeLevel.SERIES else 0
         return int(self.order[start + middle])
 
     def has_children(self, node: int) -> bool:
@@ -63,7 +63,7 @@ class PatientTree:
     def node_of(self, index: int) -> int:
         """The node of the case at ``index``, a position in ``columns``."""
         place = int(np.flatnonzero(self.order == index)[0])
-        return int(np.flatnonzero((self.level == Level.CASE) & (self.start == place))[0])
+        return int(np.flatnonzero((self.level == TreeLevel.CASE) & (self.start == place))[0])
 
     def nodes_of(self, rows: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """(m,) whether a node is of one of ``levels`` (k,) and has the case of the row in ``rows`` (k,) beside it.
@@ -74,7 +74,7 @@ class PatientTree:
         place[self.order] = np.arange(len(self.order))
         index = self.columns.indices_of_rows(rows)
         found = np.zeros(len(self), dtype=bool)
-        for level in Level:
+        for level in TreeLevel:
             of_level = np.flatnonzero(self.level == level)
             places = np.sort(place[index[(levels == level) & (index >= 0)]])
             before = np.searchsorted(places, self.start[of_level])
@@ -101,16 +101,16 @@ class PatientTree:
         """The name of a node: patient or folder, study, series or case."""
         index, level = self.case(node), self.level[node]
         headers = self.columns.headers
-        if level == Level.PATIENT:
+        if level == TreeLevel.PATIENT:
             return (
                 self.columns.patient_name(index) or self.folders[self.folder[index]] or tr("Patient unknown")
             )
-        if level == Level.STUDY:
+        if level == TreeLevel.STUDY:
             return headers.text("study_description", index) or headers.kind(index) or tr("Study")
         if not headers.is_named(index):
             return self.columns.name(index)
         segment = headers.text("segment", index)
-        if level == Level.CASE and (segment or headers.text("view", index) or self._in_series(node)):
+        if level == TreeLevel.CASE and (segment or headers.text("view", index) or self._in_series(node)):
             return segment or headers.kind(index)
         return headers.series(index) or headers.kind(index)
 
@@ -122,9 +122,9 @@ class PatientTree:
         index, level = self.case(node), self.level[node]
         headers = self.columns.headers
         start, stop = int(self.start[node]), int(self.stop[node])
-        if level == Level.PATIENT and self.studies[node]:
+        if level == TreeLevel.PATIENT and self.studies[node]:
             return tr_n("{n} study", "{n} studies", int(self.studies[node]))
-        if level == Level.CASE:
+        if level == TreeLevel.CASE:
             images = int(headers.images[index])
         else:
             images = int(headers.images[self.order[start:stop]].sum())
@@ -132,23 +132,25 @@ class PatientTree:
             count = tr("{k:,} of {n:,} cases", k=matches, n=stop - start)
         else:
             count = tr_n("{n} image", "{n} images", images)
-        if level == Level.STUDY:
+        if level == TreeLevel.STUDY:
             return " · ".join(filter(None, (date_name(headers.text("date", index)), count)))
-        if level == Level.PATIENT:
+        if level == TreeLevel.PATIENT:
             return count
-        if level == Level.CASE and self._in_series(node):
+        if level == TreeLevel.CASE and self._in_series(node):
             above = self.parent[node]
             return tr(
                 "{k:,} of {n:,}",
                 k=start - int(self.start[above]) + 1,
                 n=int(self.stop[above] - self.start[above]),
             )
-        kind = headers.kind(index) if level == Level.CASE else modality_name(headers.text("modality", index))
-        several = count if level == Level.SERIES or images > 1 else ""
+        kind = (
+            headers.kind(index) if level == TreeLevel.CASE else modality_name(headers.text("modality", index))
+        )
+        several = count if level == TreeLevel.SERIES or images > 1 else ""
         return " · ".join(filter(None, (kind if kind != self.title(node) else "", several)))
 
     def _in_series(self, node: int) -> bool:
-        return bool(self.parent[node] >= 0 and self.level[self.parent[node]] == Level.SERIES)
+        return bool(self.parent[node] >= 0 and self.level[self.parent[node]] == TreeLevel.SERIES)
 
 
 def patient_tree(columns: CaseColumns) -> PatientTree:
@@ -177,34 +179,36 @@ def patient_tree(columns: CaseColumns) -> PatientTree:
     starts: list[npt.NDArray[np.int64]] = []
     stops: list[npt.NDArray[np.int64]] = []
 
-    def add(level: Level, begins: npt.NDArray[np.bool_], keep: npt.NDArray[np.bool_] | None = None) -> None:
+    def add(
+        level: TreeLevel, begins: npt.NDArray[np.bool_], keep: npt.NDArray[np.bool_] | None = None
+    ) -> None:
         start = np.flatnonzero(begins)
         stop = np.append(start[1:], n)[: len(start)]
         if keep is not None:
-            kept = keep[order][start] & ((stop - start > 1) | (level != Level.SERIES))
+            kept = keep[order][start] & ((stop - start > 1) | (level != TreeLevel.SERIES))
             start, stop = start[kept], stop[kept]
         levels.append(np.full(len(start), level, dtype=np.uint8))
         starts.append(start)
         stops.append(stop)
 
     in_study = changes(top, dates, study)
-    add(Level.PATIENT, changes(top))
-    add(Level.STUDY, in_study, study > 0)
-    add(Level.SERIES, in_study | changes(series_numbers, series), series > 0)
-    add(Level.CASE, np.ones(n, dtype=bool))
+    add(TreeLevel.PATIENT, changes(top))
+    add(TreeLevel.STUDY, in_study, study > 0)
+    add(TreeLevel.SERIES, in_study | changes(series_numbers, series), series > 0)
+    add(TreeLevel.CASE, np.ones(n, dtype=bool))
     level, start, stop = np.concatenate(levels), np.concatenate(starts), np.concatenate(stops)
     parents_first = np.lexsort((level, start))
     level, start, stop = level[parents_first], start[parents_first], stop[parents_first]
     end = np.searchsorted(start, stop)
     node = np.arange(len(level))
     parent, depth = np.full(len(level), -1, dtype=np.int64), np.zeros(len(level), dtype=np.uint8)
-    for above in (Level.PATIENT, Level.STUDY, Level.SERIES):
+    for above in (TreeLevel.PATIENT, TreeLevel.STUDY, TreeLevel.SERIES):
         last = np.maximum.accumulate(np.where(level == above, node, -1))
         below = (level > above) & (last >= 0) & (end[last] > node)
         parent[below] = last[below]
         depth += below
-    total = np.concatenate(([0], np.cumsum(level == Level.STUDY)))
-    studies = np.where(level == Level.PATIENT, total[end] - total[node], 0).astype(np.int32)
+    total = np.concatenate(([0], np.cumsum(level == TreeLevel.STUDY)))
+    studies = np.where(level == TreeLevel.PATIENT, total[end] - total[node], 0).astype(np.int32)
     return PatientTree(columns, order, level, start, stop, end, parent, depth, studies, folders, folder)
 
 

@@ -212,7 +212,7 @@ class Feedback:
         sample = cases.sample_rows * self._stretch
         blended = _standardised(rule[best])
         blended += PROCESS * _standardised(
-            self._process(to_positive[best], to_negative[best], pool[best], sample)
+            self._gaussian_process_scores(to_positive[best], to_negative[best], pool[best], sample)
         )
         blended += LOGISTIC * _standardised(self._logistic(rows[best], sample))
         shown = _smoothed(blended, rows[best], np.isin(pool[best], self.liked))
@@ -240,7 +240,9 @@ class Feedback:
             return near, rows
         return np.concatenate([near, more]), np.vstack([rows, self._cases.centred(more) * self._stretch])
 
-    def _process(self, to_positive: Matrix, to_negative: Matrix, rows: Rows, sample: Matrix) -> Matrix:
+    def _gaussian_process_scores(
+        self, to_positive: Matrix, to_negative: Matrix, rows: Rows, sample: Matrix
+    ) -> Matrix:
         """Posterior mean of a Gaussian process with an RBF kernel, liked 1 and disliked -1."""
         pairs = _squared(sample, sample)[np.triu_indices(len(sample), 1)]
         length = 2.0 * float(np.median(pairs)) if len(pairs) else 0.0

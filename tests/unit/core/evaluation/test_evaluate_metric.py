@@ -159,7 +159,7 @@ def test_ceiling_and_chance_are_those_of_the_findings_sizes():
 
 
 @pytest.mark.parametrize("n_test", [1, 2])
-def test_tiny_held_out_parts(n_test):
+def test_scores_of_one_or_two_held_out_cases_are_valid_json(n_test):
     data = builtin_table("iris")
     train, test = np.arange(0, 150, 2), np.arange(1, 150, 2)[:n_test]
     metric = fit_metric(make_learner("euclidean"), data.X[train], data.y[train])

@@ -44,7 +44,7 @@ def test_cases_without_a_finding_are_counted_last(columns: CaseColumns) -> None:
     assert columns.finding_counts.tolist() == [1, 2, 1, 1]
 
 
-def test_patients_are_counted_and_known_only_when_all_are(columns: CaseColumns) -> None:
+def test_patients_count_as_known_only_if_every_case_has_one(columns: CaseColumns) -> None:
     assert not columns.patients_known
     assert columns.patient_name(3) is None
     assert case_columns([1], ["a"], [None], ["P"], [0]).patients_known

@@ -165,7 +165,7 @@ def test_sets_are_made_once_and_never_mixed(library):
     assert [found.name for found in library.features.all()] == ["made up"]
 
 
-def test_one_set_needs_no_name_several_do(library):
+def test_the_name_of_a_feature_set_is_needed_only_where_there_are_several(library):
     with pytest.raises(BadInput, match=r"has no features yet.*semblance features LIB --extractor gabor"):
         library.features.get(None)
     first = numbers_set(library)

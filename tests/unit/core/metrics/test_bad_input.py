@@ -101,7 +101,7 @@ def test_one_case_cannot_be_learnt_from(variant):
 
 
 @over_learners
-def test_only_similar_or_only_dissimilar_pairs(variant):
+def test_pairs_of_one_kind_are_refused_by_learners_that_need_both(variant):
     """RCA learns from similar pairs alone; of dissimilar ones BDM+V, which adds visual ones."""
     if "pairs" not in variant.make().accepts:
         return

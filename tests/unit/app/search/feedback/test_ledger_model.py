@@ -98,7 +98,7 @@ def test_influence_texts():
     ("seconds", "text"),
     [(5, "now"), (80, "1 min"), (240, "4 min"), (7300, "2 h"), (3 * 86400, "3 d"), (-60, "now")],
 )
-def test_ago(seconds: int, text: str):
+def test_times_are_shown_as_how_long_ago_they_were(seconds: int, text: str):
     assert ago((NOW - timedelta(seconds=seconds)).isoformat(), NOW) == text
 
 

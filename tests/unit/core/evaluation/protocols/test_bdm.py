@@ -243,7 +243,7 @@ def test_missing_values_and_single_cases_of_a_finding():
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_tiny_data(n):
+def test_scores_of_two_to_four_cases_are_valid_json(n):
     data = EvaluationData(np.arange(n * 2.0).reshape(n, 2), np.array(["a", "b", "a", "b"][:n]))
     json.dumps(run(data, "euclidean", steps=(), repeats=2).to_json(), allow_nan=False)
 

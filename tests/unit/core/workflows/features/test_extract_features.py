@@ -214,14 +214,14 @@ def test_a_machine_on_which_every_worker_ends_is_reported(library, here):
     assert extract_features(library, QUICK).cases >= 12 - module.MAX_CRASHES
 
 
-def test_few_cases_are_shared_out(library, here, monkeypatch):
+def test_few_cases_are_divided_among_all_processes(library, here, monkeypatch):
     monkeypatch.setattr(measuring_order, "STEP", 2)
     extract_features(library, QUICK, workers=3)
     assert here.handed_out == [4, 4, 4]
 
 
 @pytest.mark.parametrize("after", [1, 3])
-def test_cancelling_keeps_what_counted(library, here, monkeypatch, after):
+def test_cancelling_keeps_the_features_that_were_reported(library, here, monkeypatch, after):
     monkeypatch.setattr(measuring_order, "STEP", 2)
     recorder = RecordingReporter(cancel_after=after)
     with pytest.raises(Cancelled):

@@ -33,7 +33,7 @@ def test_a_control_whose_findings_reach_the_training_is_above_chance(library, mo
     assert not stored_control(train_metric(library, BITS).scores).is_near_chance
 
 
-def test_many_cases_are_sampled(library, monkeypatch):
+def test_the_control_of_many_cases_is_trained_on_a_sample(library, monkeypatch):
     monkeypatch.setattr(control_metric, "MOST_TRAINING", 30)
     monkeypatch.setattr(control_metric, "MOST_QUERIES", 10)
     control = stored_control(train_metric(library, BITS).scores)
