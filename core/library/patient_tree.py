@@ -30,9 +30,9 @@ class PatientTree:
 
     ``order`` (n,): positions in ``columns``, by patient, date, study, series and case. The m nodes stand parents
     first: ``level`` (m,) of :class:`TreeLevel`; ``start``, ``stop`` (m,): the cases of a node in ``order``;
-    ``end`` (m,): the node after its last descendant; ``parent`` (m,): the node above, -1 for none; ``depth`` (m,): 0 at the top.
-    A study is left out where no header names one, a series where it is one case. ``studies`` (m,): the studies of a
-    patient. ``folders``: names of folders, ``folder`` (n,): which one a case is in.
+    ``end`` (m,): the node after its last descendant; ``parent`` (m,): the node above, -1 for none;
+    ``depth`` (m,): 0 at the top. A study is left out where no header names one, a series where it is one case.
+    ``studies`` (m,): the studies of a patient. ``folders``: names of folders, ``folder`` (n,): which one a case is in.
     """
 
     columns: CaseColumns
