@@ -19,6 +19,7 @@ _TITLES = {
     "validation_knn_error": tr_lazy("k-NN error, validation"),
     "balanced_knn_error": tr_lazy("k-NN error, balanced"),
     "balanced_error": tr_lazy("Balanced error"),
+    "balanced_error_best_on_test": tr_lazy("Balanced error, at the best k of the test part"),
     "ccknn_error": tr_lazy("Class-conditional k-NN error"),
     "auc": tr_lazy("Mean AUC over findings"),
     "auc_distance": tr_lazy("AUC by distance"),

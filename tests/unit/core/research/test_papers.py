@@ -60,6 +60,7 @@ def test_the_page_has_both_values_and_the_reason_of_what_is_missing():
     assert "<td>0.025 (0.020–0.030)</td><td>0.021, CCML</td><td>inside the interval</td>" in page
     assert all(f'src="{name}"' in page for name in figures)
     assert "Not redrawn. The paper&#x27;s data are not among ours." in page
+    assert "ISOLET, MNIST and NORB are not among ours." in page
     assert "No &lt;table&gt;." in page
     (first, second) = csv.DictReader(io.StringIO(papers_csv({"ccml": values})))
     assert (first["printed"], first["printed_lies"], second["printed_lies"]) == ("0.0213", "inside", "")
