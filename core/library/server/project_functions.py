@@ -323,6 +323,8 @@ def prepare_projects(connection: sa.Connection) -> bool:
     run = connection.exec_driver_sql
     # A superuser would give its own rights to the functions.
     run(f"SET LOCAL ROLE {found.owner}")
+    # Administrators owned it, which functions with the owner's rights read.
+    run("ALTER TABLE library_roles OWNER TO CURRENT_USER")
     run(f"CREATE SCHEMA {LOBBY}")
     run(f"GRANT USAGE ON SCHEMA {LOBBY} TO PUBLIC")
     for table in (projects, project_members, project_cases):

@@ -381,6 +381,8 @@ def test_administrators_update_a_library_and_its_projects_but_not_the_audit_log(
     if not has_project:
         with pytest.raises(SemblanceError, match="not prepared for projects"):
             create_project(adam, "one", "a study", "2999-12-31")
+        # As it was before there were projects.
+        postgres.execute("ALTER TABLE semblance.library_roles OWNER TO library_administrator", "library")
         assert list_projects(owner) == []
         create_project(adam, "one", "a study", "2999-12-31")
     ServerLibrary.open(adam.with_project("one")).close()
