@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QMimeData, QObject, Qt
@@ -20,6 +21,8 @@ from semblance.core.workflows.imaging.card_images import CardImage
 
 CASE_MIME = "application/x-semblance-case"
 _IMAGE_MIME = "application/x-qt-image"
+#: Longest side in pixels of the images that other programs get, enough for a slide.
+_LONGEST = 1024
 
 
 class CaseData(QMimeData):
@@ -53,7 +56,8 @@ class CaseData(QMimeData):
 
 
 class DragImages(QObject):
-    """The images that other programs get: of the cards, or without burnt-in text if the settings say so."""
+    """The images that other programs get: of the cards in more pixels, or as on the cards without burnt-in text if the
+    settings say so."""
 
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -63,10 +67,13 @@ class DragImages(QObject):
         self._problem: SemblanceError | None = None
 
     def offer(self, data: CaseData, shown: QImage) -> None:
-        """Offer the image of the case in ``data``: ``shown``, or as soon as it is made one without text."""
+        """Offer the image of the case in ``data``: ``shown`` until the larger one is read, or as soon as it is made one
+        without text."""
         context, library = self._context, self._context.state.path
         if not context.settings.blacks_out_text or library is None:
             data.offer_image(shown)
+            if library is not None:
+                self._read_larger(data, library)
             return
         key = library, data.case_row
         if self._made is not None and self._made[0] == key:
@@ -93,6 +100,25 @@ class DragImages(QObject):
         )
         job.done.connect(keep)
         job.failed.connect(self._keep_problem)
+
+    def _read_larger(self, data: CaseData, library: Path) -> None:
+        """Offer the image of the file. Where it cannot be read, that of the card stays."""
+
+        def keep(image: CardImage) -> None:
+            assert image.pixels is not None
+            data.offer_image(as_image(image.pixels))
+
+        job = self._context.jobs.run(
+            tr("Opening the image"),
+            card_images.whole_image,
+            library,
+            data.case_row,
+            _LONGEST,
+            lane=Lane.DRAW,
+            channel="drag",
+            quiet=True,
+        )
+        job.done.connect(keep)
 
     def finish(self, data: CaseData) -> None:
         """Say why another program got no image."""

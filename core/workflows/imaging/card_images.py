@@ -15,6 +15,7 @@ from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
 from semblance.core.imaging.display import DisplayImage, display_image
 from semblance.core.imaging.hide_text import TextHider
+from semblance.core.imaging.raster import decode
 from semblance.core.imaging.thumbnail import LONGEST, thumbnail
 from semblance.core.language import tr_lazy
 from semblance.core.library.records import CaseDetails
@@ -90,6 +91,18 @@ def card_images(
     if made:
         opened.thumbnails.put(made)
     return out
+
+
+def whole_image(library: Path, row: int, longest: int, *, reporter: Reporter = SILENT) -> CardImage:
+    """The image of the case ``row`` as its thumbnail shows it, its longest side at most ``longest`` pixels.
+
+    Raises:
+        BadInput: the case has no image, or it cannot be read.
+    """
+    case = cached_library(library).catalogue.details([row]).get(row)
+    if case is None:
+        raise BadInput("This case has no image any more.", "Refresh the library.")
+    return CardImage(row, decode(_new_thumbnail(case, longest), case.case_id).pixels)
 
 
 def card_image_without_text(

@@ -72,6 +72,15 @@ def test_other_programs_get_the_image_and_nothing_that_names_the_patient(qtbot, 
     assert brightest(dragged(qtbot, monkeypatch, images, CaseData(1))) == 255
 
 
+def test_other_programs_get_more_pixels_than_the_card_shows_once_they_are_read(qtbot, monkeypatch, images):
+    read = []
+    offer = CaseData.offer_image
+    monkeypatch.setattr(CaseData, "offer_image", lambda data, image: (read.append(image), offer(data, image)))
+    image = dragged(qtbot, monkeypatch, images, CaseData(1), wait=lambda _: len(read) == 2)
+    assert (image.width(), image.height()) == (400, 400)
+    assert (read[0].width(), read[0].height()) == (160, 160)
+
+
 def test_other_programs_get_the_image_without_its_text_or_are_told_to_try_again(qtbot, monkeypatch, images):
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
     context = images._context
