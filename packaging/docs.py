@@ -56,6 +56,8 @@ def build(out: Path, packages: tuple[str, ...] = PACKAGES) -> None:
     with warnings.catch_warnings():
         # Types of the fields of named tuples and data classes, which pdoc then shows as they are written.
         warnings.filterwarnings("ignore", message="Error parsing type annotation", category=UserWarning)
+        # pdoc finds most of the modules a second time through their packages.
+        warnings.filterwarnings("ignore", message=".* has already been added", category=UserWarning)
         pdoc.pdoc(*modules(packages), output_directory=out / "api")
     help_folder = resources.path("help")
     pages = {name: help_folder / f"{name}.md" for name in GUIDE}
@@ -96,7 +98,7 @@ def modules(packages: tuple[str, ...] = PACKAGES) -> list[str]:
 
 
 def _body(text: str) -> str:
-    """HTML of a help page; links to pages that are not part of the guide are kept as text."""
+    """HTML of a help page; links to pages that are not part of the guide, and keys, are kept as text."""
 
     def link(found: re.Match[str]) -> str:
         name = found.group(2).removesuffix(".md")
@@ -106,7 +108,7 @@ def _body(text: str) -> str:
             else found.group(1)
         )
 
-    text = re.sub(r"(?<!!)\[([^\]]+)\]\(([\w/]+\.md)(?:#[\w-]*)?\)", link, text)
+    text = re.sub(r"(?<!!)\[([^\]]+)\]\(([\w/]+\.md|key:\w+)(?:#[\w-]*)?\)", link, text)
     return str(
         markdown2.markdown(text, extras=["tables", "fenced-code-blocks", "header-ids", "cuddled-lists"])
     )
