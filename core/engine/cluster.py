@@ -44,6 +44,11 @@ class ClusterTask:
         self._cancelled = True
         self._remote.cancel()
 
+    @property
+    def has_lost_data(self) -> bool:
+        """Whether it ended, or will end, because a worker was lost with the only copy of what it needs."""
+        return self._remote.status in ("cancelled", "lost") and not self._cancelled
+
     def result(self) -> Any:
         """Wait and return; raises what the work raised, ``Cancelled``, or :class:`WorkerEnded`.
 
@@ -153,16 +158,21 @@ class Cluster:
             Cancelled: the reporter was cancelled; it is asked after each result.
             SemblanceError: as :meth:`ClusterTask.result`, and what the function raises.
         """
-        shared, items = self.share(function), list(items)
+        items = list(items)
+        shared = self.share(function)
         tasks = [self.submit(call, shared, item) for item in items]
         try:
-            results = []
-            for item, task in zip(items, tasks, strict=True):
+            results: list[Any] = []
+            while len(results) < len(items):
                 reporter.check_cancelled()
                 try:
-                    results.append(task.result())
+                    results.append(tasks[len(results)].result())
                 except SharedDataLost:
-                    results.append(self.submit(call, self.share(function), item).result())
+                    # All that lost it get the one new copy.
+                    shared = self.share(function)
+                    for at in range(len(results), len(items)):
+                        if tasks[at].has_lost_data:
+                            tasks[at] = self.submit(call, shared, items[at])
             return results
         finally:
             for task in tasks:
