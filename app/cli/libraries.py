@@ -75,6 +75,7 @@ def import_(
     from semblance.core.workflows.library.import_and_prepare import PreparedImport, import_and_prepare
     from semblance.core.workflows.library.import_source import import_source
     from semblance.core.workflows.metrics.vault import seal_share, vault_status
+    from semblance.core.workflows.searches.index_candidates import update_indexes
 
     with ConsoleReporter() as reporter:
         if prepare:
@@ -94,6 +95,7 @@ def import_(
             done = PreparedImport(imported)
             if seal is not None:
                 seal_share(library, seal, reporter=reporter)
+        update_indexes(library, reporter)
     result = done.imported
     document = result.to_json()
     if done.prepared is not None:
@@ -131,6 +133,7 @@ def features(
     from semblance.core.parameters import parse_settings
     from semblance.core.workflows.features.extract_features import extract_features
     from semblance.core.workflows.features.suitable_extractors import suitable_extractors
+    from semblance.core.workflows.searches.index_candidates import update_indexes
 
     if extractor is None:
         # With an empty library any extractor reports what is wrong.
@@ -140,6 +143,7 @@ def features(
         result = extract_features(
             library, extractor, settings=values, name=name, cluster=cluster, reporter=reporter
         )
+        update_indexes(library, reporter)
     print_document(result.to_json(), as_json, show_fields)
     if result.failed and not result.cases:
         raise SemblanceError(

@@ -9,12 +9,14 @@ from typing import Any
 from semblance.app.shell import library_operations as libraries
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job, Lane
-from semblance.core.language import tr
+from semblance.core.language import format_number, tr, tr_n, translate
 from semblance.core.limits import size_text
 from semblance.core.workflows.library.exports import list_exports
 from semblance.core.workflows.maintenance import backup, verify_library
 from semblance.core.workflows.maintenance.backup import RestoreResult
 from semblance.core.workflows.maintenance.problems import VerificationResult
+from semblance.core.workflows.searches import index_candidates
+from semblance.core.workflows.searches.index_candidates import IndexedMetric
 
 
 def back_up(context: Context, file: Path) -> None:
@@ -42,6 +44,38 @@ def back_up(context: Context, file: Path) -> None:
             )
 
     context.follow(job, show)
+
+
+def update_indexes(context: Context) -> Job | None:
+    """Build or update the search indexes of the open library on its server, and show what was measured."""
+    path = context.state.path
+    if path is None:
+        return None
+    job = context.jobs.run(
+        tr("Updating the search indexes"), index_candidates.index_candidates, path, channel=f"index {path}"
+    )
+
+    def show(done: list[IndexedMetric]) -> None:
+        lines = [
+            tr("{metric}: all cases are compared. {why}", metric=one.metric, why=translate(one.none))
+            if one.candidates is None
+            else tr(
+                "{metric}: {candidates} candidates contain {recall} of the 20 nearest.",
+                metric=one.metric,
+                candidates=format_number(one.candidates, ","),
+                recall=format_number(one.recall or 0.0, ".1%"),
+            )
+            for one in done
+        ]
+        context.messages.info(
+            tr_n("{n} search index was updated.", "{n} search indexes were updated.", len(done)),
+            " ".join(lines),
+        )
+        if context.state.path == path:
+            libraries.renew(context)
+
+    context.follow(job, show)
+    return job
 
 
 def read_exports(context: Context, then: Callable[[list[dict[str, Any]]], None]) -> None:

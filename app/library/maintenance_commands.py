@@ -16,6 +16,7 @@ from semblance.app.library.verify_dialog import VerifyDialog
 from semblance.app.shell import plot_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_target
+from semblance.app.shell.state import Change
 from semblance.core.language import tr
 from semblance.core.library.records import SUFFIX
 from semblance.core.workflows.maintenance.problems import VerificationResult
@@ -29,12 +30,32 @@ class MaintenanceCommands(QObject):
     def __init__(self, context: Context, parent: QWidget) -> None:
         super().__init__(parent)
         self._context, self._parent = context, parent
+        #: The library and its outdated indexes that a message named last.
+        self._named: tuple[Path | None, tuple[str, ...]] = (None, ())
+        context.state.on_change(Change.LIBRARY, self, self._name_outdated)
         self.commands: dict[str, Callable[[], object]] = {
             "back_up": self.back_up,
             "restore": self.restore,
             "check_library": self.verify,
+            "update_indexes": lambda: maintenance.update_indexes(context),
             "exports": self.show_exports,
         }
+
+    def _name_outdated(self) -> None:
+        """Say once which search indexes are out of date, and offer to update them."""
+        library = self._context.state.library
+        found = (None, ()) if library is None else (library.path, library.outdated_indexes)
+        if found == self._named:
+            return
+        self._named = found
+        if found[1] and self._context.state.can_edit:
+            self._context.messages.info(
+                tr("The search index of {names} is older than the features.", names=", ".join(found[1])),
+                tr("Searches compare all cases until it is updated."),
+                [(tr("Update"), lambda: maintenance.update_indexes(self._context))],
+                topic="outdated indexes",
+                library=found[0],
+            )
 
     def back_up(self) -> None:
         """Choose a file and back up the open library into it."""

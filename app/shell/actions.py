@@ -82,6 +82,7 @@ COMMANDS = (
     Command("back_up", tr("Back up library…"), "File", "", "save", "library", separator=True),
     Command("restore", tr("Restore library…"), "File", "", "undo"),
     Command("check_library", tr("Verify library…"), "File", "", "check", "library"),
+    Command("update_indexes", tr("Update search indexes"), "File", "", "refresh", "editable on a server"),
     Command("exports", tr("Export log…"), "File", "", "list", "library"),
     Command("report", tr("Create report…"), "File", "Ctrl+R", "export", "ranking", separator=True),
     Command("deidentify", tr("De-identify DICOM files…"), "File", "", "export"),

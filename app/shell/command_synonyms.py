@@ -21,6 +21,7 @@ SYNONYMS = {
     "relink": tr("relink missing lost path"),
     "back_up": tr("backup copy archive"),
     "restore": tr("backup"),
+    "update_indexes": tr("HNSW pgvector candidates approximate nearest neighbour server build renew"),
     "check_library": tr("doctor repair integrity damaged"),
     "exports": tr("audit privacy"),
     "report": tr("pdf html csv json print export save images de-identified anonymised anonymized"),

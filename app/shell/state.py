@@ -49,7 +49,15 @@ class TrainingRun:
 #: Fields of a search: what is hidden, grouped, diverse or counts as no close match.
 OPTIONS = frozenset({"hide_same_patient", "group_duplicates", "diverse", "no_match_rate"})
 #: Conditions of commands that change cases, features or metrics, and of those that save judgements and searches.
-_OF_EDITS = ("editable", "features", "can score", "edits", "undone edits", "can save metric")
+_OF_EDITS = (
+    "editable",
+    "editable on a server",
+    "features",
+    "can score",
+    "edits",
+    "undone edits",
+    "can save metric",
+)
 _OF_MARKS = ("writable", "can judge", "can save search", "can add concepts", "concepts")
 #: Stands for no query.
 _NO_QUERY = Query()
@@ -396,6 +404,10 @@ class State(QObject):
         """Condition of commands -> why it is not met, where rights are the reason."""
         of_edits, of_marks = self.why_not_edited, self.why_not_written
         found = dict.fromkeys(_OF_EDITS, of_edits) if of_edits else {}
+        if self.library is not None and server_address(self.library.path) is None:
+            found["editable on a server"] = tr(
+                "In a library in a folder all cases are compared, without an index."
+            )
         return found | (dict.fromkeys(_OF_MARKS, of_marks) if of_marks else {})
 
     def _why_refused(self, library: LibrarySnapshot) -> str:
@@ -518,8 +530,10 @@ class State(QObject):
 
     def _edit_conditions(self) -> set[str]:
         out: set[str] = set()
-        if not self.can_edit:
+        if self.library is None or not self.can_edit:
             return out
+        if server_address(self.library.path) is not None:
+            out.add("editable on a server")
         if self.last_edit is not None:
             out.add("edits")
         if self.last_undone_edit is not None:

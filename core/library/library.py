@@ -24,7 +24,7 @@ from semblance.core.library.check_library import check_is_folder, check_is_libra
 from semblance.core.library.concepts import ConceptTable
 from semblance.core.library.database import create_tables, disk_is_full, not_writable_error, plain_errors
 from semblance.core.library.export_chain import append_exports, check_exports, plain_exports
-from semblance.core.library.feature_sets import FeatureSets
+from semblance.core.library.feature_sets import FeatureSets, features_stamp
 from semblance.core.library.judgements import JudgementTable
 from semblance.core.library.library_files import LibraryFiles
 from semblance.core.library.pseudonyms import known_pseudonyms, pseudonyms_of
@@ -183,6 +183,16 @@ class Library:
     def embedding_indexes(self) -> Sequence[EmbeddingIndex]:
         """The embeddings of metrics that have an index for candidates; only a library on a server has any."""
         return ()
+
+    def outdated_indexes(self) -> tuple[str, ...]:
+        """The names of the metrics whose index is older than their features, so that searches compare all cases."""
+        indexes = {index.metric: index for index in self.embedding_indexes()}
+        return tuple(
+            record.name
+            for record in (self.metrics() if indexes else ())
+            if (index := indexes.get(record.file.stem)) is not None
+            and features_stamp(self.features.chunk_rows(self.features.of_metric(record))) != index.features
+        )
 
     def judgements(self, ledger: str) -> JudgementTable:
         """The judgements of the ledger ``ledger``; none where there is no such ledger."""

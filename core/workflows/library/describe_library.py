@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.library.feature_sets import features_stamp
 from semblance.core.library.open_library import open_library
 
 if TYPE_CHECKING:
@@ -31,10 +30,10 @@ def describe_library(library: Path) -> dict[str, Any]:
 def _candidates(library: Library) -> list[dict[str, Any]]:
     """A line for each index, as ``semblance info --json`` has it."""
     lines, names = [], {record.file.stem: record for record in library.metrics()}
+    outdated = library.outdated_indexes()
     for index in library.embedding_indexes():
         record = names.get(index.metric)
         if record is not None:
-            chunks = library.features.chunk_rows(library.features.of_metric(record))
             lines.append(
                 {
                     "metric": record.name,
@@ -42,7 +41,7 @@ def _candidates(library: Library) -> list[dict[str, Any]]:
                     "candidates": index.candidates,
                     "recall@20": index.recall,
                     "measured_with": index.queries,
-                    "up_to_date": features_stamp(chunks) == index.features,
+                    "up_to_date": record.name not in outdated,
                 }
             )
     return lines

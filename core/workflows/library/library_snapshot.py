@@ -87,6 +87,8 @@ class LibrarySnapshot:
     right: str = ADMINISTRATOR
     #: Number of images that were not compared with the others yet, so that copies of them are not grouped.
     not_compared: int = 0
+    #: Metrics whose search index on the server is older than their features.
+    outdated_indexes: tuple[str, ...] = ()
     #: Where the server does not answer: when the copy on this computer, which was read, was the library (UTC).
     copied: str = ""
 
@@ -167,6 +169,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             _lesions(catalogue),
             opened.right,
             opened.thumbnails.count_without_outline(),
+            opened.outdated_indexes(),
             opened.copied,
         )
     _ = snapshot.tree

@@ -119,6 +119,21 @@ def index_if_large(library: Path, metric: str, reporter: Reporter = SILENT) -> N
         index_candidates(library, (metric,), reporter=reporter)
 
 
+def update_indexes(library: Path, reporter: Reporter = SILENT) -> list[IndexedMetric]:
+    """Update the indexes that are older than their features, as after cases were measured or removed.
+
+    Raises:
+        as :func:`index_candidates`.
+    """
+    from semblance.core.library.address import server_address
+
+    if server_address(library) is None:
+        return []
+    with open_library(library) as opened:
+        outdated = opened.outdated_indexes()
+    return index_candidates(library, outdated, reporter=reporter) if outdated else []
+
+
 def _indexed(
     library: Any, record: MetricRecord, settings: CandidateSettings, reporter: Reporter
 ) -> IndexedMetric:

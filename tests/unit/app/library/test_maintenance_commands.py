@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from semblance.app import screenshot
+from semblance.app.library.maintenance_commands import MaintenanceCommands
+from semblance.core.library import address
 from semblance.core.library.export_log import read_exports
 from semblance.core.workflows.features.extract_features import extract_features
 from semblance.core.workflows.library.import_source import import_source
+from semblance.core.workflows.searches import index_candidates
+from semblance.core.workflows.searches.index_candidates import IndexedMetric
 from tests.helpers.images import striped_folder
+from tests.helpers.scored_snapshots import snapshot
 from tests.helpers.windows import flush, open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -88,3 +94,32 @@ def test_a_failed_verification_says_so(library):
         shutil.move(library / "gone", library / "catalogue.sqlite")
         dialog.accept()
         flush()
+
+
+def test_outdated_search_indexes_are_named_once_and_updated(context, qtbot, monkeypatch):
+    messages, updated = [], []
+    context.messages.shown.connect(messages.append)
+    monkeypatch.setattr(
+        index_candidates,
+        "index_candidates",
+        lambda path, reporter=None: updated.append(path) or [IndexedMetric("m", 200_000, 100, 0.985, 200)],
+    )
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    _commands = MaintenanceCommands(context, parent)
+    server = address.library_path("postgresql://db.example.org/chest")
+    outdated = replace(snapshot(), path=server, outdated_indexes=("m",))
+    context.state.set_library(outdated)
+    context.state.set_library(replace(outdated))
+    assert "editable on a server" in context.state.available
+    (message,) = messages
+    assert message.what == "The search index of m is older than the features."
+    message.actions[0][1]()
+    context.jobs.run_pending()
+    assert updated == [server]
+    assert messages[1].hint == "m: 100 candidates contain 98.5 % of the 20 nearest."
+    context.state.set_library(replace(outdated, right="annotator"))
+    assert "Your right in this library is annotator" in context.state.refused["editable on a server"]
+    context.state.set_library(snapshot())
+    assert "editable on a server" not in context.state.available
+    assert "In a library in a folder" in context.state.refused["editable on a server"]

@@ -16,7 +16,8 @@ from tests.translations import translated_texts
 
 #: What :attr:`semblance.app.shell.state.State.there` can hold.
 KNOWN = {
-    "", "library", "writable", "editable", "features", "metric", "can score", "scores", "query", "ranking", "training",
+    "", "library", "writable", "editable", "editable on a server", "features", "metric", "can score",
+    "scores", "query", "ranking", "training",
     "can judge", "judgements", "undone judgements", "two metrics",
     "edits", "undone edits", "can add examples", "examples", "can add concepts",
     "concepts", "concepts changed", "can save search", "can save metric",

@@ -147,6 +147,22 @@ def test_an_index_that_is_out_of_date_is_not_used_until_it_is_updated(library, c
     assert among["candidates"] is not None and among["results"] == exact["results"]
 
 
+def test_measuring_cases_updates_the_index(library, capsys, tmp_path):
+    remove_cases(library, ["table/c7"])
+    with open_library(library) as opened:
+        assert opened.outdated_indexes() == ("m",)
+    more = tmp_path / "more.csv"
+    more.write_text(f"{','.join(f'f{n}' for n in range(D))},case_id,label\n{','.join(['1e4'] * D)},new,a\n")
+    document(capsys, "import", more, "--library", library, "--kind", "table")
+    with open_library(library) as opened:
+        assert opened.outdated_indexes() == ()
+        assert opened.embedding_indexes()[0].cases == N - 1
+    document(capsys, "features", library, "--extractor", "raw", "--name", "raw")
+    assert document(capsys, "info", library)["candidates"][0]["up_to_date"] is True
+    with open_library(library) as opened:
+        assert opened.embedding_indexes()[0].cases == N
+
+
 def test_a_recall_that_is_not_reached_is_reported_and_all_cases_are_compared(library, capsys, monkeypatch):
     monkeypatch.setattr(workflow, "NUMBERS", (1,))
     (done,) = document(capsys, "library", "index", library, "--recall", 1)
