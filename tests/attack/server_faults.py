@@ -1,197 +1,273 @@
-"""Kill the writers and the server of a library on a server, and cut the network between them, again and again.
+"""``python -m tests.attack.server_faults --faults 300``: faults while a library on a server is changed.
 
-``python -m tests.attack.server_faults --rounds 300`` prints how many rounds of each kind were run. A round
-raises AssertionError if something acknowledged was lost, a case was written in part, a write waited for
-more than five seconds, or the audit log does not verify.
+Client or server are killed, connections are cut, packets are delayed, and the disk of the server is full. After each
+nothing that was acknowledged is lost, no import is there by half, another program can change the library at once, and
+the audit trail is whole. Exit status 1 if anything was otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import multiprocessing
+import collections
+import json
 import os
 import random
-import signal
 import socket
+import sys
+import tempfile
 import threading
 import time
-from collections import Counter
-from multiprocessing.connection import Connection
+import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from semblance.core.errors import ServerUnavailable
-from semblance.core.library.address import server_address
-from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
-from semblance.core.library.server.library import ServerLibrary
-from semblance.core.workflows.library.exports import check_audit
-from tests.helpers.postgres_server import PostgresServer, running_server
+import numpy as np
 
-KINDS = ("client killed", "server killed", "network cut", "network silent, then cut")
-CASES, LONGEST_WAIT = 5, 5.0
+from semblance.core.library.records import JudgementRecord
+from semblance.core.library.server.library import ServerLibrary
+from tests.attack.server_child import FEATURES, KINDS, LEDGER, STEPS, names_of
+from tests.helpers.postgres_server import PASSWORD, PostgresServer
+from tests.kills.harness import Child
+from tests.kills.small_disk import mount_disk, unmount_disk
+
+FAULTS = ("client killed", "server killed", "connection cut", "packets delayed", "disk full")
+#: Megabytes of the server's disk, and seconds that a fault lasts.
+DISK_MB, FAULT_S = 700, 0.3
+#: Nobody waits longer for a lock.
+LONGEST_S = 5.0
 
 
 class Proxy:
-    """Passes bytes on to a port of this computer until they are held back or its connections are cut."""
+    """Passes connections on to a server, until they are cut, and delays what they carry."""
 
     def __init__(self, port: int) -> None:
-        self._to, self._flows, self._ends = port, threading.Event(), list[socket.socket]()
-        self._flows.set()
+        self._server_port, self._pairs = port, set[socket.socket]()
+        self.is_cut, self.delay = False, 0.0
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._listener.getsockname()[1])
-        self._accepts = threading.Thread(target=self._accept, daemon=True)
-        self._accepts.start()
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """End all connections and accept no others until :attr:`is_cut` is unset."""
+        self.is_cut = True
+        for one in list(self._pairs):
+            _shut(one)
+
+    def close(self) -> None:
+        self.cut()
+        self._listener.close()
 
     def _accept(self) -> None:
         while True:
             try:
                 client, _ = self._listener.accept()
-            except OSError:  # closed
+            except OSError:
                 return
             try:
-                server = socket.create_connection(("127.0.0.1", self._to))
-            except ConnectionError:  # the server was killed
+                server = socket.create_connection(("127.0.0.1", self._server_port))
+            except OSError:
                 client.close()
                 continue
-            self._ends += [client, server]
-            for one, other in ((client, server), (server, client)):
-                threading.Thread(target=self._copy, args=(one, other), daemon=True).start()
+            self._pairs |= {client, server}
+            if self.is_cut:
+                _shut(client)
+            for source, target in ((client, server), (server, client)):
+                threading.Thread(target=self._pass_on, args=(source, target), daemon=True).start()
 
-    def _copy(self, one: socket.socket, other: socket.socket) -> None:
-        with contextlib.suppress(OSError):  # cut
-            while data := one.recv(65536):
-                self._flows.wait()
-                other.sendall(data)
-            other.shutdown(socket.SHUT_WR)
+    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+        try:
+            while data := source.recv(1 << 16):
+                time.sleep(self.delay)
+                target.sendall(data)
+        except OSError:
+            pass  # the other side is told below
+        finally:
+            _shut(target)
+            self._pairs.discard(source)
 
-    def hold(self) -> None:
-        self._flows.clear()
 
-    def cut(self) -> None:
-        for end in self._ends:
-            with contextlib.suppress(OSError):  # at its end already
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-        self._ends.clear()
-        self._flows.set()
+def _shut(one: socket.socket) -> None:
+    try:
+        one.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return
+
+
+class ServerFaults:
+    """A server, a proxy before it, a library, and lives that change it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, home = folder, folder / "server"
+        home.mkdir()
+        self.has_small_disk = mount_disk(home, DISK_MB)
+        self._server = PostgresServer(home)
+        self._server.start()
+        self._address = self._server.new_database("library")
+        self._disk = home
+        ServerLibrary.create(self._address).close()
+        self._proxy = Proxy(self._server.port)
+        self._through_proxy = self._address.replace(f":{self._server.port}/", f":{self._proxy.port}/")
+        os.environ["PGPASSWORD"] = PASSWORD
+        self._child = Child(folder / "errors", "tests.attack.server_child")
+        self._seconds = 1.0
+        #: Faults that fell into a life's changes, and changes that were refused in them.
+        self.happened: collections.Counter[str] = collections.Counter()
+        self.refused: collections.Counter[str] = collections.Counter()
+        self.messages: collections.Counter[str] = collections.Counter()
+        self.longest_wait = 0.0
+        self._acknowledged: dict[str, list[tuple[int, int]]] = {}
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # ends accept() on Linux
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._accepts.join(5)
-        self.cut()
+        self._child.close()
+        self._proxy.close()
+        self._server.stop("immediate")
+        if self.has_small_disk:
+            unmount_disk(self._disk)
 
+    def try_fault(self, number: int, rng: random.Random) -> str:
+        """One life with a fault at a random moment, and what it left; returns what happened."""
+        life, fault = f"life{number}", FAULTS[number % len(FAULTS)]
+        log = self._folder / f"{life}.log"
+        log.touch()
+        moment = rng.uniform(0.0, self._seconds)
+        begin = time.monotonic()
+        with ThreadPoolExecutor(1) as thread:
+            killed_at = moment if fault == "client killed" else None
+            ended = thread.submit(
+                self._child.live, life, Path(self._through_proxy), self._folder, log, moment=killed_at
+            )
+            time.sleep(moment)
+            was_running = not ended.done()
+            wait = self._make(fault)
+            status = ended.result()
+        if fault == "client killed":
+            was_running = status is None
+        else:
+            assert status == 0, f"{fault} at {moment:.2f} s: the life ended with {status}"
+        if fault == "packets delayed" or not was_running:
+            self._seconds = max(0.3, 0.9 * self._seconds)
+        elif status == 0:
+            self._seconds = 0.7 * self._seconds + 0.3 * (time.monotonic() - begin)
+        self.happened[fault] += was_running
+        self.longest_wait = max(self.longest_wait, wait)
+        said = f"{fault} at {moment:.2f} s, others waited {wait:.2f} s"
+        self._read_log(life, log, fault)
+        self._check(said)
+        assert wait <= LONGEST_S, said
+        return said if was_running else f"{said}; it had ended"
 
-def write_one(library: ServerLibrary, number: int) -> None:
-    source = library.catalogue.add_source("folder", "s", Path("/images"))
-    names = [f"{number}-{n}" for n in range(CASES)]
-    library.catalogue.put(
-        source,
-        [FileRecord(name, 1, 1, name, "ok") for name in names],
-        [CaseRecord(f"s/{name}", name, content=name) for name in names],
-    )
-    library.judgements("l").append([JudgementRecord("alike", "q", str(number), None, None, (), "w", "t")])
+    def _make(self, fault: str) -> float:
+        """Seconds that another program, whose own connection works, waited for its change during or after the fault."""
+        if fault == "connection cut":
+            self._proxy.cut()
+            wait = self._write()
+            time.sleep(FAULT_S)
+            self._proxy.is_cut = False
+            return wait
+        if fault == "packets delayed":
+            self._proxy.delay = FAULT_S / 3
+            wait = max(self._write() for _ in range(5))
+            self._proxy.delay = 0.0
+            return wait
+        if fault == "disk full" and self.has_small_disk:
+            self._fill_disk()
+        if fault in ("server killed", "disk full"):
+            self._server.stop("immediate")
+            time.sleep(FAULT_S)
+            self._server.start()
+        return self._write()
 
+    def _fill_disk(self) -> None:
+        ballast, facts = self._disk / "ballast", os.statvfs(self._disk)
+        with ballast.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, max(1, facts.f_bavail * facts.f_frsize))
+        time.sleep(5 * FAULT_S)
+        # A server that cannot write its log has ended by then; it is started again.
+        ballast.unlink()
 
-def write_on(address: str, first: int, acknowledged: Connection) -> None:
-    """Write until the server is not there, and send each number that was written."""
-    with contextlib.suppress(ServerUnavailable), ServerLibrary.open(address, writable=True) as library:
-        for number in range(first, first + 10_000):
-            write_one(library, number)
-            acknowledged.send(number)
+    def _write(self) -> float:
+        """Seconds until somebody else could change the library."""
+        begin = time.monotonic()
+        with ServerLibrary.open(self._address, writable=True) as library:
+            library.judgements("others").append(
+                [JudgementRecord("alike", "q", "c", None, None, (), "o", "t")]
+            )
+        return time.monotonic() - begin
 
+    def _read_log(self, life: str, log: Path, fault: str) -> None:
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        self._acknowledged[life] = [
+            (line["step"], line["attempt"]) for line in lines if line["ended"] == "acknowledged"
+        ]
+        messages = [line["what"] for line in lines if line["ended"] == "refused"]
+        self.refused[fault] += len(messages)
+        self.messages.update(messages)
+        log.unlink()
 
-def kill_server(server: PostgresServer) -> None:
-    """SIGKILL to the first process of the server; the others then end by themselves. Starts it again."""
-    os.kill(int((server.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-    until = time.monotonic() + 30
-    while True:
-        try:
-            return server.start()
-        except RuntimeError:  # processes of the killed one still have its memory
-            if time.monotonic() > until:
-                raise
+    def _check(self, said: str) -> None:
+        """All that any life had acknowledged is there, and nothing by half."""
+        with ServerLibrary.open(self._address) as library:
+            found = {row.case_id: row.finding for row in library.catalogue.all_cases()}
+            judged = collections.Counter(record.case for _, record, *_ in library.judgements(LEDGER).read())
+            searches, features = set(library.searches()), library.features.all()
+            ids, values = library.features.read(features[0]) if features else (np.array([]), np.array([]))
+            assert len(set(ids.tolist())) == len(ids), f"{said}: a case has features twice"
+            assert not len(ids) or np.array_equal(values, np.stack([ids, ids * 2], axis=1)), said
+            for life, done in self._acknowledged.items():
+                for step, attempt in done:
+                    self._check_step(life, step, attempt, found, judged, searches, said)
+                for step in range(0, STEPS, len(KINDS)):
+                    there = sum(name in found for name in names_of(life, step))
+                    assert there in (0, len(names_of(life, step))), f"{said}: half an import of {life}"
+            assert library.check_audit().problems == (), f"{said}: {library.check_audit().problems}"
+            sets = {one.name for one in features}
+            assert FEATURES in sets or not any(
+                s % 5 == 4 for d in self._acknowledged.values() for s, _ in d
+            ), said
 
-
-def run_rounds(rounds: int, seed: int = 0) -> Counter[str]:
-    """The number of rounds of each kind, and of writes that were acknowledged (``"acknowledged"``).
-
-    Raises:
-        AssertionError: what the module names.
-    """
-    chance, done = random.Random(seed), Counter[str]()
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload([__name__ if __name__ != "__main__" else "tests.attack.server_faults"])
-    with running_server() as server:
-        direct = server.new_database("library")
-        address = server_address(direct)
-        assert address is not None
-        ServerLibrary.create(direct).close()
-        proxy = Proxy(server.port)
-        through = direct.replace(f":{server.port}/", f":{proxy.port}/")
-        known: set[int] = set()
-        try:
-            for number in range(rounds):
-                kind = KINDS[number % len(KINDS)]
-                mine, theirs = processes.Pipe(duplex=False)
-                child = processes.Process(target=write_on, args=(through, 10_000 * number, theirs))
-                child.start()
-                theirs.close()
-                for _ in range(chance.randint(1, 4)):
-                    known.add(mine.recv())
-                time.sleep(chance.random() * 0.03)  # somewhere within a write
-                if kind == "client killed":
-                    assert child.pid is not None
-                    os.kill(child.pid, signal.SIGKILL)
-                elif kind == "server killed":
-                    kill_server(server)
-                    proxy.cut()
-                else:
-                    if kind != "network cut":
-                        proxy.hold()
-                        time.sleep(chance.random() * 0.3)
-                    proxy.cut()
-                with contextlib.suppress(EOFError):
-                    # A writer that connected again goes on: it is stopped after a few more writes.
-                    for _ in range(3):
-                        known.add(mine.recv())
-                child.kill()
-                with contextlib.suppress(EOFError):
-                    while True:
-                        known.add(mine.recv())
-                child.join()
-                proxy.cut()
-                check(direct, known, 10_000 * number + 9_999)
-                known.add(10_000 * number + 9_999)
-                assert not check_audit(address).problems, (number, kind)
-                done[kind] += 1
-        finally:
-            proxy.close()
-    return done + Counter({"acknowledged": len(known) - rounds})
-
-
-def check(address: str, known: set[int], next_number: int) -> None:
-    with ServerLibrary.open(address, writable=True) as library:
-        start = time.monotonic()
-        write_one(library, next_number)
-        waited = time.monotonic() - start
-        assert waited < LONGEST_WAIT, f"a write waited for {waited:.1f} s"
-        found = Counter(
-            int(record.case_id.split("/")[1].split("-")[0]) for record in library.catalogue.all_cases()
-        )
-        judged = {int(record.case) for _, record, _ in library.judgements("l").read()}
-    assert set(found.values()) == {CASES}, "cases were written in part"
-    assert known <= set(found) and known <= judged, "acknowledged writes were lost"
+    def _check_step(self, life, step, attempt, found, judged, searches, said) -> None:  # type: ignore[no-untyped-def]
+        kind = KINDS[step % len(KINDS)]
+        cases = names_of(life, step - step % len(KINDS))
+        lost = f"{said}: the {kind} of step {step} of {life} is lost"
+        if kind == "import":
+            assert all(name in found for name in cases), lost
+        elif kind == "finding":
+            assert {found[name] for name in cases} == {f"{life}-{step}"}, lost
+        elif kind == "judgement":
+            assert judged[f"{life}-{step}-{attempt}"] == 1, lost
+        elif kind == "search":
+            assert f"{life}-{step}" in searches, lost
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=300)
+    parser = argparse.ArgumentParser(prog="python -m tests.attack.server_faults", description=__doc__)
+    parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    for name, number in run_rounds(given.rounds, given.seed).items():
-        print(f"{name}: {number}")
+    options = parser.parse_args()
+    rng, wrong = random.Random(options.seed), 0
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        faults = ServerFaults(Path(folder))
+        try:
+            for number in range(options.faults):
+                try:
+                    print(f"{number + 1}: {faults.try_fault(number, rng)}", flush=True)
+                except Exception:  # noqa: BLE001 - each is reported, and the others are tried too
+                    wrong += 1
+                    traceback.print_exc()
+        finally:
+            faults.close()
+        errors = (Path(folder) / "errors").read_text()
+    print(
+        f"{options.faults} faults, during changes: {dict(faults.happened)}; refused changes: {dict(faults.refused)};"
+        f" {wrong} wrong;"
+        f" longest wait of others {faults.longest_wait:.2f} s"
+    )
+    for message, count in faults.messages.most_common():
+        print(f"  {count} x {message}")
+    if "Traceback" in errors:
+        print(errors[-3000:])
+    sys.exit(1 if wrong or "Traceback" in errors else 0)
 
 
 if __name__ == "__main__":

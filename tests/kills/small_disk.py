@@ -14,6 +14,7 @@ from semblance.core.errors import SemblanceError
 NEW_USERS, NEW_MOUNTS = 0x10000000, 0x00020000
 READ_ONLY, REMOUNT, PRIVATE, RECURSIVE = 1, 32, 1 << 18, 1 << 14
 SIZE_MB = 64
+_DETACH = 2
 #: Status of a process that may not make such a disk.
 NOT_ALLOWED = 77
 
@@ -27,7 +28,7 @@ def on_small_disk(
     """
     disk = library.with_name(f"{library.name} disk")
     disk.mkdir()
-    if not _mount(disk):
+    if not mount_disk(disk, SIZE_MB):
         return NOT_ALLOWED
     here = disk / library.name
     if library.exists():
@@ -58,8 +59,8 @@ def on_small_disk(
     return 0
 
 
-def _mount(disk: Path) -> bool:
-    """A file system of this process's own at ``disk``."""
+def mount_disk(disk: Path, megabytes: int) -> bool:
+    """A file system of this process's own at ``disk``, seen by what it starts too; whether it may make one."""
     user, group = os.getuid(), os.getgid()
     if not _call("unshare", NEW_MOUNTS):
         if not _call("unshare", NEW_USERS | NEW_MOUNTS):
@@ -69,7 +70,12 @@ def _mount(disk: Path) -> bool:
         Path("/proc/self/gid_map").write_text(f"0 {group} 1")
     if not _call("mount", b"none", b"/", None, RECURSIVE | PRIVATE, None):
         return False
-    return _call("mount", b"none", bytes(disk), b"tmpfs", 0, f"size={SIZE_MB}m".encode())
+    return _call("mount", b"none", bytes(disk), b"tmpfs", 0, f"size={megabytes}m".encode())
+
+
+def unmount_disk(disk: Path) -> None:
+    """Take away what :func:`mount_disk` made, as soon as nobody uses it."""
+    _call("umount2", bytes(disk), _DETACH)
 
 
 def _call(name: str, *arguments: object) -> bool:

@@ -24,8 +24,10 @@ from semblance.core.library.server.tables import schema_of
 CONNECT_S = 10
 #: The lock that makes writers of one library wait for each other; locks of PostgreSQL belong to one database.
 WRITER_LOCK = 0x73656D626C616E63
-#: A server that vanished is noticed after so many seconds of silence, and then three probes of this distance.
-_IDLE_S, _PROBE_S, _PROBES = 20, 5, 3
+#: After so many seconds of silence each side sends so many probes with this distance. Nothing sent stays unanswered for
+#: longer than all of it, so that the lock of a writer whose network is gone is free before others give up waiting.
+_IDLE_S, _PROBE_S, _PROBES = 10, 2, 3
+_SILENCE_MS = 1000 * (_IDLE_S + _PROBE_S * _PROBES)
 
 
 def _driver() -> Any:
@@ -50,6 +52,13 @@ def connection_parameters(address: ServerAddress, *, writable: bool) -> dict[str
             "Give one such as postgresql://HOST/DATABASE.",
         ) from error
     settings = [f"search_path={schema_of(address)},public", f"lock_timeout={BUSY_S}s", "timezone=UTC"]
+    # Otherwise a server waits for hours for a client that vanished.
+    settings += [
+        f"tcp_keepalives_idle={_IDLE_S}",
+        f"tcp_keepalives_interval={_PROBE_S}",
+        f"tcp_keepalives_count={_PROBES}",
+        f"tcp_user_timeout={_SILENCE_MS}",
+    ]
     if not writable:
         settings.append("default_transaction_read_only=on")
     options = " ".join([given.pop("options", ""), *(f"-c {one}" for one in settings)]).strip()
@@ -59,6 +68,7 @@ def connection_parameters(address: ServerAddress, *, writable: bool) -> dict[str
         "keepalives_idle": _IDLE_S,
         "keepalives_interval": _PROBE_S,
         "keepalives_count": _PROBES,
+        "tcp_user_timeout": _SILENCE_MS,
     }
     secrets = address.secrets
     if "password" not in secrets and (stored := stored_password(address)):

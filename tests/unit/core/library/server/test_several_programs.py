@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
+from semblance.core.library.server.tables import REVISION, SCHEMA
 from tests.helpers.postgres_server import running_server
 
 ROUNDS, WRITERS, CASES = 6, 3, 40
@@ -121,3 +123,21 @@ def test_a_transaction_that_the_server_loses_leaves_no_half_case():
                 connection.exec_driver_sql("UPDATE cases SET patient = 'half'")
             server.start()
             assert {(r.finding, r.patient) for r in library.catalogue.all_cases()} == {(None, None)}
+
+
+def update_tables(address: str) -> None:
+    ServerLibrary.open(address, writable=True).close()
+
+
+def test_programs_that_update_the_tables_at_once_all_end_well(postgres, database):
+    ServerLibrary.create(database).close()
+    # The last migration can be run again on its own tables.
+    postgres.execute(f"UPDATE {SCHEMA}.alembic_version SET version_num = '0005'", "library")
+    processes = multiprocessing.get_context("spawn")
+    programs = [processes.Process(target=update_tables, args=(database,)) for _ in range(2)]
+    for program in programs:
+        program.start()
+    for program in programs:
+        program.join()
+    assert [program.exitcode for program in programs] == [0, 0]
+    assert postgres.execute(f"SELECT version_num FROM {SCHEMA}.alembic_version", "library") == [(REVISION,)]
