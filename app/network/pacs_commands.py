@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from semblance.app.shell.context import Context
+from semblance.app.widgets.dialog import bring_to_front
 
 if TYPE_CHECKING:
     from semblance.app.network.pacs_dialog import PacsDialog
@@ -83,6 +84,4 @@ class PacsCommands(QObject):
 
 
 def _raise(dialog: QDialog) -> None:
-    dialog.show()
-    dialog.raise_()
-    dialog.activateWindow()
+    bring_to_front(dialog)

@@ -14,6 +14,7 @@ from semblance.app.reports import report_operations
 from semblance.app.reports.report_dialog import ReportDialog, query_selections
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
+from semblance.app.widgets.dialog import bring_to_front
 from semblance.core.language import tr
 
 if TYPE_CHECKING:
@@ -76,9 +77,7 @@ class ReportCommands(QObject):
         if dialog is None:
             dialog = DeidentifyDialog(self._context, self._parent)
             dialog.help_requested.connect(partial(self.help_requested.emit, "deidentification"))
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        bring_to_front(dialog)
         return dialog
 
     def open_report(self) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.context import Context
+from semblance.app.widgets.dialog import bring_to_front
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.address import library_path
@@ -53,9 +54,7 @@ class ExperimentCommands(QObject):
             dialog.results.preview.set_source(self._thumbnails)
             dialog.help_requested.connect(partial(self.help_requested.emit, "experiments"))
         dialog.form.add_feature_sets(self._context.state.library, self._context.state.features)
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        bring_to_front(dialog)
         return dialog
 
     def show_encoders(self) -> EncodersDialog:
@@ -66,9 +65,7 @@ class ExperimentCommands(QObject):
         if dialog is None:
             dialog = EncodersDialog(self._context, self._parent)
             dialog.help_requested.connect(partial(self.help_requested.emit, "own_encoder"))
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        bring_to_front(dialog)
         return dialog
 
     def show_reader_studies(self) -> ReaderStudiesDialog:
@@ -79,9 +76,7 @@ class ExperimentCommands(QObject):
         if dialog is None:
             dialog = ReaderStudiesDialog(self._context, self._thumbnails, self._parent)
             dialog.help_requested.connect(partial(self.help_requested.emit, "reader_study"))
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        bring_to_front(dialog)
         return dialog
 
     def show_agreement(self) -> AgreementDialog:
@@ -93,9 +88,7 @@ class ExperimentCommands(QObject):
             dialog = AgreementDialog(self._context, self._parent)
             dialog.case_requested.connect(self.case_requested)
             dialog.help_requested.connect(partial(self.help_requested.emit, "agreement"))
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        bring_to_front(dialog)
         dialog.load()
         return dialog
 
@@ -107,9 +100,7 @@ class ExperimentCommands(QObject):
         if dialog is None:
             dialog = VaultDialog(self._context, self._parent)
             dialog.help_requested.connect(partial(self.help_requested.emit, "vault"))
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        bring_to_front(dialog)
         return dialog
 
     def show_outcomes(self) -> OutcomesDialog:
@@ -120,9 +111,7 @@ class ExperimentCommands(QObject):
         if dialog is None:
             dialog = OutcomesDialog(self._context, self._parent)
             dialog.help_requested.connect(partial(self.help_requested.emit, "outcomes"))
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        bring_to_front(dialog)
         dialog.load()
         return dialog
 

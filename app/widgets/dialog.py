@@ -17,6 +17,13 @@ from semblance.core.language import tr
 FRAME_SIZE = 16
 
 
+def bring_to_front(window: QWidget) -> None:
+    """Show a window that may be open behind others."""
+    window.show()
+    window.raise_()
+    window.activateWindow()
+
+
 def dialog_layout(dialog: QDialog) -> QVBoxLayout:
     """A vertical layout with the margins of dialogs."""
     return vbox(dialog, spacing=12, margins=(16, 16, 16, 16))

@@ -7,6 +7,7 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
 from semblance.app.shell.settings import Settings
+from semblance.app.widgets.dialog import bring_to_front
 from semblance.app.widgets.layouts import vbox
 from semblance.core.language import tr
 
@@ -35,9 +36,7 @@ class CompareWindow(QWidget):
         if self._column.indexOf(page) < 0:
             self._column.addWidget(page)
         page.show()
-        self.show()
-        self.raise_()
-        self.activateWindow()
+        bring_to_front(self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._settings.set_bytes(_GEOMETRY, self.saveGeometry())
