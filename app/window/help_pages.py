@@ -60,6 +60,8 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "evaluation",
             "map",
             "experiments",
+            "yardstick",
+            "papers",
             "vault",
             "outcomes",
             "reader_study",
