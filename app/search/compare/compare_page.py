@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPlainTextEdit, QPushBu
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
 from semblance.app.search.compare.compare_facts import CompareFacts
 from semblance.app.search.compare.compare_header import CompareHeader
+from semblance.app.search.compare.feature_table import FeatureTable
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -39,9 +40,11 @@ from semblance.core.errors import SemblanceError
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr, tr_n
+from semblance.core.library.case_columns import ImageState
 from semblance.core.searches.query import Query
 from semblance.core.workflows.imaging import view_images
 from semblance.core.workflows.imaging.view_images import ViewedImage
+from semblance.core.workflows.searches.compare_features import ComparedFeature, compare_features
 from semblance.core.workflows.searches.search_result import RankedCase
 
 LINKED = tr("Zoom, pan, window linked")
@@ -112,9 +115,9 @@ class ComparePage(FullPage):
         self.detach.toggled.connect(self._update_detach)
         self.detach.clicked.connect(self.detached)
         self._update_detach()
-        tools = (self.draw, self.measure, self.blink, self.difference, self.linked, self.detach)
+        self._image_tools = (self.draw, self.measure, self.blink, self.difference, self.linked)
         buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
-        for widget in (*buttons, *tools):
+        for widget in (*buttons, *self._image_tools, self.detach):
             self.header.add_action(widget)
 
         views = context.state.kept_views
@@ -124,6 +127,8 @@ class ComparePage(FullPage):
         )
         self._links = LinkedPanes(self.panes, self.linked)
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
+        self.features = FeatureTable()
+        self.features.hide()
         self.facts = CompareFacts()
         self.notes = QPlainTextEdit()
         self.notes.setAccessibleName(tr("Notes on this case for the report"))
@@ -158,7 +163,10 @@ class ComparePage(FullPage):
         notes.addWidget(self.notes)
         right.addLayout(notes)
         sides = hbox(spacing=1)
-        sides.addLayout(self._images, 1)
+        compared = vbox()
+        compared.addLayout(self._images, 1)
+        compared.addWidget(self.features, 1)
+        sides.addLayout(compared, 1)
         sides.addWidget(self._right)
         page = vbox(self)
         page.addWidget(self.header)
@@ -200,7 +208,7 @@ class ComparePage(FullPage):
     def _update_sizes(self) -> None:
         """One row of cards of any size. The facts and the label use the width that the images leave. In a window that
         is higher than wide the images are above each other."""
-        is_portrait = self.height() > self.width()
+        is_portrait = self.height() > self.width() and self.features.isHidden()
         self._images.setDirection(
             QBoxLayout.Direction.TopToBottom if is_portrait else QBoxLayout.Direction.LeftToRight
         )
@@ -242,7 +250,8 @@ class ComparePage(FullPage):
         self.strip.set_current(case_row)
         self._open_query()
         self._show_row(case_row)
-        self.panes[1].view.setFocus(Qt.FocusReason.OtherFocusReason)
+        target = self.panes[1].view if self.features.isHidden() else self.features
+        target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _follow_ranking(self) -> None:
         ranking = self._state.ranking
@@ -299,6 +308,9 @@ class ComparePage(FullPage):
         if rows[self._place] == case_row:
             self._show_place()
             self._update_facts()
+            if not self.features.isHidden():
+                # They may be others, of another metric.
+                self._open_case()
 
     def _show_row(self, case_row: int) -> None:
         place = next((p for p, case in enumerate(self._ranked) if case.row == case_row), None)
@@ -306,8 +318,33 @@ class ComparePage(FullPage):
             return
         self._place = place
         self._show_place()
-        self._open(1, view_images.view_case, self._state.path, case_row)
+        self._open_case()
         self.case_changed.emit()
+
+    def _open_case(self) -> None:
+        """Show the image of the ranked case, or the features of both if one of both is a row of a table."""
+        assert self._state.path is not None
+        case, query = self._ranked[self._place], self._state.query
+        has_features = self._is_row(case.case_id) or (query is not None and self._is_row(query.case))
+        self.features.setVisible(has_features)
+        for widget in (*self.panes, *self._image_tools):
+            widget.setVisible(not has_features)
+        for tool in self._image_tools:
+            tool.setEnabled(not has_features)
+        self._update_sizes()
+        if not has_features:
+            self._open(1, view_images.view_case, self._state.path, case.row)
+        elif self._state.ranked_search is not None:
+            self._viewed[1] = None
+            self._update_facts()
+            search = self._state.ranked_search.search
+            self._open(1, compare_features, self._state.path, search, case.case_id, lane=Lane.SEARCH)
+
+    def _is_row(self, case: str | None) -> bool:
+        """Whether the case ``case`` of the library is a row of a table."""
+        columns = self._state.columns
+        index = columns.index_of_id(case) if case is not None else -1
+        return index >= 0 and bool(columns.state[index] == ImageState.NO_IMAGE)
 
     def _place_text(self, rank: int) -> str:
         """The rank of the case, and the marks of the order where distances do not grow with the rank."""
@@ -354,22 +391,25 @@ class ComparePage(FullPage):
         self.headers[0].show_case(
             tr("Query"), name, finding, code, columns.letters.get(finding or "", "?"), ""
         )
+        self._viewed[0] = None
         if query.image is not None:
             self._open(0, view_images.view_file, query.image)
-        elif index >= 0:
+        elif index >= 0 and not self._is_row(query.case):
             self._open(0, view_images.view_case, self._state.path, int(columns.case_row[index]))
 
-    def _open(self, side: int, function: Callable[..., ViewedImage], *args: object) -> None:
+    def _open(
+        self, side: int, function: Callable[..., object], *args: object, lane: Lane = Lane.READ
+    ) -> None:
         before = self._jobs[side]
         if before is not None:
             before.cancel()
         self.headers[side].show_problem(None)
         try:
             job = self._context.jobs.run(
-                tr("Opening the image"),
+                tr("Opening the case"),
                 function,
                 *args,
-                lane=Lane.READ,
+                lane=lane,
                 channel=f"compare{side}",
                 quiet=True,
             )
@@ -385,7 +425,10 @@ class ComparePage(FullPage):
         if self._jobs[side] is job:
             self._jobs[side] = None
 
-    def _show(self, side: int, viewed: ViewedImage) -> None:
+    def _show(self, side: int, viewed: ViewedImage | list[ComparedFeature]) -> None:
+        if isinstance(viewed, list):
+            self.features.show_features(viewed, tr("Rank {rank}", rank=self._ranked[self._place].rank))
+            return
         pane = self.panes[side]
         self._viewed[side] = viewed
         image = viewed.image
@@ -421,6 +464,7 @@ class ComparePage(FullPage):
     def _fail(self, side: int, error: SemblanceError) -> None:
         self._viewed[side] = None
         self.panes[side].show_nothing()
+        self.features.show_features([], "")
         self.headers[side].show_problem(error)
         self._update_facts()
 

@@ -19,6 +19,7 @@ from semblance.core.workflows.library.library_snapshot import read_snapshot
 from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.striped_library import striped_library
+from tests.helpers.tables import PLAIN, table_library
 from tests.helpers.widgets import show_widget
 
 
@@ -257,3 +258,28 @@ def test_in_portrait_the_images_are_above_each_other(panel, qtbot):
     qtbot.waitUntil(lambda: query.mapTo(panel, QPoint()).x() == case.mapTo(panel, QPoint()).x())
     assert query.mapTo(panel, QPoint()).y() < case.mapTo(panel, QPoint()).y()
     assert min(query.width(), query.height()) > wide
+
+
+def test_rows_of_a_table_are_compared_by_their_features_largest_difference_first(
+    qtbot, jobs, context, tmp_path
+):
+    library = table_library(tmp_path, metrics=[PLAIN])
+    context.state.set_library(read_snapshot(library))
+    query = Query(case="t/c0")
+    context.state.set_query(query)
+    context.state.set_ranked_search(unrefined_search(nearest_cases(library, "plain", query, k=8)))
+    page = show_widget(qtbot, ComparePage(context, ThumbnailLoader(lambda _rows, done: done([]))), 1200, 760)
+    page.compare(context.state.ranking.ranked[0].row)
+    jobs.run_pending()
+    assert page.features.isVisible()
+    assert not any(widget.isVisible() for widget in (*page.panes, page.draw, page.blink, page.linked))
+    model = page.features.features
+    differences = [model.feature(row).difference for row in range(model.rowCount())]
+    assert differences == sorted(differences, reverse=True)
+    assert len(differences) == 5
+    assert model.headerData(2, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole) == "● Rank 1"
+    first = model.texts(0)
+    qtbot.keyClick(page.features, Qt.Key.Key_Right)
+    jobs.run_pending()
+    assert page.current_case() == context.state.ranking.ranked[1].case_id
+    assert model.texts(0) != first
