@@ -28,6 +28,8 @@ WRITER_LOCK = 0x73656D626C616E63
 #: longer than all of it, so that the lock of a writer whose network is gone is free before others give up waiting.
 _IDLE_S, _PROBE_S, _PROBES = 10, 2, 3
 _SILENCE_MS = 1000 * (_IDLE_S + _PROBE_S * _PROBES)
+#: Seconds that the server waits for an answer of a computer that writes, because others wait for it.
+_WRITER_S = 3
 
 
 def _driver() -> Any:
@@ -90,11 +92,26 @@ def connect(address: ServerAddress, *, writable: bool) -> sa.Engine:
     )
 
 
+#: The server soon ends the transaction of a writer that vanished, or all others would wait for it.
+_BEGIN_WRITING = sa.select(
+    *(
+        sa.func.set_config(name, value, True)
+        for name, value in (
+            ("tcp_keepalives_idle", "1"),
+            ("tcp_keepalives_interval", "1"),
+            ("tcp_keepalives_count", str(_WRITER_S - 1)),
+            ("tcp_user_timeout", f"{_WRITER_S}s"),
+        )
+    ),
+    sa.func.pg_advisory_xact_lock(WRITER_LOCK),
+)
+
+
 @contextlib.contextmanager
 def transaction(engine: sa.Engine, address: ServerAddress) -> Iterator[sa.Connection]:
     """A write transaction: all of it is stored, or nothing; waits for another writer of the library."""
     with server_errors(address), engine.connect() as connection, connection.begin():
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(WRITER_LOCK)))
+        connection.execute(_BEGIN_WRITING)
         yield connection
 
 
