@@ -25,6 +25,8 @@ _AUTHORED = ("judgements", "concepts", "concept_marks", "edits")
 _OF_PROJECTS = frozenset({projects.name, project_members.name})
 #: Notices that come within so many seconds of the first are given together.
 _TOGETHER_S = 0.05
+#: The server says nothing when it takes the right to read the library away, so it is asked after so many seconds.
+ASK_S = 60.0
 
 
 class ChangeListener:
@@ -39,6 +41,7 @@ class ChangeListener:
         self._address, self._schema = address, schema_of(address)
         self._connection: Any = None
         self._number: int | None = None
+        self._asked = 0.0
         #: Table -> the newest row that was counted.
         self._seen: dict[str, int] = {}
         self._missed = self._connect()
@@ -59,6 +62,8 @@ class ChangeListener:
             if self._missed:
                 self._missed = False
                 return frozenset({EVERYTHING})
+            if time.monotonic() - self._asked >= ASK_S:
+                self._read_number()
             end = time.monotonic() + seconds
             while True:
                 first = self._notices(max(0.0, end - time.monotonic()))
@@ -124,16 +129,21 @@ class ChangeListener:
             # Listening first: what changes between the two statements is noticed twice, never missed.
             self._connection.execute(f"LISTEN {self._schema}")
             self._check_project()
-            row = self._connection.execute(f"SELECT number FROM {self._schema}.library_state").fetchone()
+            number, before = self._read_number(), self._number
             if not self._seen:
                 for table in _AUTHORED:
                     newest = f"SELECT coalesce(max(id), 0) FROM {self._schema}.{table}"
                     self._seen[table] = self._connection.execute(newest).fetchone()[0]
         except psycopg.Error as error:
             raise self._lost(error) from error
-        number, before = int(row[0]), self._number
         self._number = number
         return before is not None and number != before
+
+    def _read_number(self) -> int:
+        """The number of the last change, which only who may read the library gets."""
+        row = self._connection.execute(f"SELECT number FROM {self._schema}.library_state").fetchone()
+        self._asked = time.monotonic()
+        return int(row[0])
 
     def _check_project(self) -> None:
         """

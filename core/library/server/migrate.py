@@ -17,10 +17,19 @@ from semblance.core.library.server.connection import (
 )
 from semblance.core.library.server.people import apply_rights
 from semblance.core.library.server.project_functions import prepare_projects
-from semblance.core.library.server.tables import EARLIER, REVISION, SCHEMA, alembic_version, library_state
+from semblance.core.library.server.tables import (
+    EARLIER,
+    REVISION,
+    SCHEMA,
+    alembic_version,
+    library_state,
+    schema_of,
+)
 
 #: Whether the user may change the tables: only administrators of the library may create some.
 _MAY_CREATE = sa.text(f"SELECT has_schema_privilege('{SCHEMA}', 'CREATE')")
+
+_HAS_SCHEMA = sa.text("SELECT to_regnamespace(:schema) IS NOT NULL")
 
 
 def create_tables(engine: sa.Engine, address: ServerAddress) -> None:
@@ -57,10 +66,14 @@ def check_revision(engine: sa.Engine, address: ServerAddress, *, writable: bool)
 
     Raises:
         BadInput: the database has no library, or one of a newer version of the program.
+        AccessRefused: the user may not read it.
         SemblanceError: it has to be migrated but cannot be written.
     """
     with server_errors(address), engine.connect() as connection:
         revision = _revision(connection)
+        if revision is None and connection.execute(_HAS_SCHEMA, {"schema": schema_of(address)}).scalar():
+            # Without a right, the server finds no table by its name alone. Asked for the schema, it says so.
+            connection.exec_driver_sql(f"SELECT 1 FROM {schema_of(address)}.{alembic_version.name}")
         # Those of a project are updated with those of its library.
         may_update = revision in EARLIER and not address.project and connection.execute(_MAY_CREATE).scalar()
     if revision is None:
