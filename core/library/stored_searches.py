@@ -71,8 +71,15 @@ def update_search(
         return True
 
 
-def set_outcome(catalogue: Catalogue, name: str, outcome: Mapping[str, Any] | None, *, key: str) -> None:
-    """Store ``outcome`` under ``key`` of a search, or remove it (``None``); nothing else of the search changes.
+def set_outcome(
+    catalogue: Catalogue,
+    name: str,
+    renewed: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None],
+    *,
+    key: str,
+) -> None:
+    """Store what ``renewed`` makes of the outcome under ``key`` of a search, within the transaction; ``None`` is no
+    outcome. Nothing else of the search changes.
 
     Raises:
         BadArguments: no such search.
@@ -84,6 +91,7 @@ def set_outcome(catalogue: Catalogue, name: str, outcome: Mapping[str, Any] | No
                 tr_lazy("There is no search '{old}' any more.", old=name),
                 "Another window may have changed it.",
             )
+        outcome = renewed(found.state.get(key))
         state = {other: value for other, value in found.state.items() if other != key}
         if outcome is not None:
             state[key] = dict(outcome)

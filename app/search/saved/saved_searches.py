@@ -18,6 +18,7 @@ from semblance.core.language import tr, translate
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.searches import outcomes, saved_searches
+from semblance.core.workflows.searches.outcomes import OutcomeConflict
 from semblance.core.workflows.searches.saved_searches import ReopenedSearch, SavedSearch, SearchConflict
 
 #: Changes that follow each other faster are saved together.
@@ -266,9 +267,21 @@ def rename(context: Context, old: str, new: str) -> Job | None:
     return job
 
 
-def enter_outcome(context: Context, name: str, finding: str) -> Job | None:
-    """Enter the later diagnosis of the query of a saved search; "" removes it."""
-    return None if context.state.path is None else _run(context, outcomes.enter_outcome, name, finding)
+def enter_outcome(
+    context: Context, name: str, finding: str, seen: str, ask_again: Callable[[OutcomeConflict], None]
+) -> Job | None:
+    """Enter the later diagnosis of the query of a saved search; "" removes it. Where another person changed what was
+    ``seen``, nothing is written and ``ask_again`` gets what it is now."""
+    if context.state.path is None:
+        return None
+
+    def fail(error: SemblanceError) -> None:
+        if isinstance(error, OutcomeConflict):
+            ask_again(error)
+        else:
+            context.messages.error(error)
+
+    return _run(context, outcomes.enter_outcome, name, finding, seen=seen, fail=fail)
 
 
 def delete(context: Context, name: str, then: Callable[[str], None]) -> Job | None:
@@ -287,9 +300,23 @@ def restore(context: Context, token: str) -> Job | None:
     return None if context.state.path is None else _run(context, saved_searches.restore, token)
 
 
-def _run(context: Context, function: Callable[..., Any], *args: Any, channel: str | None = None) -> Job:
+def _run(
+    context: Context,
+    function: Callable[..., Any],
+    *args: Any,
+    channel: str | None = None,
+    fail: Callable[[SemblanceError], None] | None = None,
+    **keywords: Any,
+) -> Job:
     job = context.jobs.run(
-        tr("Searches"), function, context.state.path, *args, lane=Lane.SEARCH, channel=channel, quiet=True
+        tr("Searches"),
+        function,
+        context.state.path,
+        *args,
+        lane=Lane.SEARCH,
+        channel=channel,
+        quiet=True,
+        **keywords,
     )
-    job.failed.connect(context.messages.error)
+    job.failed.connect(fail or context.messages.error)
     return job

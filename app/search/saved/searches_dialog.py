@@ -31,7 +31,7 @@ from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.text_cache import text_cache
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr, tr_n
-from semblance.core.workflows.searches.outcomes import OTHER_FINDING
+from semblance.core.workflows.searches.outcomes import OTHER_FINDING, OutcomeConflict
 from semblance.core.workflows.searches.saved_searches import SavedSearch
 
 _SIDE = 56
@@ -144,19 +144,40 @@ class SearchesDialog(Dialog):
     def enter_outcome(self) -> None:
         """Enter the later diagnosis of the query of the selected search."""
         selected = self._selected()
-        if selected is None or not self._writable:
-            return
+        if selected is not None and self._writable:
+            label = tr("What '{name}' turned out to be", name=selected.name)
+            self._ask_outcome(selected.name, selected.outcome, label)
+
+    def _ask_outcome(self, name: str, seen: str, label: str) -> None:
+        """``seen``: the diagnosis that is entered by now."""
         shown = {
             "": tr("(not known)"),
             **{finding: finding for finding in self._context.state.columns.findings},
             OTHER_FINDING: tr("(another finding)"),
         }
-        at = list(shown).index(selected.outcome) if selected.outcome in shown else 0
-        title, label = tr("Later diagnosis"), tr("What '{name}' turned out to be", name=selected.name)
+
+        def ask_again(conflict: OutcomeConflict) -> None:
+            # The dialog may be closed before the job ends.
+            if not isValid(self):
+                return
+            current = shown.get(conflict.current, conflict.current)
+            self.refresh()
+            self._ask_outcome(
+                name,
+                conflict.current,
+                tr(
+                    "Another person changed it after you saw it: now {current}. What '{name}' turned out to be",
+                    current=current,
+                    name=name,
+                ),
+            )
+
+        at = list(shown).index(seen) if seen in shown else 0
+        title = tr("Later diagnosis")
         text, accepted = QInputDialog.getItem(self, title, label, list(shown.values()), at, editable=False)
         if accepted:
-            given = next(finding for finding, name in shown.items() if name == text)
-            self._refresh_after(saved_searches.enter_outcome(self._context, selected.name, given))
+            given = next(finding for finding, text_shown in shown.items() if text_shown == text)
+            self._refresh_after(saved_searches.enter_outcome(self._context, name, given, seen, ask_again))
 
     def delete(self) -> None:
         """Delete the selected search; it can be restored."""

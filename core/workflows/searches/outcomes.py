@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semblance.core.errors import BadArguments, BadInput
+from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.outcome_drift import (
     MIN_OUTCOMES,
     PERIODS,
@@ -72,6 +72,14 @@ class DriftReport:
         return {**vars(self), "scores": [one.to_json() for one in self.scores]}
 
 
+class OutcomeConflict(SemblanceError):
+    """The later diagnosis was entered or changed by others after the person saw it. Nothing was written."""
+
+    #: What it is now, "" where it was removed, and when it was entered (ISO 8601, UTC).
+    current: str = ""
+    time: str = ""
+
+
 def followed_searches(library: Path, *, reporter: Reporter = SILENT) -> list[FollowedSearch]:
     """The saved searches with their estimates and outcomes, newest first; those that cannot be read are left out.
 
@@ -83,15 +91,33 @@ def followed_searches(library: Path, *, reporter: Reporter = SILENT) -> list[Fol
         return [one for one in found if one is not None]
 
 
-def enter_outcome(library: Path, name: str, finding: str, *, reporter: Reporter = SILENT) -> FollowedSearch:
+def enter_outcome(
+    library: Path, name: str, finding: str, *, seen: str | None = None, reporter: Reporter = SILENT
+) -> FollowedSearch:
     """Enter the later diagnosis of the query of the saved search ``name``; "" removes it again.
 
     A diagnosis that the library does not have is :data:`OTHER_FINDING`, because leaving such queries out would make
-    the estimates look better than they were.
+    the estimates look better than they were. ``seen``: what was entered when the person decided; ``None`` for any.
 
     Raises:
+        OutcomeConflict: another diagnosis than was seen, and not the new one either; nothing was changed.
         BadArguments: no such search, or a finding that the library does not have.
     """
+
+    def renewed(stored: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        current = stored or {}
+        found = str(current.get("finding") or "")
+        if seen is not None and found not in (seen, finding):
+            error = OutcomeConflict(
+                tr_lazy(
+                    "Another person changed the later diagnosis of '{name}' after you saw it.", name=name
+                ),
+                tr_lazy("Nothing was changed. Look at it again."),
+            )
+            error.current, error.time = found, str(current.get("time") or "")
+            raise error
+        return {"finding": finding, "time": now()} if finding else None
+
     with open_library(library, writable=True) as opened, without_reload(library):
         known = sorted({r.finding for r in opened.catalogue.all_cases() if r.finding})
         if finding and finding not in (*known, OTHER_FINDING):
@@ -99,9 +125,7 @@ def enter_outcome(library: Path, name: str, finding: str, *, reporter: Reporter 
                 tr_lazy("No case of the library has the finding '{finding}'.", finding=finding),
                 tr_lazy("There are: {names}.", names=", ".join((*known, OTHER_FINDING))),
             )
-        set_outcome(
-            opened.catalogue, name, {"finding": finding, "time": now()} if finding else None, key=OUTCOME
-        )
+        set_outcome(opened.catalogue, name, renewed, key=OUTCOME)
         found = next(one for one in stored_searches(opened.catalogue) if one.name == name)
         followed = _followed(found)
     if followed is None:

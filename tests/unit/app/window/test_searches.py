@@ -17,6 +17,7 @@ from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import saved_searches
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics, open_metric
+from semblance.core.workflows.searches.outcomes import enter_outcome
 from tests.helpers.windows import open_window, wait_for
 
 pytestmark = pytest.mark.usefixtures("without_processes")
@@ -155,6 +156,28 @@ def test_a_diagnosis_is_entered_for_a_saved_search(library, monkeypatch):
         finding = window.state.columns.findings[-1]
         wait_for(window, lambda: f"diagnosis {finding}" in dialog.list.item(0).text())
         assert offered == [["(not known)", *window.state.columns.findings, "(another finding)"]]
+        dialog.close()
+
+
+def test_a_diagnosis_that_another_person_entered_is_shown_before_it_is_replaced(library, monkeypatch):
+    with open_window(library) as window:
+        ask(window, 0)
+        save_as(window, monkeypatch, "one")
+        window.context.actions["searches"].trigger()
+        dialog = window.parts.commands.searches.dialog
+        wait_for(window, lambda: dialog.names() == ["one"])
+        mine, theirs = window.state.columns.findings[:2]
+        enter_outcome(library, "one", theirs)
+        asked = []
+        monkeypatch.setattr(
+            QInputDialog,
+            "getItem",
+            lambda _of, _title, label, items, at, **_more: asked.append((label, items[at])) or (mine, True),
+        )
+        dialog.outcome_button.click()
+        wait_for(window, lambda: f"diagnosis {mine}" in dialog.list.item(0).text())
+        assert [at for _, at in asked] == ["(not known)", theirs]
+        assert f"now {theirs}" in asked[1][0]
         dialog.close()
 
 

@@ -15,6 +15,7 @@ from semblance.core.workflows.searches.batch_queries import held_out_cases
 from semblance.core.workflows.searches.open_metrics import close_loaded_metrics
 from semblance.core.workflows.searches.outcomes import (
     OTHER_FINDING,
+    OutcomeConflict,
     drift_report,
     enter_outcome,
     followed_searches,
@@ -35,6 +36,19 @@ def saved(library, name="mine", case=None):
     record = saved_searches.search_record(search, rank_cases(library, search, k=20), {}, name)
     saved_searches.save(library, name, record)
     return record
+
+
+def test_a_diagnosis_that_others_entered_meanwhile_is_kept(library):
+    saved(library)
+    enter_outcome(library, "mine", "kind 1", seen="")
+    for mine in ("kind 0", ""):
+        with pytest.raises(OutcomeConflict, match="Another person changed the later diagnosis") as conflict:
+            enter_outcome(library, "mine", mine, seen="kind 0")
+        assert conflict.value.current == "kind 1"
+        assert conflict.value.time == followed_searches(library)[0].entered
+    # The same one is no conflict, nor is another after the person saw theirs.
+    assert enter_outcome(library, "mine", "kind 1", seen="").outcome == "kind 1"
+    assert enter_outcome(library, "mine", "kind 0", seen="kind 1").outcome == "kind 0"
 
 
 def test_the_estimate_is_kept_with_the_diagnosis(library):
