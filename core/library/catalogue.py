@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ from semblance.core.library.records import (
     CaseRecord,
     FileRecord,
     SourceRecord,
-    now,
+    present,
     unique_name,
 )
 from semblance.core.library.schema import HAS_IMAGE, cases, files, json_text, lesion_groups, slices, sources
@@ -122,6 +123,14 @@ class Catalogue:
         concepts, saved searches and reader studies. In a folder all of it: a file has one time for everything."""
         return stamp
 
+    def present(self) -> datetime.datetime:
+        """The present moment, UTC, by the clock of the library: that of the server, or of this computer."""
+        return present()
+
+    def now(self) -> str:
+        """:meth:`present` for records, to the second."""
+        return self.present().isoformat(timespec="seconds")
+
     def author(self, name: str) -> str:
         """The author of what is stored now: ``name`` in a folder, which knows no accounts."""
         return name
@@ -166,7 +175,7 @@ class Catalogue:
                     name=unique,
                     path=str(path),
                     columns=list(columns),
-                    added=now(),
+                    added=self.now(),
                     identified=identified,
                 )
             )

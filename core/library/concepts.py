@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.records import ConceptRecord, MarkRecord, now
+from semblance.core.library.records import ConceptRecord, MarkRecord
 from semblance.core.library.schema import concept_marks, concepts
 
 #: Longer names do not fit where they are shown.
@@ -45,7 +45,9 @@ class ConceptTable:
         """
         checked = self._check_name(name)
         with self._catalogue.transaction() as connection:
-            made = connection.execute(concepts.insert().values(name=checked, author=author, time=now()))
+            made = connection.execute(
+                concepts.insert().values(name=checked, author=author, time=self._catalogue.now())
+            )
             return int(made.inserted_primary_key[0])
 
     def rename(self, key: int, name: str) -> None:
@@ -57,7 +59,7 @@ class ConceptTable:
 
     def delete(self, key: int) -> None:
         """Delete it with its marks; :meth:`restore` undoes this."""
-        self._set_deleted(key, now())
+        self._set_deleted(key, self._catalogue.now())
 
     def restore(self, key: int) -> None:
         """Restore a deleted concept.
@@ -86,7 +88,7 @@ class ConceptTable:
             SemblanceError: marks of others that this user may not remove.
         """
         self._check_exists(key)
-        time, author = now(), self._catalogue.author(author)
+        time, author = self._catalogue.now(), self._catalogue.author(author)
         with self._catalogue.transaction() as connection:
             for case, has in marks:
                 of_case = sa.and_(concept_marks.c.concept == key, concept_marks.c.case == case)

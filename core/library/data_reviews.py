@@ -15,7 +15,6 @@ from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import in_batches
 from semblance.core.library.edit_log import read_edits, recorded_edit, undo_edit
-from semblance.core.library.records import now
 from semblance.core.library.schema import cases
 from semblance.core.library.stored_values import stored_value
 
@@ -64,7 +63,7 @@ def add_review(library: Library, check: str, case_ids: tuple[str, ...], finding:
                 "Check the data again.",
             )
         before = {} if finding is None else {one: was for one, was in present.items() if was != finding}
-        review = DataReview(check, case_ids, finding, before, now())
+        review = DataReview(check, case_ids, finding, before, library.catalogue.now())
         recorder.update(cases, {case_id: {"finding": finding} for case_id in before})
         reviews = (*read_reviews(library.catalogue), review)
         recorder.set_value(_KEY, [_to_json(one) for one in reviews])

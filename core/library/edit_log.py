@@ -28,7 +28,7 @@ from semblance.core.library.label_staleness import (
     REMOVED_CASES,
     note_in_scores,
 )
-from semblance.core.library.records import DELETED, METRIC_FILE, account, now, unique_name
+from semblance.core.library.records import DELETED, METRIC_FILE, account, unique_name
 from semblance.core.library.schema import (
     cases,
     edits,
@@ -387,7 +387,7 @@ def recorded_edit(library: Library, kind: str, summary: Mapping[str, Any]) -> It
                 summary=dict(summary),
                 changes=[change.to_json() for change in recorder.changes],
                 author=account(),
-                time=now(),
+                time=library.catalogue.now(),
             )
         )
     _purge(library, dropped)
@@ -431,7 +431,10 @@ def _reverse(library: Library, query: sa.Select[Any], *, undo: bool) -> Reversal
         connection.execute(
             edits.update()
             .where(edits.c.id == row.id)
-            .values(changes=[change.to_json() for change in kept], undone=now() if undo else None)
+            .values(
+                changes=[change.to_json() for change in kept],
+                undone=library.catalogue.now() if undo else None,
+            )
         )
     _move_files(library.files, done)
     return Reversal(_edit(row), application.skipped)

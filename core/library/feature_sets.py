@@ -19,7 +19,7 @@ from semblance.core.library.clear_features import clear_features
 from semblance.core.library.database import in_batches, upsert
 from semblance.core.library.feature_stores import chunk_checksum, create_store
 from semblance.core.library.library_files import LibraryFiles, chunk_name, description_name
-from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord, now
+from semblance.core.library.records import CHUNK, DELETED, FeatureSet, MetricRecord
 from semblance.core.library.schema import HAS_IMAGE, cases, feature_chunks, feature_failures, feature_sets
 
 #: The folder of the stores among the files of a library.
@@ -112,7 +112,7 @@ class FeatureSets:
                     version=version,
                     settings=dict(settings),
                     columns=[list(column) for column in columns],
-                    created=now(),
+                    created=self._catalogue.now(),
                 )
             )
             made = FeatureSet(number, name, extractor, version, dict(settings), tuple(columns))

@@ -36,7 +36,6 @@ from semblance.core.library.records import (
     SUFFIX,
     EmbeddingIndex,
     MetricRecord,
-    now,
 )
 from semblance.core.library.rights import ADMINISTRATOR, READER
 from semblance.core.library.schema import cases, metrics, searches
@@ -303,7 +302,7 @@ class Library:
                     card=sealed_card(card, scores),
                     training=training.astype(np.int64).tobytes(),
                     scores=None if scores is None else dict(scores),
-                    created=now(),
+                    created=self.catalogue.now(),
                 )
             )
             self.files.store(connection, [f"metrics/{file.name}"])
@@ -371,7 +370,9 @@ class Library:
         """Save ``state`` as ``name``; an earlier state of this name is replaced."""
         with self.catalogue.transaction() as connection:
             connection.execute(searches.delete().where(searches.c.name == name))
-            connection.execute(searches.insert().values(name=name, state=dict(state), saved=now()))
+            connection.execute(
+                searches.insert().values(name=name, state=dict(state), saved=self.catalogue.now())
+            )
 
     def load_last_search(self) -> Mapping[str, Any] | None:
         """The search that the window showed last, as it was saved; ``None`` without one."""

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.records import now
 from semblance.core.library.schema import reader_answers, reader_studies
 
 
@@ -69,7 +68,9 @@ class ReaderStudyTable:
                 raise BadArguments(
                     tr_lazy("There is a reader study '{name}' already.", name=name), "Choose another name."
                 )
-            connection.execute(reader_studies.insert().values(name=name, design=dict(design), created=now()))
+            connection.execute(
+                reader_studies.insert().values(name=name, design=dict(design), created=self._catalogue.now())
+            )
 
     def delete(self, name: str) -> None:
         """Delete a study with its answers.

@@ -58,9 +58,14 @@ Slice = tuple[str, int | None]
 CHUNK = 256
 
 
-def now() -> str:
-    """The present time for records: UTC, to the second."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+def present(ahead: float = 0.0) -> datetime.datetime:
+    """The present moment by a clock that is so many seconds ``ahead`` of the one of this computer."""
+    return datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=ahead)
+
+
+def now(ahead: float = 0.0) -> str:
+    """The present time for records: UTC, to the second; ``ahead`` as :func:`present`."""
+    return present(ahead).isoformat(timespec="seconds")
 
 
 def account() -> str:

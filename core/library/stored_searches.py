@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.catalogue import Catalogue
-from semblance.core.library.records import now, unique_name
+from semblance.core.library.records import unique_name
 from semblance.core.library.schema import judgements, searches
 
 #: Names in brackets are reserved: the search in the window, and deleted searches.
@@ -52,7 +52,7 @@ def add_search(catalogue: Catalogue, name: str, state: Mapping[str, Any]) -> Non
     """
     with catalogue.transaction() as connection:
         _check_new_name(connection, name)
-        connection.execute(searches.insert().values(name=name, state=dict(state), saved=now()))
+        connection.execute(searches.insert().values(name=name, state=dict(state), saved=catalogue.now()))
 
 
 def update_search(
@@ -67,7 +67,7 @@ def update_search(
         state = dict(renewed(StoredSearch(found.name, found.state, found.saved)))
         if state != dict(found.state):
             chosen = searches.update().where(searches.c.name == name)
-            connection.execute(chosen.values(state=state, saved=now()))
+            connection.execute(chosen.values(state=state, saved=catalogue.now()))
         return True
 
 
@@ -116,7 +116,7 @@ def delete_search(catalogue: Catalogue, name: str) -> str:
     Raises:
         BadArguments: no such search.
     """
-    token = f"{_DELETED}{now()} {name}"
+    token = f"{_DELETED}{catalogue.now()} {name}"
     with catalogue.transaction() as connection:
         _rename(connection, name, token)
         oldest = connection.execute(

@@ -97,7 +97,7 @@ def seal_cases(catalogue: Catalogue, case_ids: Collection[str], how: str, metric
     """Seal cases, in addition to those sealed before; ``metrics``: those that exist."""
     with catalogue.transaction() as connection:
         before = _stored(connection)
-        vault = Vault(frozenset(case_ids), now(), how, tuple(metrics))
+        vault = Vault(frozenset(case_ids), catalogue.now(), how, tuple(metrics))
         if before is not None:
             vault = replace(
                 vault,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import re
 import unicodedata
@@ -17,6 +18,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
 from semblance.core.library.catalogue import Catalogue
+from semblance.core.library.records import present
 from semblance.core.library.rights import ANNOTATOR
 from semblance.core.library.schema import cases, judgements
 from semblance.core.library.server.connection import (
@@ -47,7 +49,9 @@ class ServerCatalogue(Catalogue):
             with server_errors(address), engine.connect() as connection:
                 #: The last day of a project, UTC; "" for the library itself.
                 self.until = check_open(connection, address) if address.project else ""
-                allowed, self.is_standby, self._account = _may_write(connection, address)
+                allowed, self.is_standby, self._account, time = _may_write(connection, address)
+            #: Seconds that the clock of the server is ahead of the one of this computer.
+            self.ahead = (time - present()).total_seconds()
             may_write = writable is not False and allowed
             if writable and not may_write:
                 raise not_writable_error(address)
@@ -101,6 +105,10 @@ class ServerCatalogue(Catalogue):
     def cases_stamp(self, stamp: tuple[Any, ...]) -> tuple[Any, ...]:
         """See :meth:`semblance.core.library.catalogue.Catalogue.cases_stamp`."""
         return stamp[0], stamp[2]
+
+    def present(self) -> datetime.datetime:
+        """The present moment, UTC, by the clock of the server."""
+        return present(self.ahead)
 
     def author(self, name: str) -> str:
         """The account, as the server writes it for all but administrators."""
@@ -190,15 +198,19 @@ def _folded(text: str) -> str:
     return re.sub(r"[\W_]+", " ", plain.lower()).strip()
 
 
-def _may_write(connection: sa.Connection, address: ServerAddress) -> tuple[bool, bool, str]:
+def _may_write(
+    connection: sa.Connection, address: ServerAddress
+) -> tuple[bool, bool, str, datetime.datetime]:
     """Whether the user may judge cases, or make the library where there is none yet; whether it is a standby server,
-    on which nobody may; the account."""
+    on which nobody may; the account; the time."""
     table = sa.func.to_regclass(judgements.name)
     # Everybody has the privilege in a project, and the policies of its rows decide.
     privilege = (
         sa.func.has_right(ANNOTATOR) if address.project else sa.func.has_table_privilege(table, "INSERT")
     )
     account = sa.cast(sa.text("session_user"), sa.Text)
-    query = sa.select(sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True), account)
-    recovering, allowed, name = connection.execute(query).one()
-    return bool(allowed and not recovering), bool(recovering), str(name)
+    query = sa.select(
+        sa.func.pg_is_in_recovery(), sa.func.coalesce(privilege, True), account, sa.func.clock_timestamp()
+    )
+    recovering, allowed, name, time = connection.execute(query).one()
+    return bool(allowed and not recovering), bool(recovering), str(name), time

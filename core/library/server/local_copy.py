@@ -33,11 +33,11 @@ from semblance.core.library.copy_library import copy_rows
 from semblance.core.library.database import connect, create_tables, transaction
 from semblance.core.library.library import Library
 from semblance.core.library.library_files import LibraryFiles, changed_chunks, description_name
-from semblance.core.library.records import CATALOGUE, METRIC_FILE, CaseDetails, FeatureSet, now
+from semblance.core.library.records import CATALOGUE, METRIC_FILE, CaseDetails, FeatureSet, present
 from semblance.core.library.schema import cases, feature_chunks, metrics, tables
 from semblance.core.library.server.connection import away_error, unavailable_error
 from semblance.core.library.server.library import ServerLibrary, last_search_of, private_thumbnails
-from semblance.core.library.server.projects import EXPIRED, check_state, has_ended
+from semblance.core.library.server.projects import EXPIRED, check_state
 from semblance.core.library.server.tables import library_state
 from semblance.core.tasks import SILENT, Reporter
 
@@ -54,8 +54,9 @@ _OF_PEOPLE = ("searches", "judgements", "concepts", "concept_marks", "reader_stu
 
 @dataclass(frozen=True)
 class CopyFacts:
-    """When the copy was last the same as the library on the server (UTC), the versions of the library then, the right
-    of the user, the last day of a project ("" for a library), and the feature sets whose values are in the copy."""
+    """When the copy was last the same as the library on the server (UTC, by its clock, which was so many seconds
+    ``ahead`` of the one of this computer), the versions of the library then, the right of the user, the last day of a
+    project ("" for a library), and the feature sets whose values are in the copy."""
 
     compared: str
     library: str
@@ -64,17 +65,26 @@ class CopyFacts:
     right: str
     until: str
     feature_sets: tuple[int, ...]
+    ahead: float
+
+    @property
+    def _present(self) -> datetime.datetime:
+        """The moment by the clock of the server, as far as this computer knows."""
+        return max(present(self.ahead), datetime.datetime.fromisoformat(self.compared))
 
     @property
     def days(self) -> float:
         """The age of the copy."""
-        then = datetime.datetime.fromisoformat(self.compared)
-        return (datetime.datetime.now(datetime.UTC) - then).total_seconds() / 86_400
+        return (self._present - datetime.datetime.fromisoformat(self.compared)).total_seconds() / 86_400
 
     @property
     def has_ended(self) -> bool:
         """Whether the last day of the project has passed."""
-        return bool(self.until) and has_ended(self.until)
+        return bool(self.until) and self.until < self._present.date().isoformat()
+
+    def is_of(self, other: CopyFacts) -> bool:
+        """Whether ``other`` differs in the time of the comparison alone."""
+        return replace(self, compared="", ahead=0.0) == replace(other, compared="", ahead=0.0)
 
 
 def copy_facts(address: ServerAddress) -> CopyFacts | None:
@@ -239,10 +249,11 @@ def renew_catalogue(library: ServerLibrary, reporter: Reporter = SILENT) -> Copy
     with library.catalogue.snapshot() as reading:
         state = reading.execute(sa.select(library_state)).one()
         facts = CopyFacts(
-            now(), str(state.id), state.number, str(state.cases_version), library.right,
+            library.catalogue.now(), str(state.id), state.number, str(state.cases_version), library.right,
             library.catalogue.until, tuple(sorted(one.id for one in sets)),
+            library.catalogue.ahead,
         )  # fmt: skip
-        if known is None or replace(known, compared="") != replace(facts, compared=""):
+        if known is None or not known.is_of(facts):
             same = (known.version, known.feature_sets) if known else None
             all_of_it = same != (facts.version, facts.feature_sets)
             chosen = [one for one in tables.sorted_tables if all_of_it or one.name in _OF_PEOPLE]

@@ -30,11 +30,6 @@ MEMBER_RIGHTS = (READER, ANNOTATOR)
 OPEN, EXPIRED, CLOSED = "open", "expired", "closed"
 
 
-def has_ended(until: str) -> bool:
-    """Whether the last day ``until`` (YYYY-MM-DD, UTC) has passed."""
-    return until < datetime.datetime.now(datetime.UTC).date().isoformat()
-
-
 @dataclass(frozen=True)
 class Project:
     """A project as its managers see it; ``closed``: when it was, or ``None``."""
@@ -46,6 +41,7 @@ class Project:
     created: str
     by: str
     closed: str | None
+    has_ended: bool
     members: Mapping[str, str]
     cases: int
 
@@ -54,11 +50,13 @@ class Project:
         """One of :data:`OPEN`, :data:`EXPIRED` and :data:`CLOSED`."""
         if self.closed is not None:
             return CLOSED
-        return EXPIRED if has_ended(self.until) else OPEN
+        return EXPIRED if self.has_ended else OPEN
 
 
 #: State and last day of the project of a name; nulls where there is none that the account is a member of.
 STATE = f"SELECT state, until FROM {LOBBY}.state(%s)"
+#: The day by the clock of the server.
+_TODAY = sa.func.to_char(sa.func.timezone("UTC", sa.func.clock_timestamp()), "YYYY-MM-DD")
 _HAS_PROJECTS = sa.text(f"SELECT to_regnamespace('{LOBBY}') IS NOT NULL")
 
 
@@ -128,7 +126,7 @@ def make_project(connection: sa.Connection, name: str, purpose: str, until: str)
         raise BadArguments(
             tr_lazy("'{until}' is not a date.", until=until), "Give one such as 2030-12-31."
         ) from None
-    if has_ended(day.isoformat()):
+    if day.isoformat() < connection.execute(sa.select(_TODAY)).scalar_one():
         raise BadArguments(tr_lazy("The date {until} has passed.", until=until), "Give a later one.")
     values = {"purpose": purpose, "until": day.isoformat()}
     changed = connection.execute(
@@ -156,11 +154,13 @@ def projects_of(connection: sa.Connection) -> list[Project]:
     members: dict[int, dict[str, str]] = {}
     for r in connection.execute(sa.select(project_members).order_by(project_members.c.person)):
         members.setdefault(r.project, {})[r.person] = r.right
+    query = sa.select(projects, (projects.c.until < _TODAY).label("has_ended")).order_by(projects.c.name)
     counted = sa.select(project_cases.c.project, sa.func.count()).group_by(project_cases.c.project)
     counts = {r[0]: r[1] for r in connection.execute(counted)}
     return [
-        Project(r.id, r.name, r.purpose, r.until, r.created, r.by, r.closed, members.get(r.id, {}), counts.get(r.id, 0))
-        for r in connection.execute(sa.select(projects).order_by(projects.c.name))
+        Project(r.id, r.name, r.purpose, r.until, r.created, r.by, r.closed, r.has_ended,
+                members.get(r.id, {}), counts.get(r.id, 0))
+        for r in connection.execute(query)
     ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.export_log import log_export
 from semblance.core.library.open_library import open_library
 from semblance.core.library.reader_studies import ReaderStudyTable, StoredStudy
-from semblance.core.library.records import now
 from semblance.core.research.reader_study.analysis import StudyAnalysis, analyse
 from semblance.core.research.reader_study.design import (
     METRIC,
@@ -251,8 +250,11 @@ def studies(library: Path, *, reporter: Reporter = SILENT) -> tuple[StudyStatus,
     """All studies of ``library`` and the progress of their readers."""
     with open_library(library) as opened:
         table = ReaderStudyTable(opened.catalogue)
+        present = opened.catalogue.present()
         return tuple(
-            _status(one.name, one.created, _design(one.name, one.design), _answers(table.answers(one.id)))
+            _status(
+                one.name, one.created, _design(one.name, one.design), _answers(table.answers(one.id)), present
+            )
             for one in table.all()
         )
 
@@ -265,7 +267,7 @@ def study_status(library: Path, name: str) -> StudyStatus:
     """
     with open_library(library) as opened:
         design, answers, stored = _load(opened, name)
-    return _status(name, stored.created, design, answers)
+        return _status(name, stored.created, design, answers, opened.catalogue.present())
 
 
 def _load(opened: Library, name: str) -> tuple[StudyDesign, list[Answer], StoredStudy]:
@@ -287,19 +289,24 @@ def _answers(rows: Sequence[Any]) -> list[Answer]:
     return [Answer(**row) for row in rows]
 
 
-def _status(name: str, created: str, design: StudyDesign, answers: Sequence[Answer]) -> StudyStatus:
+def _status(
+    name: str, created: str, design: StudyDesign, answers: Sequence[Answer], present: datetime
+) -> StudyStatus:
     progress = []
     for reader in design.readers:
         own = [one for one in answers if one.reader == reader]
         progress.append(
             ReaderProgress(
-                reader, len(own), len(design.cases) * len(design.arms), _opening_time(design, reader, own)
+                reader,
+                len(own),
+                len(design.cases) * len(design.arms),
+                _opening_time(design, reader, own, present),
             )
         )
     return StudyStatus(name, created, design, tuple(progress))
 
 
-def _opening_time(design: StudyDesign, reader: str, own: Sequence[Answer]) -> str | None:
+def _opening_time(design: StudyDesign, reader: str, own: Sequence[Answer], present: datetime) -> str | None:
     """When the washout before the next session of ``reader`` ends (ISO 8601, UTC); ``None`` if it may begin."""
     reading = next_reading(design, reader, own)
     if reading is None or not own or not design.washout_days:
@@ -308,7 +315,7 @@ def _opening_time(design: StudyDesign, reader: str, own: Sequence[Answer]) -> st
     if design.readings(reader)[last.number].session == reading.session:
         return None
     opens = datetime.fromisoformat(last.time) + timedelta(days=design.washout_days)
-    return opens.isoformat(timespec="seconds") if opens > datetime.now(UTC) else None
+    return opens.isoformat(timespec="seconds") if opens > present else None
 
 
 def next_case(library: Path, name: str, reader: str, *, reporter: Reporter = SILENT) -> NextCase:
@@ -322,7 +329,10 @@ def next_case(library: Path, name: str, reader: str, *, reporter: Reporter = SIL
         design, answers, _ = _load(opened, name)
         own = [one for one in answers if one.reader == reader]
         state = NextCase(reader, design.findings, len(own), len(design.cases) * len(design.arms))
-        reading, opens = next_reading(design, reader, own), _opening_time(design, reader, own)
+        reading, opens = (
+            next_reading(design, reader, own),
+            _opening_time(design, reader, own, opened.catalogue.present()),
+        )
         if reading is None or opens is not None:
             return replace(state, opens=opens)
         rows = _rows(opened, reading)
@@ -370,7 +380,7 @@ def record_answer(
         due = next_reading(design, reader, answers)
         if due is None or due.number != number:
             raise BadArguments("Another case is due for this reader.", "Open the reading again.")
-        answer = Answer(reader, number, finding, confidence, round(seconds, 2), now())
+        answer = Answer(reader, number, finding, confidence, round(seconds, 2), opened.catalogue.now())
         answer.check(design)
         ReaderStudyTable(opened.catalogue).add_answer(stored.id, asdict(answer))
 

@@ -303,6 +303,10 @@ def test_cases_and_people_are_taken_out_with_all_that_mentions_them(project, pos
     assert cli(capsys, "links", project, "one") == links
 
 
+#: Whether the last day of a copy has passed, on the day after that of the project.
+ENDED = property(lambda facts: facts.until == "2999-12-31")
+
+
 @pytest.fixture
 def copy(project, postgres):
     """The address of mia's project, of which her computer has a copy."""
@@ -318,7 +322,7 @@ def test_the_copy_of_a_project_is_read_until_its_last_day_and_then_removed(copy,
     with open_library(copy) as opened:
         assert isinstance(opened, LocalCopy) and opened.name == "library · one"
         assert len(opened.catalogue.all_cases()) == 8 and opened.is_in_place
-    monkeypatch.setattr(local_copy, "has_ended", lambda until: until == "2999-12-31")
+    monkeypatch.setattr(local_copy.CopyFacts, "has_ended", ENDED)
     assert not opened.is_in_place
     with pytest.raises(AccessRefused, match="ended on 2999-12-31"):
         open_library(copy)
@@ -326,7 +330,7 @@ def test_the_copy_of_a_project_is_read_until_its_last_day_and_then_removed(copy,
 
 
 def test_copies_of_ended_projects_are_removed_unopened(copy, monkeypatch):
-    monkeypatch.setattr(local_copy, "has_ended", lambda until: until == "2999-12-31")
+    monkeypatch.setattr(local_copy.CopyFacts, "has_ended", ENDED)
     remove_ended_copies()
     assert not local_folder(copy).exists()
 
