@@ -47,7 +47,7 @@ class PostgresServer:
         password_file = folder / "password"
         password_file.write_text(PASSWORD)
         password_file.chmod(0o644)
-        self._run("initdb", "-D", str(self.data), "-U", ADMINISTRATOR, "-A", "scram-sha-256", "-E", "UTF8",
+        self.run("initdb", "-D", str(self.data), "-U", ADMINISTRATOR, "-A", "scram-sha-256", "-E", "UTF8",
                   "--locale=C", "--no-sync", f"--pwfile={password_file}")  # fmt: skip
         with (self.data / "postgresql.conf").open("a") as settings:
             settings.write(
@@ -55,10 +55,12 @@ class PostgresServer:
                 "fsync = off\nmax_connections = 60\nlc_messages = 'C'\n"
             )
 
-    def _run(self, program: str, *arguments: str, check: bool = True) -> None:
+    def run(self, program: str, *arguments: str, check: bool = True) -> None:
+        """Run a program of PostgreSQL, or of the system, as the account of the server."""
+        own = self._programs / "bin" / program
         with (self._folder / "output").open("ab") as output:
             ran = subprocess.run(
-                [self._programs / "bin" / program, *arguments],
+                [own if own.exists() else program, *arguments],
                 user=self._user,
                 group=None if self._user is None else pwd.getpwnam(self._user).pw_gid,
                 extra_groups=None if self._user is None else [],
@@ -71,12 +73,18 @@ class PostgresServer:
         if check and ran.returncode:
             raise RuntimeError(f"{program}: {(self._folder / 'output').read_text()[-2000:]}")
 
+    def folder_for(self, name: str) -> Path:
+        """A new folder that the account of the server may write to."""
+        made = self._folder / name
+        self.run("mkdir", str(made))
+        return made
+
     def start(self) -> None:
-        self._run("pg_ctl", "start", "-w", "-D", str(self.data), "-l", str(self._folder / "log"))
+        self.run("pg_ctl", "start", "-w", "-D", str(self.data), "-l", str(self._folder / "log"))
 
     def stop(self, mode: str = "fast") -> None:
         """``immediate``: as after a power cut."""
-        self._run("pg_ctl", "stop", "-w", "-m", mode, "-D", str(self.data), check=False)
+        self.run("pg_ctl", "stop", "-w", "-m", mode, "-D", str(self.data), check=False)
 
     def address(self, database: str, user: str = ADMINISTRATOR, password: str = PASSWORD) -> str:
         return f"postgresql://{user}:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}"

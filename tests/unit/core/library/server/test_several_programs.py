@@ -5,15 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
 import pytest
+from alembic import command
 
 from semblance.core.errors import ServerUnavailable
 from semblance.core.library.address import server_address
 from semblance.core.library.open_library import open_library
 from semblance.core.library.records import CaseRecord, FileRecord, JudgementRecord
+from semblance.core.library.server import migrate
 from semblance.core.library.server.library import ServerLibrary
 from semblance.core.library.server.tables import REVISION, SCHEMA
 from tests.helpers.postgres_server import running_server
@@ -125,19 +128,30 @@ def test_a_transaction_that_the_server_loses_leaves_no_half_case():
             assert {(r.finding, r.patient) for r in library.catalogue.all_cases()} == {(None, None)}
 
 
-def update_tables(address: str) -> None:
+def update_tables(address: str, together: Barrier) -> None:
+    together.wait()
     ServerLibrary.open(address, writable=True).close()
 
 
-def test_programs_that_update_the_tables_at_once_all_end_well(postgres, database):
-    ServerLibrary.create(database).close()
-    # The last migration can be run again on its own tables.
-    postgres.execute(f"UPDATE {SCHEMA}.alembic_version SET version_num = '0005'", "library")
+def test_programs_that_update_the_tables_at_once_update_them_once_and_all_end_well(
+    postgres, database, monkeypatch
+):
+    upgrade, newer = command.upgrade, 2
+    with monkeypatch.context() as earlier:
+        earlier.setattr(command, "upgrade", lambda config, _: upgrade(config, "0004"))
+        earlier.setattr(migrate, "REVISION", "0004")
+        earlier.setattr(migrate, "prepare_projects", lambda _: False)
+        ServerLibrary.create(database).close()
+    counts = f"SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = '{SCHEMA}.alembic_version'::regclass"
+    ((before,),) = postgres.execute(counts, "library")
     processes = multiprocessing.get_context("spawn")
-    programs = [processes.Process(target=update_tables, args=(database,)) for _ in range(2)]
+    together = processes.Barrier(WRITERS)
+    programs = [processes.Process(target=update_tables, args=(database, together)) for _ in range(WRITERS)]
     for program in programs:
         program.start()
     for program in programs:
         program.join()
-    assert [program.exitcode for program in programs] == [0, 0]
+    assert [program.exitcode for program in programs] == [0] * WRITERS
     assert postgres.execute(f"SELECT version_num FROM {SCHEMA}.alembic_version", "library") == [(REVISION,)]
+    ((after,),) = postgres.execute(counts, "library")
+    assert after - before == newer
