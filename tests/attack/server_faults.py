@@ -1,23 +1,24 @@
 """``python -m tests.attack.server_faults --faults 300``: faults while a library on a server is changed.
 
-Client or server are killed, connections are cut, packets are delayed, and the disk of the server is full. After each
-nothing that was acknowledged is lost, no import is there by half, another program can change the library at once, and
-the audit trail is whole. Exit status 1 if anything was otherwise.
+Client or server are killed, connections are cut, packets are delayed or lost, and the disk of the server or of the
+client is full. After each nothing that was acknowledged is lost, no import is there by half, another program can change
+the library within seconds, and the audit trail is whole. Exit status 1 if anything was otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
+import errno
 import json
 import os
 import random
-import socket
 import sys
 import tempfile
-import threading
 import time
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,87 +28,60 @@ from semblance.core.library.records import JudgementRecord
 from semblance.core.library.server.library import ServerLibrary
 from tests.attack.server_child import FEATURES, KINDS, LEDGER, STEPS, names_of
 from tests.helpers.postgres_server import PASSWORD, PostgresServer
+from tests.helpers.silent_network import LOSES_PACKETS, Network
 from tests.kills.harness import Child
 from tests.kills.small_disk import mount_disk, unmount_disk
 
-FAULTS = ("client killed", "server killed", "connection cut", "packets delayed", "disk full")
-#: Megabytes of the server's disk, and seconds that a fault lasts.
-DISK_MB, FAULT_S = 700, 0.3
+FAULTS = (
+    "client killed",
+    "server killed",
+    "connection cut",
+    "packets delayed",
+    "packets lost",
+    "disk of the server full",
+    "disk of the client full",
+)
+#: Megabytes of the disks, and seconds that a fault lasts.
+SERVER_DISK_MB, CLIENT_DISK_MB, FAULT_S = 700, 16, 0.3
 #: Nobody waits longer for a lock.
 LONGEST_S = 5.0
 
 
-class Proxy:
-    """Passes connections on to a server, until they are cut, and delays what they carry."""
-
-    def __init__(self, port: int) -> None:
-        self._server_port, self._pairs = port, set[socket.socket]()
-        self.is_cut, self.delay = False, 0.0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def cut(self) -> None:
-        """End all connections and accept no others until :attr:`is_cut` is unset."""
-        self.is_cut = True
-        for one in list(self._pairs):
-            _shut(one)
-
-    def close(self) -> None:
-        self.cut()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            try:
-                server = socket.create_connection(("127.0.0.1", self._server_port))
-            except OSError:
-                client.close()
-                continue
-            self._pairs |= {client, server}
-            if self.is_cut:
-                _shut(client)
-            for source, target in ((client, server), (server, client)):
-                threading.Thread(target=self._pass_on, args=(source, target), daemon=True).start()
-
-    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+@contextlib.contextmanager
+def _full(disk: Path) -> Iterator[None]:
+    """Nothing more can be written to ``disk``; what others free meanwhile is free."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
         try:
-            while data := source.recv(1 << 16):
-                time.sleep(self.delay)
-                target.sendall(data)
-        except OSError:
-            pass  # the other side is told below
-        finally:
-            _shut(target)
-            self._pairs.discard(source)
-
-
-def _shut(one: socket.socket) -> None:
+            while True:
+                file.write(bytes(1 << 16))
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
     try:
-        one.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return
+        yield
+    finally:
+        ballast.unlink()
 
 
 class ServerFaults:
-    """A server, a proxy before it, a library, and lives that change it."""
+    """A server, a network before it, a library, and lives that change it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, home = folder, folder / "server"
-        home.mkdir()
-        self.has_small_disk = mount_disk(home, DISK_MB)
-        self._server = PostgresServer(home)
+        self._folder = folder
+        self._server_disk, self._client_disk = folder / "server", folder / "client"
+        for disk in (self._server_disk, self._client_disk):
+            disk.mkdir()
+        self._has_small_disks = mount_disk(self._server_disk, SERVER_DISK_MB) and mount_disk(
+            self._client_disk, CLIENT_DISK_MB
+        )
+        self._server = PostgresServer(self._server_disk)
         self._server.start()
         self._address = self._server.new_database("library")
-        self._disk = home
         ServerLibrary.create(self._address).close()
-        self._proxy = Proxy(self._server.port)
-        self._through_proxy = self._address.replace(f":{self._server.port}/", f":{self._proxy.port}/")
-        os.environ["PGPASSWORD"] = PASSWORD
+        self._network = Network(self._server.port)
+        self._through_network = self._address.replace(f":{self._server.port}/", f":{self._network.port}/")
+        os.environ |= {"PGPASSWORD": PASSWORD, "XDG_CACHE_HOME": str(self._client_disk)}
         self._child = Child(folder / "errors", "tests.attack.server_child")
         self._seconds = 1.0
         #: Faults that fell into a life's changes, and changes that were refused in them.
@@ -119,10 +93,11 @@ class ServerFaults:
 
     def close(self) -> None:
         self._child.close()
-        self._proxy.close()
+        self._network.close()
         self._server.stop("immediate")
-        if self.has_small_disk:
-            unmount_disk(self._disk)
+        if self._has_small_disks:
+            unmount_disk(self._server_disk)
+            unmount_disk(self._client_disk)
 
     def try_fault(self, number: int, rng: random.Random) -> str:
         """One life with a fault at a random moment, and what it left; returns what happened."""
@@ -134,7 +109,7 @@ class ServerFaults:
         with ThreadPoolExecutor(1) as thread:
             killed_at = moment if fault == "client killed" else None
             ended = thread.submit(
-                self._child.live, life, Path(self._through_proxy), self._folder, log, moment=killed_at
+                self._child.live, life, Path(self._through_network), self._folder, log, moment=killed_at
             )
             time.sleep(moment)
             was_running = not ended.done()
@@ -144,9 +119,9 @@ class ServerFaults:
             was_running = status is None
         else:
             assert status == 0, f"{fault} at {moment:.2f} s: the life ended with {status}"
-        if fault == "packets delayed" or not was_running:
+        if not was_running:
             self._seconds = max(0.3, 0.9 * self._seconds)
-        elif status == 0:
+        elif fault in ("server killed", "connection cut"):
             self._seconds = 0.7 * self._seconds + 0.3 * (time.monotonic() - begin)
         self.happened[fault] += was_running
         self.longest_wait = max(self.longest_wait, wait)
@@ -159,31 +134,31 @@ class ServerFaults:
     def _make(self, fault: str) -> float:
         """Seconds that another program, whose own connection works, waited for its change during or after the fault."""
         if fault == "connection cut":
-            self._proxy.cut()
-            wait = self._write()
-            time.sleep(FAULT_S)
-            self._proxy.is_cut = False
-            return wait
-        if fault == "packets delayed":
-            self._proxy.delay = FAULT_S / 3
+            self._network.cut()
+        elif fault == "packets delayed":
+            self._network.slow_down(FAULT_S / 3)
             wait = max(self._write() for _ in range(5))
-            self._proxy.delay = 0.0
+            self._network.recover()
             return wait
-        if fault == "disk full" and self.has_small_disk:
-            self._fill_disk()
-        if fault in ("server killed", "disk full"):
+        elif fault == "packets lost" and LOSES_PACKETS:
+            self._network.fall_silent()
+            wait = self._write()
+            self._network.recover()
+            return wait
+        elif fault == "disk of the client full" and self._has_small_disks:
+            with _full(self._client_disk):
+                wait = self._write()
+                time.sleep(FAULT_S)
+            return wait
+        elif fault == "disk of the server full" and self._has_small_disks:
+            with _full(self._server_disk):
+                # A server that cannot write its log ends.
+                time.sleep(5 * FAULT_S)
+        if fault in ("server killed", "disk of the server full"):
             self._server.stop("immediate")
             time.sleep(FAULT_S)
             self._server.start()
         return self._write()
-
-    def _fill_disk(self) -> None:
-        ballast, facts = self._disk / "ballast", os.statvfs(self._disk)
-        with ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, facts.f_bavail * facts.f_frsize))
-        time.sleep(5 * FAULT_S)
-        # A server that cannot write its log has ended by then; it is started again.
-        ballast.unlink()
 
     def _write(self) -> float:
         """Seconds until somebody else could change the library."""
