@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ne
 
 def test_nothing_acknowledged_is_lost_by_a_fault_of_each_kind():
     done = subprocess.run(
-        [sys.executable, "-m", "tests.attack.server_faults", "--faults", str(len(FAULTS))],
+        [sys.executable, "-m", "tests.attack.server_faults", "--faults", str(len(FAULTS)), "--longest", "60"],
         cwd=TOP,
         capture_output=True,
         text=True,
