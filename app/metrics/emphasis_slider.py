@@ -15,7 +15,8 @@ from semblance.core.workflows.metrics.slider_steps import Slider, SliderStep
 
 _BACKWARD_KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
 _FORWARD_KEYS = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
-WIDTH = 108
+#: Width of the bar, and where its labels would not fit otherwise, px at text scale 1.
+WIDTH, SHORT_WIDTH = 108, 72
 
 
 class EmphasisSlider(QWidget):
@@ -30,6 +31,7 @@ class EmphasisSlider(QWidget):
         super().__init__()
         self._context, self._state = context, context.state
         self._steps: Slider | None = None
+        self._is_short = False
         #: The library and the slider whose steps were preloaded.
         self._preloaded: tuple[object, str] | None = None
         self.bar = _StepSlider()
@@ -58,6 +60,11 @@ class EmphasisSlider(QWidget):
         self._visual.setVisible(labels_shown)
         self._diagnostic.setVisible(labels_shown)
 
+    def set_short(self, is_short: bool) -> None:
+        """Whether the bar is shorter than usual."""
+        self._is_short = is_short
+        self._resize()
+
     def width_with(self, *, labels: bool) -> int:
         """Width with or without the labels at both ends, px."""
         labels_shown = (self._visual, self._diagnostic) if labels else ()
@@ -66,7 +73,7 @@ class EmphasisSlider(QWidget):
         return self._row.contentsMargins().left() + slider_width + labels_width
 
     def _resize(self) -> None:
-        self.bar.setFixedWidth(theme().px(WIDTH))
+        self.bar.setFixedWidth(theme().px(SHORT_WIDTH if self._is_short else WIDTH))
         self._value.setMinimumWidth(self._value.fontMetrics().horizontalAdvance("100 %"))
 
     def _update(self) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from semblance.app.network.certificate_file import CertificateFile
 from semblance.app.shell.theme import theme
 from semblance.app.widgets.dialog import accept_button, action_row, dialog_layout, form
 from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.spin_box import spin_box
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
@@ -34,11 +35,11 @@ class ServerDialog(Dialog):
         self.name = _line(shown.name, tr("A name of your choice"))
         self.kind = _box((("DIMSE", DIMSE), ("DICOMweb", DICOMWEB)), shown.kind)
         self.host = _line(shown.host, tr("Name or IP address"))
-        self.port = _port(shown.port or _PORT)
+        self.port = spin_box(1, 65535, shown.port or _PORT)
         self.ae_title = _line(shown.ae_title)
         self.own_ae_title = _line(shown.own_ae_title)
         self.retrieval = _box((("C-GET", "get"), ("C-MOVE", "move")), shown.retrieval)
-        self.listen_host, self.listen_port = _line(shown.listen_host), _port(shown.listen_port)
+        self.listen_host, self.listen_port = _line(shown.listen_host), spin_box(1, 65535, shown.listen_port)
         for field in (self.listen_host, self.listen_port):
             field.setToolTip(
                 tr("Where the PACS reaches this computer, for C-MOVE and storage commitment only.")
@@ -159,13 +160,6 @@ def _line(text: str, placeholder: str = "") -> QLineEdit:
     line = QLineEdit(text)
     line.setPlaceholderText(placeholder)
     return line
-
-
-def _port(value: int) -> QSpinBox:
-    field = QSpinBox()
-    field.setRange(1, 65535)
-    field.setValue(value)
-    return field
 
 
 def _box(items: tuple[tuple[str, str], ...], chosen: str) -> QComboBox:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from semblance.app.network.certificate_file import CertificateFile
 from semblance.app.shell import library_operations
@@ -28,6 +28,7 @@ from semblance.app.widgets.dialog import (
 from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import line_with_buttons
 from semblance.app.widgets.no_wheel import NoWheelComboBox
+from semblance.app.widgets.spin_box import spin_box
 from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
@@ -61,10 +62,8 @@ class WatchDialog(Dialog):
         self.source.addItem(tr("Images sent to this computer (C-STORE)"), LISTENER)
         self.folder = _line(tr("Folder"))
         self.choose_button = dialog_button(tr("Choose…"), self._choose_folder)
-        self.host, self.port = _line(tr("Listen on"), LOOPBACK), QSpinBox()
+        self.host, self.port = _line(tr("Listen on"), LOOPBACK), spin_box(1, 65535, LISTEN_PORT)
         self.port.setAccessibleName(tr("Port"))
-        self.port.setRange(1, 65535)
-        self.port.setValue(LISTEN_PORT)
         self.ae_title = _line(tr("AE title of this computer"), OWN_AE_TITLE)
         self.allowed = _line(tr("Accepted AE titles"))
         self.allowed.setPlaceholderText(tr("All; or some with commas between"))
@@ -74,11 +73,8 @@ class WatchDialog(Dialog):
         self.authority = CertificateFile(tr("Trusted certificates"), placeholder=optional)
         self.certificate.setToolTip(tr("With a certificate senders must use TLS."))
         self.authority.setToolTip(tr("Only senders may connect whose certificate one of these signed."))
-        self.quiet = QSpinBox()
+        self.quiet = spin_box(1, 3600, round(workflow.QUIET_S), tr(" s without new images"))
         self.quiet.setAccessibleName(tr("Import after"))
-        self.quiet.setRange(1, 3600)
-        self.quiet.setSuffix(tr(" s without new images"))
-        self.quiet.setValue(round(workflow.QUIET_S))
         self.identified = QCheckBox(tr("Keep patient IDs and dates"))
         self.warning = WrappedLabel(role="second")
         self.status = WrappedLabel(selectable=True)

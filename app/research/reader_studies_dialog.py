@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QLineEdit,
-    QSpinBox,
     QSplitter,
     QWidget,
 )
@@ -40,6 +39,7 @@ from semblance.app.widgets.layouts import hbox, vbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.spin_box import spin_box
 from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.app.widgets.wrapped_label import WrappedLabel
@@ -74,9 +74,9 @@ class NewStudyDialog(Dialog):
         self.unaided = QCheckBox(tr("Without similar cases"))
         self.unaided.setChecked(True)
         self.random = QCheckBox(tr("Cases drawn at random (control)"))
-        self.n_cases = _number(40, 4, 2000)
-        self.washout = _number(28, 0, 365, tr(" days"))
-        self.seed = _number(0, 0, 999_999)
+        self.n_cases = spin_box(4, 2000, 40)
+        self.washout = spin_box(0, 365, 28, tr(" days"))
+        self.seed = spin_box(0, 999_999, 0)
         fields = form()
         for label, field in (
             (tr("Name"), self.name),
@@ -141,14 +141,6 @@ class NewStudyDialog(Dialog):
         self._create.setToolTip(missing)
 
 
-def _number(value: int, least: int, most: int, suffix: str = "") -> QSpinBox:
-    box = QSpinBox()
-    box.setRange(least, most)
-    box.setValue(value)
-    box.setSuffix(suffix)
-    return box
-
-
 class ReaderStudiesDialog(Dialog):
     """The studies with their readers above, the results of the selected study below. ``help_requested``."""
 
@@ -195,7 +187,7 @@ class ReaderStudiesDialog(Dialog):
             )
         )
         below = QWidget()
-        column = vbox(below, spacing=8)
+        column = vbox(below, spacing=8, margins=(12, 0, 0, 0))
         column.addWidget(SectionHeader(tr("Results")))
         column.addWidget(self._facts)
         column.addWidget(self.results, 1)

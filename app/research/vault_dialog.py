@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from semblance.app.research.experiment_tables import ResultTable
 from semblance.app.shell import library_operations
@@ -23,11 +23,13 @@ from semblance.app.widgets.dialog import (
     help_button,
     resize_dialog,
 )
+from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.error_line import ErrorLine
 from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.no_wheel import NoWheelComboBox
 from semblance.app.widgets.progress_line import ProgressLine
 from semblance.app.widgets.section_header import SectionHeader
+from semblance.app.widgets.spin_box import spin_box
 from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
@@ -59,13 +61,9 @@ class VaultDialog(Dialog):
         resize_dialog(self, *_SIZE)
         self.facts = WrappedLabel(selectable=True)
         self.warning = WrappedLabel(role="error", selectable=True)
-        self.share = QSpinBox()
-        self.share.setRange(5, 50)
-        self.share.setValue(_SHARE)
-        self.share.setSuffix(tr(" % of the patients"))
+        self.share = spin_box(5, 50, _SHARE, tr(" % of the patients"))
         self.share.setAccessibleName(tr("Share of the patients to seal"))
-        self.seed = QSpinBox()
-        self.seed.setRange(0, 999_999)
+        self.seed = spin_box(0, 999_999, 0)
         self.seed.setAccessibleName(tr("Seed"))
         self.seal_button = dialog_button(tr("Seal"), self.seal)
         self.list_button = dialog_button(tr("Seal a list…"), self._choose_list)
@@ -77,6 +75,7 @@ class VaultDialog(Dialog):
         self.finished_box.toggled.connect(self._update)
         self.open_button = dialog_button(tr("Open the vault"), self.open_vault)
         self.openings = ResultTable(tr("Openings of the test vault"))
+        self.none_yet = EmptyState(tr("Not opened yet"), tr("Each opening is listed here with its scores."))
         self.later = WrappedLabel(f"* {translate(LATER_OPENING)}", role="second", selectable=True)
         self.progress = ProgressLine()
         self.progress.cancel_requested.connect(self.cancel)
@@ -118,6 +117,7 @@ class VaultDialog(Dialog):
         layout.addLayout(fields)
         layout.addWidget(SectionHeader(tr("Openings")))
         layout.addWidget(self.openings, 1)
+        layout.addWidget(self.none_yet, 1)
         layout.addWidget(self.later)
         layout.addWidget(self._error)
         layout.addWidget(self.progress)
@@ -235,6 +235,8 @@ class VaultDialog(Dialog):
             tr("cases"),
         ]
         self.openings.set_rows(header, [_row(one) for one in openings], text_columns=3)
+        self.openings.setVisible(bool(openings))
+        self.none_yet.setVisible(not openings)
         self.later.setVisible(len(openings) > 1)
         self._update()
 

@@ -431,5 +431,8 @@ class Commands(QObject):
             f"<b>Semblance {version('semblance')}</b><br>"
             + tr("Finds the cases that look similar and have the same meaning.")
             + "<br><br>"
-            + tr("Support, not a diagnosis. Works offline; images stay where they are."),
+            + tr("Support, not a diagnosis.")
+            + "<br>"
+            + tr("Works offline. Images stay where they are.")
+            + f"<br><br>{tr('MIT License')}<br>{versions_text()}",
         )

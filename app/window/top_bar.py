@@ -258,6 +258,7 @@ class TopBar(QFrame):
         """Show labels and the ends of the slider as far as they fit. Their widths depend on the language."""
         self.setFixedHeight(theme().px(HEIGHT))
         slider, pickers, has_slider = self.emphasis_slider, self.pickers, self._workspaces.current.slider
+        slider.set_short(False)
         bare_width, labelled_width = (
             (slider.width_with(labels=labels) if has_slider else 0) for labels in (False, True)
         )
@@ -269,7 +270,10 @@ class TopBar(QFrame):
         rest = self._rest_beside(self._commands_text)
         if rest < values + (labelled_width if slider_labels else bare_width):
             short = self._rest_beside("")
-            slider_labels = slider_labels and short >= values + labelled_width
+            if slider_labels and short < values + labelled_width:
+                slider.set_short(True)
+                slider_labels = short >= values + slider.width_with(labels=True)
+                slider.set_short(slider_labels)
             if slider_labels or rest < values + bare_width:
                 rest = short
             else:
