@@ -52,13 +52,3 @@ def test_the_numbers_are_the_same_as_here(tmp_path, address):
         assert a["chosen"] == b["chosen"]
     status, out, _ = run_program("experiment", "resume", tmp_path / "far", "--cluster", address, "--json")
     assert json.loads(out)["cells"]["measured_now"] == 0
-
-
-@pytest.mark.parametrize("wrong", ["udp//nothing", "tcp://127.0.0.1:1", "tcp://127.0.0.1", "file:///x"])
-def test_an_address_without_a_server(tmp_path, wrong):
-    table = write_table(tmp_path / "t.csv", n=20)
-    options = ("--table", table, "--learner", "euclidean", "--protocol", "bdm", "--out", tmp_path / "e")
-    status, out, err = run_program("experiment", "run", *options, "--cluster", wrong)
-    assert (status, out) == (1, "")
-    assert f"No Dask scheduler answers at '{wrong}'." in err
-    assert "Traceback" not in err

@@ -36,8 +36,8 @@ def test_repeated_elsewhere(tmp_path):
     status, _, err = run_program(
         "experiment", "run", "--table", table, "--table", "builtin:iris",
         "--library", f"{data / 'library' / 'lib.semblance'}:raw",
-        "--learner", "euclidean,bdm", "--set", "bdm.rounds=2|5", "--set", "protocol.draws=20",
-        "--protocol", "full", "--repeats", 2, "--max-cases", 50, "--seed", 7,
+        "--learner", "euclidean,bdm", "--set", "bdm.rounds=2|5", "--set", "protocol.train_on=one",
+        "--protocol", "metricboost", "--repeats", 2, "--max-cases", 50, "--seed", 7,
         "--out", tmp_path / "e", "--workers", 1,
     )  # fmt: skip
     assert (status, err) == (0, "")

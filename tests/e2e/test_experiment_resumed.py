@@ -22,13 +22,24 @@ def numbers(text: str) -> dict:
     return {key: made[key] for key in ("comparisons", "worst_queries", "complete")} | {"results": rows}
 
 
-@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
-def test_killed_and_resumed(tmp_path, way):
-    table = write_table(tmp_path / "t.csv", n=120)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The options of an experiment, and its numbers where nothing interrupts it."""
+    folder = tmp_path_factory.mktemp("whole")
     options = (
-        "--table", table, "--learner", "euclidean,bdm", "--set", "bdm.rounds=30", "--protocol", "bdm",
-        "--repeats", 8,
+        "--table", write_table(folder / "t.csv", n=120), "--learner", "euclidean,bdm", "--set", "bdm.rounds=30",
+        "--protocol", "bdm", "--repeats", 8,
     )  # fmt: skip
+    status, out, err = run_program(
+        "experiment", "run", *options, "--out", folder / "e", "--workers", 2, "--json"
+    )
+    assert (status, err) == (0, "")
+    return options, numbers(out)
+
+
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
+def test_killed_and_resumed(tmp_path, whole, way):
+    options, expected = whole
     folder, cells = tmp_path / "e", tmp_path / "e" / "cells"
     with start_program("experiment", "run", *options, "--out", folder, "--workers", 2) as program:
         wait_until(
@@ -51,9 +62,5 @@ def test_killed_and_resumed(tmp_path, way):
     assert {name: after[name] for name in before} == before
     assert counts["found_finished"] + counts["measured_now"] == 16
     assert counts["found_finished"] >= len(before)
-    status, whole, err = run_program(
-        "experiment", "run", *options, "--out", tmp_path / "whole", "--workers", 2, "--json"
-    )
-    assert (status, err) == (0, "")
-    assert numbers(whole) == numbers(out)
+    assert numbers(out) == expected
     assert not list(folder.glob(".work-*"))

@@ -20,7 +20,7 @@ from semblance.core.tasks import Cancelled, Reporter
 HOPELESS = frozenset({"one finding", "only one-case findings", "equal rows"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variant:
     """A learner, the settings it is tested with, and what holds for it.
 
@@ -108,6 +108,19 @@ VARIANTS = (
         for learner in learners()
         if learner.name not in {variant.learner for variant in _LISTED} and not learner.needs
     ),
+)
+
+
+#: A variant for each kind of distance that a learner gives.
+ONE_OF_EACH_DISTANCE = (
+    Variant("euclidean"),
+    Variant("lda"),
+    Variant("bdm", {"rounds": 12}),
+    Variant("bdm_kernel", {"rounds": 12}),
+    Variant("metricboost", {"rounds": 5, "readout": "votes"}),
+    Variant("metricboost", {"rounds": 5, "allow_similarity": True}),
+    Variant("distboost", {"rounds": 4}),
+    Variant("l1"),
 )
 
 

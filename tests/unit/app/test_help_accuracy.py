@@ -51,33 +51,33 @@ def command_lines(page: Path) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_and_options_are_there(page):
+def problem_of(words: list[str], known: dict[str, set[str]]) -> str | None:
+    """What is wrong with a command line."""
+    # Without a word it is the program itself, with a folder, a server's address or an option the window.
+    if not words or words[0].startswith(("-", "LIB", "…", '"postgresql:')):
+        return None
+    # A group may be in another, as "library project create".
+    begins = [" ".join(words[:n]) for n in (3, 2, 1)]
+    name = next((begin for begin in begins if begin in known), None)
+    if name is None:
+        group = next((b for b in begins if any(one.startswith(f"{b} ") for one in known)), None)
+        if group is None:
+            return "no such command"
+        # Named as a whole.
+        more = words[len(group.split()) :]
+        return "no such command" if more and not more[0].startswith("-") and group != "experiment" else None
+    options = {
+        re.split(r"[=\]\[|]", word.strip("[]().,;"))[0] for word in words if re.match(r"\[?--?[a-z]", word)
+    }
+    return f"no options {options - known[name]}" if options - known[name] else None
+
+
+def test_commands_and_options_are_there():
     known = commands()
-    for words in command_lines(page):
-        # Without a word it is the program itself, with a folder, a server's address or an option the window.
-        if not words or words[0].startswith(("-", "LIB", "…", '"postgresql:')):
-            continue
-        # A group may be in another, as "library project create".
-        begins = [" ".join(words[:n]) for n in (3, 2, 1)]
-        name = next((begin for begin in begins if begin in known), None)
-        if name is None:
-            group = next((b for b in begins if any(one.startswith(f"{b} ") for one in known)), None)
-            assert group is not None, (page.name, words)
-            # Named as a whole.
-            more = words[len(group.split()) :]
-            assert not more or more[0].startswith("-") or group == "experiment", (page.name, words)
-            continue
-        options = {
-            re.split(r"[=\]\[|]", word.strip("[]().,;"))[0]
-            for word in words
-            if re.match(r"\[?--?[a-z]", word)
-        }
-        assert options <= known[name], (page.name, words, options - known[name])
-
-
-def test_there_are_commands_to_look_at():
-    assert sum(len(command_lines(page)) for page in PAGES) > 20
+    lines = [(page, words) for page in PAGES for words in command_lines(page)]
+    assert len(lines) > 200
+    problems = {f"{page.name}: {' '.join(words)}": problem_of(words, known) for page, words in lines}
+    assert {line: problem for line, problem in problems.items() if problem} == {}
 
 
 @pytest.mark.parametrize("page", sorted((HELP / "learners").glob("*.md")), ids=lambda page: page.stem)

@@ -59,17 +59,19 @@ def test_the_command_distinguishes_them(pages, capsys, monkeypatch):
     assert "translated: 2 pages" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("code", "page"), PAGES)
-def test_a_translation_has_the_links_images_and_headings_of_its_page(code, page):
-    original, text = help_files.english(page), help_files.translated(page, code)
-    assert original, f"{page} has no English page any more"
-    assert text, f"{page} is noted and not there"
-    if not help_files.is_older(page, code):
+def test_a_translation_has_the_links_images_and_headings_of_its_page():
+    assert len(PAGES) > 100
+    for code, page in PAGES:
+        original, text = help_files.english(page), help_files.translated(page, code)
+        assert original, f"{page} has no English page any more"
+        assert text, f"{page} is noted and not there"
+        if help_files.is_older(page, code):
+            continue
         for pattern in (r"\]\(([^)]*)\)", r"`([^`\n]+)`"):
-            assert sorted(re.findall(pattern, text)) == sorted(re.findall(pattern, original))
+            assert sorted(re.findall(pattern, text)) == sorted(re.findall(pattern, original)), page
         for pattern in (r"^#+ ", r"^\|", r"^- ", r"^\d\. "):
             count = [len(re.findall(pattern, one, re.MULTILINE)) for one in (text, original)]
-            assert count[0] == count[1], pattern
+            assert count[0] == count[1], (page, pattern)
 
 
 def test_every_translated_file_is_noted():

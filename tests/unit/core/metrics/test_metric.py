@@ -12,10 +12,16 @@ from hypothesis.extra.numpy import arrays
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.metrics import fit_metric, learners, load_metric, make_learner
+from semblance.core.metrics.distances import (
+    DISTANCES,
+    ConvolutionDistance,
+    LinearEmbeddingDistance,
+    RefinedDistance,
+)
 from semblance.core.metrics.steps import parse_steps
 from tests.helpers import naive_bdm as naive
+from tests.helpers.learners import ONE_OF_EACH_DISTANCE
 
-NAMES = [learner.name for learner in learners() if not learner.needs]
 D = 6
 ROWS = arrays(
     np.float64,
@@ -24,19 +30,26 @@ ROWS = arrays(
 )
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def metric(request):
+@pytest.fixture(scope="module", params=ONE_OF_EACH_DISTANCE, ids=str)
+def both(request):
+    """A learner's metric with steps and without."""
     X, y = naive.problem(d=D)
     groups = ("shape", "shape", "grey", "grey", "grey", "edge")
     steps = parse_steps("standardise,pca:4")
-    return fit_metric(make_learner(request.param), X * 3 + 7, y, steps=steps, feature_groups=groups)
+    with_steps = fit_metric(request.param.make(), X * 3 + 7, y, steps=steps, feature_groups=groups)
+    return with_steps, request.param.make().fit(X, y).metric()
 
 
 @pytest.fixture(scope="module")
-def both(metric):
-    """A learner's metric with steps and without."""
+def metric(both):
+    return both[0]
+
+
+def test_every_distance_that_learners_give_is_here():
     X, y = naive.problem(d=D)
-    return metric, make_learner(metric.card.learner).fit(X, y).metric()
+    kinds = {type(variant.make().fit(X, y).metric().distance) for variant in ONE_OF_EACH_DISTANCE}
+    # Made by training on images, by refining and by ranking without a feature group.
+    assert set(DISTANCES) - kinds == {ConvolutionDistance, RefinedDistance, LinearEmbeddingDistance}
 
 
 @settings(max_examples=25)
@@ -102,30 +115,6 @@ def test_parameters_are_described_as_they_are_taken(learner):
         assert parameter.meaning.endswith(".")
     assert learner.summary.endswith(".")
     assert learner.title
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_inputs_stay_as_they_were(name):
-    X, y = naive.problem(d=D)
-    X0, y0 = X.copy(), y.copy()
-    make_learner(name).fit(X, y).metric().distances(X, X)
-    assert (X == X0).all()
-    assert (y == y0).all()
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    ("X", "words"),
-    [
-        (np.full((4, 2), np.nan), "missing"),
-        (np.full((4, 2), np.inf), "infinite"),
-        (np.zeros((4, 0)), "table"),
-        ([["a", "b"]] * 4, "numbers"),
-    ],
-)
-def test_rows_it_cannot_use_are_refused(name, X, words):
-    with pytest.raises(BadInput, match=words):
-        make_learner(name).fit(X, list("abab"))
 
 
 def test_queries_of_another_width_are_refused(metric):
