@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QDialog
 
 from semblance.app.metrics import slider_operations
 from semblance.app.metrics.prepare_slider_dialog import PrepareSliderDialog
-from semblance.app.metrics.slider_state import current_step, sliders, unavailable_reason
+from semblance.app.metrics.slider_state import sliders, unavailable_reason
 from semblance.app.shell import search_operations
 from semblance.core.searches.query import Query
 from semblance.core.workflows.metrics.slider import prepare_slider
-from semblance.core.workflows.metrics.slider_steps import PLACES, step_name
+from semblance.core.workflows.metrics.slider_steps import step_name
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from tests.helpers.tables import table_library
@@ -110,14 +110,6 @@ def test_dragging_ranks_and_releasing_snaps_to_a_step(qtbot, window):
     qtbot.mouseRelease(bar, LEFT, pos=position(22))
     assert bar.value() == 30
     assert ranked_by(window, 30)
-
-
-def test_a_missing_step_is_skipped(window):
-    slider_operations.select_metric(window.context, "between")
-    wait_for(window, lambda: ranked_by(window, 70))
-    slider, step = current_step(window.state)
-    assert [one.place for one in slider.steps] == list(PLACES)
-    assert step.place == 70
 
 
 def test_the_steps_are_prepared_from_the_menu(window, monkeypatch):

@@ -39,6 +39,28 @@ def panel(qtbot, context, trained):
     return panel
 
 
+@pytest.fixture(scope="module")
+def maps():
+    """The maps of metrics that were computed."""
+    return {}
+
+
+@pytest.fixture
+def mapped(panel, jobs, maps, monkeypatch):
+    """The panel with its map. A map is computed once for all tests."""
+    compute = map_library.map_library
+
+    def kept(library, metric, *given, **more):
+        if metric not in maps:
+            maps[metric] = compute(library, metric, *given, **more)
+        return maps[metric]
+
+    monkeypatch.setattr(map_library, "map_library", kept)
+    panel.show()
+    jobs.run_pending()
+    return panel
+
+
 def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     assert jobs.pending == []
     panel.show()
@@ -57,63 +79,53 @@ def test_the_map_is_computed_when_first_shown_and_improves(panel, jobs):
     assert jobs.pending == []
 
 
-def test_another_metric_makes_the_map_stale(panel, jobs, qtbot):
-    panel.show()
+def test_another_metric_makes_the_map_stale(mapped, jobs, qtbot):
+    mapped.state.set_metric("other")
+    assert mapped.is_stale
+    assert mapped.badge.isVisible()
+    assert mapped.title.text() == "Map of plain"
+    qtbot.keyClick(mapped.view, Qt.Key.Key_R)
     jobs.run_pending()
-    panel.state.set_metric("other")
-    assert panel.is_stale
-    assert panel.badge.isVisible()
-    assert panel.title.text() == "Map of plain"
-    qtbot.keyClick(panel.view, Qt.Key.Key_R)
-    jobs.run_pending()
-    assert not panel.is_stale
-    assert panel.title.text() == "Map of other"
+    assert not mapped.is_stale
+    assert mapped.title.text() == "Map of other"
 
 
-def test_selected_cases_are_counted_and_cleared(panel, jobs, qtbot):
-    panel.show()
-    jobs.run_pending()
-    rows = panel.map.rows[:7]
-    panel.view.selected.emit(rows)
-    assert panel.state.selected_rows.tolist() == rows.tolist()
-    counts = np.unique([panel.state.columns.finding_name(i) for i in range(7)], return_counts=True)
+def test_selected_cases_are_counted_and_cleared(mapped, qtbot):
+    rows = mapped.map.rows[:7]
+    mapped.view.selected.emit(rows)
+    assert mapped.state.selected_rows.tolist() == rows.tolist()
+    counts = np.unique([mapped.state.columns.finding_name(i) for i in range(7)], return_counts=True)
     for name, count in zip(*counts, strict=True):
-        assert f"{count} {name}" in panel.selection_label.text()
-    panel.clear_button.click()
-    assert panel.state.selected_rows is None
-    assert not panel.selection_label.isVisible()
+        assert f"{count} {name}" in mapped.selection_label.text()
+    mapped.clear_button.click()
+    assert mapped.state.selected_rows is None
+    assert not mapped.selection_label.isVisible()
 
 
-def test_the_query_and_its_similar_cases_are_marked(panel, jobs):
-    panel.show()
-    jobs.run_pending()
-    query = Query(case=panel.state.columns.ids[4])
-    panel.state.set_query(query)
-    panel.state.set_ranked_search(unrefined_search(nearest_cases(panel.trained, "plain", query, k=12)))
-    markers = panel.view._markers
-    assert markers.query == int(panel.state.columns.case_row[4])
-    assert markers.ranked == [case.row for case in panel.state.ranking.ranked]
+def test_the_query_and_its_similar_cases_are_marked(mapped):
+    query = Query(case=mapped.state.columns.ids[4])
+    mapped.state.set_query(query)
+    mapped.state.set_ranked_search(unrefined_search(nearest_cases(mapped.trained, "plain", query, k=12)))
+    markers = mapped.view._markers
+    assert markers.query == int(mapped.state.columns.case_row[4])
+    assert markers.ranked == [case.row for case in mapped.state.ranking.ranked]
 
 
-def test_cases_selected_elsewhere_are_highlighted(panel, jobs):
-    panel.show()
-    jobs.run_pending()
-    rows = panel.map.rows[3:6]
-    panel.highlight_rows(rows)
-    assert panel.view._faded.sum() == len(panel.map.rows) - 3
-    panel.highlight_rows(rows[:1])
-    assert panel.view._faded is None
+def test_cases_selected_elsewhere_are_highlighted(mapped):
+    rows = mapped.map.rows[3:6]
+    mapped.highlight_rows(rows)
+    assert mapped.view._faded.sum() == len(mapped.map.rows) - 3
+    mapped.highlight_rows(rows[:1])
+    assert mapped.view._faded is None
 
 
-def test_unticked_findings_are_hidden(panel, jobs):
-    panel.show()
-    jobs.run_pending()
-    box = panel._legend._boxes[0]
+def test_unticked_findings_are_hidden(mapped):
+    box = mapped._legend._boxes[0]
     box.click()
-    shown_codes = panel.state.columns.finding[panel.view.selectable]
+    shown_codes = mapped.state.columns.finding[mapped.view.selectable]
     assert 0 not in shown_codes.tolist()
     box.click()
-    assert panel.view.selectable.all()
+    assert mapped.view.selectable.all()
 
 
 def test_a_stopped_map_is_used(panel, jobs, monkeypatch):
@@ -142,11 +154,9 @@ def test_a_failure_is_explained(panel, jobs, monkeypatch):
     assert panel._empty._title.text() == "A map needs at least 3 cases."
 
 
-def test_the_map_is_saved_as_image_and_table_without_case_names(panel, jobs, tmp_path):
-    panel.show()
-    jobs.run_pending()
+def test_the_map_is_saved_as_image_and_table_without_case_names(mapped, jobs, tmp_path):
     for name in ("map.png", "map.svg", "map.pdf", "map.csv"):
-        panel.save_to(tmp_path / name, screen_theme=name == "map.png")
+        mapped.save_to(tmp_path / name, screen_theme=name == "map.png")
         jobs.run_pending()
         assert (tmp_path / name).stat().st_size > 500
     with Image.open(tmp_path / "map.png") as image:
@@ -154,17 +164,15 @@ def test_the_map_is_saved_as_image_and_table_without_case_names(panel, jobs, tmp
         assert len(image.convert("RGB").getcolors(1 << 20)) > 10
     text = (tmp_path / "map.csv").read_text(encoding="utf-8-sig")
     rows = list(csv.DictReader(text.splitlines()))
-    assert len(rows) == len(panel.map.rows)
+    assert len(rows) == len(mapped.map.rows)
     assert list(rows[0]) == ["x", "y", "finding"]
-    assert float(rows[0]["x"]) == pytest.approx(float(panel.map.places[0, 0]), rel=1e-5)
-    assert not any(name in text for name in panel.state.columns.ids)
-    assert [m for m in panel.context.messages.history if m.level == "error"] == []
+    assert float(rows[0]["x"]) == pytest.approx(float(mapped.map.places[0, 0]), rel=1e-5)
+    assert not any(name in text for name in mapped.state.columns.ids)
+    assert [m for m in mapped.context.messages.history if m.level == "error"] == []
 
 
-def test_another_library_clears_the_map(panel, jobs):
-    panel.show()
-    jobs.run_pending()
-    panel.hide()
-    panel.state.set_library(None)
-    assert panel.map is None
-    assert len(panel.view.points) == 0
+def test_another_library_clears_the_map(mapped):
+    mapped.hide()
+    mapped.state.set_library(None)
+    assert mapped.map is None
+    assert len(mapped.view.points) == 0
