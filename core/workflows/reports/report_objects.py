@@ -8,6 +8,9 @@ that the de-identified files of the library have.
 from __future__ import annotations
 
 import functools
+import io
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydicom import Dataset
+
+#: What an object is, by its modality.
+_KINDS = {"SR": "sr", "KO": "kos", "DOC": "pdf", "SEG": "seg"}
 
 
 def report_objects(
@@ -291,6 +297,17 @@ def _on_slice(region: Region) -> Region:
     return replace(found or region, z=None, depth=1)
 
 
-def file_names(out: Path, count: int) -> list[Path]:
-    """``out``, and beside it ``out-2``, ``out-3`` ... for further objects."""
-    return [out, *(out.with_name(f"{out.stem}-{number}{out.suffix}") for number in range(2, count + 1))]
+def file_names(out: Path, objects: Sequence[bytes]) -> list[Path]:
+    """A file for each of ``objects``: ``out``, and beside it ``out-kos``, ``out-kos-2``, ``out-pdf`` ..., named by what
+    they are as :data:`semblance.core.reports.options.DICOM_OBJECTS`, images as ``out-image``."""
+    from pydicom import dcmread
+
+    counted: Counter[str] = Counter()
+    files: list[Path] = []
+    for content in objects:
+        modality = dcmread(io.BytesIO(content), specific_tags=["Modality"], stop_before_pixels=True).Modality
+        kind = _KINDS.get(modality, "image")
+        counted[kind] += 1
+        number = f"-{counted[kind]}" if counted[kind] > 1 else ""
+        files.append(out.with_name(f"{out.stem}-{kind}{number}{out.suffix}") if files else out)
+    return files

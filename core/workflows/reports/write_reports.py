@@ -182,7 +182,7 @@ def write_reports(
 
 
 def _write_objects(out: Path, objects: Sequence[bytes]) -> list[Path]:
-    files = file_names(out, len(objects))
+    files = file_names(out, objects)
     for file, content in zip(files, objects, strict=True):
         write_file(file, content)
     return files

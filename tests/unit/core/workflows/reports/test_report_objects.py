@@ -250,3 +250,15 @@ def test_the_objects_are_valid(library, tmp_path, identified):
         assert f"| `{dcmread(file).SOPClassUID}` |" in page
         said = subprocess.run(["dciodvfy", str(file)], capture_output=True, text=True, check=False).stderr
         assert [line for line in said.splitlines() if line.startswith("Error")] == []
+
+
+def test_the_files_of_one_set_are_named_by_what_they_are(library, tmp_path):
+    _, files = written(library, tmp_path, "all", identified=False, region=Region(4, 6, 10, 8))
+    kinds = {"kos": "KO", "pdf": "DOC", "seg": "SEG", "image": "OT"}
+    first, *others = files
+    assert dcmread(first).Modality == "SR"
+    assert {"kos", "pdf", "seg"} <= {
+        file.stem.removeprefix(f"{first.stem}-").split("-")[0] for file in others
+    }
+    for file in others:
+        assert dcmread(file).Modality == kinds[file.stem.removeprefix(f"{first.stem}-").split("-")[0]]
