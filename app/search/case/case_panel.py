@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QStackedWidget, QWidget
 
+from semblance.app.search.case.case_notes import CaseNotes
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.viewer.header_view import HeaderView
@@ -107,32 +108,10 @@ class NotesPanel(_RankedCasePanel):
             context, tr("Notes"), tr("Notes on a similar case are printed on the first page of the report.")
         )
         self.in_report = QCheckBox(tr("Show this case in the report"))
-        self.in_report.toggled.connect(self._choose)
-        self.notes = QPlainTextEdit()
-        self.notes.setAccessibleName(tr("Notes on this case for the report"))
-        self.notes.setPlaceholderText(tr("printed on the first page of the report"))
-        self.notes.setTabChangesFocus(True)
-        self.notes.textChanged.connect(self._keep)
+        self.notes = CaseNotes(context.state, self.in_report)
         self._column.addWidget(self.notes, 1)
         self._column.addWidget(self.in_report)
-        self._state.on_change(Change.REPORT, self, self._refresh)
         self._refresh()
 
     def _show_case(self, case: RankedCase) -> None:
-        note = self._state.note(case.case_id)
-        self.in_report.blockSignals(True)
-        self.in_report.setChecked(self._state.is_in_report(case.case_id))
-        self.in_report.blockSignals(False)
-        # Spaces at the end may be followed by another word.
-        if self.notes.toPlainText().strip() != note:
-            self.notes.blockSignals(True)
-            self.notes.setPlainText(note)
-            self.notes.blockSignals(False)
-
-    def _keep(self) -> None:
-        if self.case is not None:
-            self._state.set_note(self.case.case_id, self.notes.toPlainText().strip())
-
-    def _choose(self, on: bool) -> None:
-        if self.case is not None:
-            self._state.set_in_report(self.case.case_id, on)
+        self.notes.show_case(case.case_id)

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPlainTextEdit, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QWidget
 
+from semblance.app.search.case.case_notes import CaseNotes
 from semblance.app.search.compare.compare_facts import WIDTH as FACTS
 from semblance.app.search.compare.compare_facts import CompareFacts
 from semblance.app.search.compare.compare_header import CompareHeader
 from semblance.app.search.compare.feature_table import FeatureTable
+from semblance.app.search.compare.second_image import SecondImageButtons
 from semblance.app.search.feedback.feedback_buttons import FeedbackButtons
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
@@ -21,7 +23,6 @@ from semblance.app.shell.icons import icon
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import set_look, theme, theme_signals
-from semblance.app.viewer.image_display import SecondImage
 from semblance.app.viewer.image_menu import image_menu
 from semblance.app.viewer.image_pane import ImagePane
 from semblance.app.viewer.linked_panes import LinkedPanes
@@ -50,8 +51,6 @@ from semblance.core.workflows.searches.search_result import RankedCase
 LINKED = tr("Zoom, pan, window linked")
 #: Below this width the button has no label.
 LABEL_WIDTH = 1000
-#: How long each image is shown while they alternate.
-BLINK_MS = 600
 NOTES_HEIGHT = 88
 #: Visible cases where they are rows of a table.
 TABLE_LINES = 4
@@ -75,9 +74,6 @@ class ComparePage(FullPage):
         self._jobs: list[Job | None] = [None, None]
         #: The query whose image is shown.
         self._shown_query: Query | None = None
-        self._blink_timer = QTimer(self)
-        self._blink_timer.setInterval(BLINK_MS)
-        self._blink_timer.timeout.connect(self._blink)
         self.previous = header_button("chevron-left", tr("Previous case (Left)"))
         self.next = header_button("chevron-right", tr("Next case (Right)"))
         self.linked = QPushButton(LINKED)
@@ -91,11 +87,8 @@ class ComparePage(FullPage):
                 "patient, else in mm from those side by side now."
             )
         )
-        self.blink = header_button("eye", tr("Blink: show the query and the case in turn, in one place (O)"))
-        self.difference = header_button("contrast", tr("Difference of the displayed grey levels (X)"))
         self.in_report = header_button("export", tr("Show this case on the first page of the report (A)"))
-        for button in (self.blink, self.difference, self.in_report):
-            button.setCheckable(True)
+        self.in_report.setCheckable(True)
         self.measure = header_button("ruler", tr("Measure: drag a line (M)"))
         self.measure.setCheckable(True)
         self.draw = header_button("rectangle", tr("Draw a region on the ranked case to search with it (R)"))
@@ -115,25 +108,22 @@ class ComparePage(FullPage):
         self.detach.toggled.connect(self._update_detach)
         self.detach.clicked.connect(self.detached)
         self._update_detach()
-        self._image_tools = (self.draw, self.measure, self.blink, self.difference, self.linked)
-        buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
-        for widget in (*buttons, *self._image_tools, self.detach):
-            self.header.add_action(widget)
-
         views = context.state.kept_views
         self.panes = (
             ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
             ImagePane(context.jobs, settings=context.settings, share=0.5, kept_views=views),
         )
         self._links = LinkedPanes(self.panes, self.linked)
+        self.second = SecondImageButtons(self, self.panes[0].view, self.panes[1].view)
+        buttons = (self.search_region, self.in_report, self.feedback, self.previous, self.next)
+        self._image_tools = (self.draw, self.measure, self.second.blink, self.second.difference, self.linked)
+        for widget in (*buttons, *self._image_tools, self.detach):
+            self.header.add_action(widget)
         self.headers = (CompareHeader(tr("Query")), CompareHeader(tr("Rank")))
         self.features = FeatureTable()
         self.features.hide()
         self.facts = CompareFacts()
-        self.notes = QPlainTextEdit()
-        self.notes.setAccessibleName(tr("Notes on this case for the report"))
-        self.notes.setPlaceholderText(tr("printed on the first page of the report"))
-        self.notes.setTabChangesFocus(True)
+        self.notes = CaseNotes(context.state, self.in_report)
         self.strip = CaseGrid()
         self.strip.set_source(thumbnails)
         # It is one line high; the wheel and the arrow keys go to the other lines.
@@ -178,10 +168,6 @@ class ComparePage(FullPage):
         self.previous.clicked.connect(lambda: self.step(-1))
         self.next.clicked.connect(lambda: self.step(1))
         self.linked.toggled.connect(lambda on: self._link() if on else None)
-        self.blink.toggled.connect(self._set_blinking)
-        self.difference.toggled.connect(self._set_difference)
-        self.in_report.toggled.connect(self._choose_for_report)
-        self.notes.textChanged.connect(self._keep_note)
         self.measure.toggled.connect(self._measure)
         self.draw.toggled.connect(self._draw)
         self.feedback.judged.connect(self.judged)
@@ -359,13 +345,7 @@ class ComparePage(FullPage):
         place = self._place
         case, columns = self._ranked[place], self._state.columns
         self.feedback.show_case(case.case_id)
-        self.in_report.blockSignals(True)
-        self.in_report.setChecked(self._state.is_in_report(case.case_id))
-        self.in_report.blockSignals(False)
-        if self.notes.toPlainText().strip() != self._state.note(case.case_id):
-            self.notes.blockSignals(True)
-            self.notes.setPlainText(self._state.note(case.case_id))
-            self.notes.blockSignals(False)
+        self.notes.show_case(case.case_id)
         self.header.set_subtitle(self._place_text(case.rank))
         self.previous.setEnabled(place > 0)
         self.next.setEnabled(place + 1 < len(self._ranked))
@@ -480,44 +460,9 @@ class ComparePage(FullPage):
             (self._viewed[0], self._viewed[1]),
         )
 
-    # Both images in one place
-
-    def _set_blinking(self, on: bool) -> None:
-        if on:
-            self.difference.setChecked(False)
-            self._blink_timer.start()
-            self._blink()
-        else:
-            self._blink_timer.stop()
-            self.panes[1].view.show_second(None)
-
-    def _blink(self) -> None:
-        """Show the other of both images where the case is."""
-        view = self.panes[1].view
-        second = SecondImage(self.panes[0].view, tr("Query")) if view.second is None else None
-        view.show_second(second)
-
-    def _set_difference(self, on: bool) -> None:
-        if on:
-            self.blink.setChecked(False)
-        second = SecondImage(self.panes[0].view, tr("Difference"), is_difference=True)
-        self.panes[1].view.show_second(second if on else None)
-
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self.blink.setChecked(False)
-
-    # For the report
-
-    def _choose_for_report(self, on: bool) -> None:
-        case = self.current_case()
-        if case is not None:
-            self._state.set_in_report(case, on)
-
-    def _keep_note(self) -> None:
-        case = self.current_case()
-        if case is not None:
-            self._state.set_note(case, self.notes.toPlainText().strip())
+        self.second.blink.setChecked(False)
 
     def _measure(self, on: bool) -> None:
         for pane in self.panes:
@@ -566,8 +511,8 @@ class ComparePage(FullPage):
         actions: dict[int, Callable[[], object]] = {
             Qt.Key.Key_K: self.linked.toggle,
             Qt.Key.Key_R: self.draw.click,
-            Qt.Key.Key_O: self.blink.click,
-            Qt.Key.Key_X: self.difference.click,
+            Qt.Key.Key_O: self.second.blink.click,
+            Qt.Key.Key_X: self.second.difference.click,
             Qt.Key.Key_A: self.in_report.click,
             Qt.Key.Key_Left: lambda: self.step(-1),
             Qt.Key.Key_Right: lambda: self.step(1),

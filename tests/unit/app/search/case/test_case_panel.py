@@ -56,6 +56,8 @@ def test_notes_belong_to_the_case_and_reach_the_report_and_compare(qtbot, librar
         window.parts.full.compare(ranked[0].row)
         settle(window)
         assert window.panels.compare.notes.toPlainText() == "same margin as the query"
+        state.set_note(ranked[0].case_id, "changed elsewhere")
+        assert window.panels.compare.notes.toPlainText() == "changed elsewhere"
         qtbot.keyClick(window.panels.compare, Qt.Key.Key_Escape)
         search_operations.submit_query(window.context, Query(case=state.columns.ids[4]))
         wait_for(

@@ -199,18 +199,18 @@ def test_both_images_are_seen_in_turn_in_one_place(panel, qtbot):
     query, case = (pane.view for pane in panel.panes)
     alone = case.grab().toImage()
     qtbot.keyClick(case, Qt.Key.Key_O)
-    assert panel.blink.isChecked()
+    assert panel.second.blink.isChecked()
     assert case.second is not None
     assert case.grab().toImage() != alone
-    panel._blink_timer.stop()
-    panel._blink()
+    panel.second._timer.stop()
+    panel.second._exchange()
     assert case.second is None
-    panel._blink_timer.start()
+    panel.second._timer.start()
     qtbot.keyClick(case, Qt.Key.Key_X)
-    assert (panel.blink.isChecked(), panel._blink_timer.isActive()) == (False, False)
+    assert (panel.second.blink.isChecked(), panel.second._timer.isActive()) == (False, False)
     assert case.second.is_difference
     panel.hide()
-    panel.difference.click()
+    panel.second.difference.click()
     assert case.second is None
     assert query.second is None
 
@@ -222,7 +222,7 @@ def test_the_difference_of_equal_images_is_black(panel, qtbot):
     case.case_region = None
     case.show_image(query.image)
     case.set_window(query.window_level)
-    panel.difference.click()
+    panel.second.difference.click()
     centre = case.grab().toImage().pixelColor(case.rect().center())
     assert max(centre.red(), centre.green(), centre.blue()) <= 1
 
@@ -272,7 +272,7 @@ def test_rows_of_a_table_are_compared_by_their_features_largest_difference_first
     page.compare(context.state.ranking.ranked[0].row)
     jobs.run_pending()
     assert page.features.isVisible()
-    assert not any(widget.isVisible() for widget in (*page.panes, page.draw, page.blink, page.linked))
+    assert not any(widget.isVisible() for widget in (*page.panes, page.draw, page.second.blink, page.linked))
     model = page.features.features
     differences = [model.feature(row).difference for row in range(model.rowCount())]
     assert differences == sorted(differences, reverse=True)
