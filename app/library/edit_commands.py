@@ -15,6 +15,7 @@ from semblance.app.library.findings_dialog import FindingsDialog
 from semblance.app.library.label_dialog import LabelDialog
 from semblance.app.library.labels_dialog import LabelsDialog
 from semblance.app.shell import edit_operations
+from semblance.app.shell.command_conditions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Lane
@@ -65,7 +66,7 @@ class EditCommands(QObject):
         state = self._context.state
         self._context.actions.give_undo_key(
             undoes_edit=state.edit_is_newest,
-            redoes_edit=state.last_undone_edit is not None and "undone judgements" not in state.available,
+            redoes_edit=state.last_undone_edit is not None and "undone judgements" not in available(state),
         )
 
     def _name_edits(self) -> None:

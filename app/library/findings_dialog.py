@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell import edit_operations
+from semblance.app.shell.command_conditions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
@@ -129,7 +130,7 @@ class FindingsDialog(Dialog):
             (self.down_button, one and names[-1] != chosen[0]),
             (self.delete_button, one),
             (self.add_button, bool(self.new_name.text().strip()) and writable),
-            (self.undo_button, writable and "edits" in state.available),
+            (self.undo_button, writable and "edits" in available(state)),
         ):
             button.setEnabled(on)
             button.setStatusTip(reason)

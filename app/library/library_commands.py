@@ -16,6 +16,7 @@ from semblance.app.library.server_dialog import OpenServerDialog
 from semblance.app.library.table_settings import TableSettings
 from semblance.app.library.unreadable_files_dialog import UnreadableFilesDialog
 from semblance.app.shell import library_operations, plot_operations, search_operations
+from semblance.app.shell.command_conditions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file, choose_folder
 from semblance.app.shell.jobs import Lane
@@ -98,7 +99,7 @@ class LibraryCommands(QObject):
             library_operations.open_library(context, source)
             return
         is_image = source.suffix.lower() in search_operations.SUFFIXES
-        if "metric" in context.state.available and is_image:
+        if "metric" in available(context.state) and is_image:
             search_operations.submit_query(context, Query(image=source))
             return
         library_operations.recognise(context, source, partial(self._import_as_recognised, source))

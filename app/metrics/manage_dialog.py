@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from semblance.app.shell import edit_operations
+from semblance.app.shell.command_conditions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import Change
 from semblance.app.shell.theme import theme
@@ -91,7 +92,7 @@ class ManageDialog(Dialog):
         writable = state.can_edit
         for button in (self.rename_button, self.duplicate_button, self.delete_button):
             button.setEnabled(chosen is not None and writable)
-        self.undo_button.setEnabled("edits" in state.available)
+        self.undo_button.setEnabled("edits" in available(state))
         self.tree.set_editable(writable)
         n = self._metrics_on(chosen[0]) if chosen is not None and not chosen[1] else 0
         note = (

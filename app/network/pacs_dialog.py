@@ -28,6 +28,7 @@ from semblance.app.network.server_box import ServerBox
 from semblance.app.network.server_dialog import ServerDialog
 from semblance.app.network.study_tree import StudyTree
 from semblance.app.shell import library_operations, search_operations
+from semblance.app.shell.command_conditions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_target
 from semblance.app.shell.jobs import Job, Lane
@@ -451,7 +452,7 @@ class PacsDialog(Dialog):
         chosen = self.tree.chosen() if self._asked is not None else []
         snapshot = state.library
         writable = snapshot is None or state.can_edit
-        can_rank = "metric" in state.available
+        can_rank = "metric" in available(state)
         self.stack.setCurrentWidget(self.tree if self.tree.topLevelItemCount() else self.empty)
         self.note.setVisible(bool(self.note.text()))
         self.progress.setVisible(running)

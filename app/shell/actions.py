@@ -23,7 +23,7 @@ class Command:
     """A command of the menus and the palette.
 
     ``menu``: a key of :data:`MENUS`, also the category in the palette. ``needs``: the condition under which the
-    command is enabled, one of :attr:`semblance.app.shell.state.State.available`. Empty: always enabled.
+    command is enabled, one of :func:`semblance.app.shell.command_conditions.available`. Empty: always enabled.
     ``shortcut`` and ``second_shortcut``: its keys as long as the user chose no other.
     """
 

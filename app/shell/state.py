@@ -48,17 +48,6 @@ class TrainingRun:
 
 #: Fields of a search: what is hidden, grouped, diverse or counts as no close match.
 OPTIONS = frozenset({"hide_same_patient", "group_duplicates", "diverse", "no_match_rate"})
-#: Conditions of commands that change cases, features or metrics, and of those that save judgements and searches.
-_OF_EDITS = (
-    "editable",
-    "editable on a server",
-    "features",
-    "can score",
-    "edits",
-    "undone edits",
-    "can save metric",
-)
-_OF_MARKS = ("writable", "can judge", "can save search", "can add concepts", "concepts")
 #: Stands for no query.
 _NO_QUERY = Query()
 
@@ -399,17 +388,6 @@ class State(QObject):
         """Why the open library cannot be changed; empty if it can."""
         return "" if self.library is None or self.can_edit else self._why_refused(self.library)
 
-    @property
-    def refused(self) -> dict[str, str]:
-        """Condition of commands -> why it is not met, where rights are the reason."""
-        of_edits, of_marks = self.why_not_edited, self.why_not_written
-        found = dict.fromkeys(_OF_EDITS, of_edits) if of_edits else {}
-        if self.library is not None and server_address(self.library.path) is None:
-            found["editable on a server"] = tr(
-                "In a library in a folder all cases are compared, without an index."
-            )
-        return found | (dict.fromkeys(_OF_MARKS, of_marks) if of_marks else {})
-
     def _why_refused(self, library: LibrarySnapshot) -> str:
         if self.away:
             return tr(
@@ -478,38 +456,6 @@ class State(QObject):
         self._notify(Change.EXTRACTION)
 
     @property
-    def available(self) -> set[str]:
-        """The conditions of commands that are met now."""
-        out: set[str] = set()
-        if self.library is not None:
-            out.add("library")
-            if len(self.library.metrics) > 1:
-                out.add("two metrics")
-            if self.can_write:
-                out.add("writable")
-            if self.can_edit:
-                out.add("editable")
-                if self.library.feature_sets:
-                    out.add("features")
-        if self.metric is not None:
-            out.add("metric")
-            if "editable" in out:
-                out.add("can score")
-            if self.metric.scores:
-                out.add("scores")
-        if self.query is not None:
-            out.add("query")
-            if "writable" in out:
-                out.add("can save search")
-        if self.ranking is not None:
-            out.add("ranking")
-        out |= self._judgement_conditions() | self._edit_conditions()
-        out |= self._example_conditions()
-        if self.training is not None and self.training.running:
-            out.add("training")
-        return out
-
-    @property
     def last_edit(self) -> Edit | None:
         """The newest edit of the open library that is in force."""
         edits = self.library.edits if self.library is not None else ()
@@ -527,38 +473,6 @@ class State(QObject):
         entries = self.ranked_search.entries if self.ranked_search is not None else ()
         judged = max((entry.judgement.time for entry in entries if entry.undone is None), default="")
         return self.last_edit is not None and self.last_edit.time >= judged
-
-    def _edit_conditions(self) -> set[str]:
-        out: set[str] = set()
-        if self.library is None or not self.can_edit:
-            return out
-        if server_address(self.library.path) is not None:
-            out.add("editable on a server")
-        if self.last_edit is not None:
-            out.add("edits")
-        if self.last_undone_edit is not None:
-            out.add("undone edits")
-        return out
-
-    def _example_conditions(self) -> set[str]:
-        out: set[str] = set()
-        if self.search is not None:
-            out.add("can add examples")
-            if self.search.like or self.search.unlike:
-                out.add("examples")
-        if self.metric is not None and self.can_write:
-            out.add("can add concepts")
-        return out
-
-    def _judgement_conditions(self) -> set[str]:
-        out = {"can judge"} if self.can_judge else set()
-        if self.judgement_count:
-            out.add("judgements")
-            if self.can_edit:
-                out.add("can save metric")
-        if self.ranked_search is not None and self.judgement_count < len(self.ranked_search.entries):
-            out.add("undone judgements")
-        return out
 
     def search_record(self) -> Mapping[str, Any]:
         """What is saved of the present search, for the next start or under its name."""

@@ -25,6 +25,7 @@ from semblance.app.search.saved.search_commands import SearchCommands
 from semblance.app.search.similar.panel import GLIDE
 from semblance.app.search.similar.prevalence_dialog import edit_prevalences
 from semblance.app.shell import search_operations
+from semblance.app.shell.command_conditions import available
 from semblance.app.shell.context import Context
 from semblance.app.shell.log_folder import open_log_folder, versions_text
 from semblance.app.shell.settings import TEXT_SCALES
@@ -326,7 +327,7 @@ class Commands(QObject):
     def save_refined(self) -> None:
         """Ask for a name, then save the refined metric."""
         state = self._context.state
-        if state.library is None or state.search is None or "judgements" not in state.available:
+        if state.library is None or state.search is None or "judgements" not in available(state):
             return
         taken = [metric.name for metric in state.library.metrics]
         author = refine_metric.author(self._context)

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 from semblance.app.library.library_lock import LibraryLock
 from semblance.app.metrics.emphasis_slider import EmphasisSlider
 from semblance.app.shell.actions import COMMANDS, Actions
+from semblance.app.shell.command_conditions import available, refused
 from semblance.app.shell.context import Context
 from semblance.app.shell.idle_queue import IdleQueue
 from semblance.app.shell.jobs import Jobs
@@ -321,7 +322,7 @@ class MainWindow(QMainWindow):
         """Enable the commands whose conditions are met."""
         parts = MainWindow.parts.built(self)
         conditions = parts.panels.concept_conditions if parts is not None else set()
-        self.context.actions.enable(self.state.available | conditions, self.state.refused)
+        self.context.actions.enable(available(self.state) | conditions, refused(self.state))
 
     def show_help(self, page: str) -> None:
         """A help page by its name."""

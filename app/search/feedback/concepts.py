@@ -56,7 +56,7 @@ class Concepts(QObject):
 
     @property
     def available(self) -> set[str]:
-        """The conditions of commands that are met; see :attr:`semblance.app.shell.state.State.available`."""
+        """The conditions of commands that are met; see :func:`semblance.app.shell.command_conditions.available`."""
         return ({"concepts"} if self.facts and self._state.can_write else set()) | (
             {"concepts changed"} if self._undo else set()
         )

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from semblance.app import screenshot
 from semblance.app.library.maintenance_commands import MaintenanceCommands
+from semblance.app.shell.command_conditions import available, refused
 from semblance.core.library import address
 from semblance.core.library.export_log import read_exports
 from semblance.core.workflows.features.extract_features import extract_features
@@ -111,7 +112,7 @@ def test_outdated_search_indexes_are_named_once_and_updated(context, qtbot, monk
     outdated = replace(snapshot(), path=server, outdated_indexes=("m",))
     context.state.set_library(outdated)
     context.state.set_library(replace(outdated))
-    assert "editable on a server" in context.state.available
+    assert "editable on a server" in available(context.state)
     (message,) = messages
     assert message.what == "The search index of m is older than the features."
     message.actions[0][1]()
@@ -119,7 +120,7 @@ def test_outdated_search_indexes_are_named_once_and_updated(context, qtbot, monk
     assert updated == [server]
     assert messages[1].hint == "m: 100 candidates contain 98.5 % of the 20 nearest."
     context.state.set_library(replace(outdated, right="annotator"))
-    assert "Your right in this library is annotator" in context.state.refused["editable on a server"]
+    assert "Your right in this library is annotator" in refused(context.state)["editable on a server"]
     context.state.set_library(snapshot())
-    assert "editable on a server" not in context.state.available
-    assert "In a library in a folder" in context.state.refused["editable on a server"]
+    assert "editable on a server" not in available(context.state)
+    assert "In a library in a folder" in refused(context.state)["editable on a server"]

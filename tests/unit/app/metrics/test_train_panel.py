@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit
 
 from semblance.app.metrics.train_panel import DEFAULT_LEARNER, UNSUPERVISED_LEARNER, TrainPanel
+from semblance.app.shell.command_conditions import available
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
 from semblance.core.library.case_columns import case_columns
@@ -263,7 +264,7 @@ def test_stop_and_cancel_are_there_only_while_training(qtbot, panel, context, re
     assert not panel.cancel_button.isVisible()
     jobs.run_pending()
     assert requests == []
-    assert "training" not in context.state.available
+    assert "training" not in available(context.state)
 
 
 def test_the_curve_belongs_to_a_running_training(panel, context, requests, jobs):
@@ -281,9 +282,9 @@ def test_the_curve_belongs_to_a_running_training(panel, context, requests, jobs)
     assert context.state.training.points == (first_point,)
     first.partial.emit(replace(first_point, held_out_accuracy=0.7))
     assert [point.held_out_accuracy for point in context.state.training.points] == [0.7]
-    assert "training" in context.state.available
+    assert "training" in available(context.state)
     first.cancel()
-    assert "training" not in context.state.available
+    assert "training" not in available(context.state)
 
 
 def test_a_training_of_a_closed_library_shows_no_curve(panel, context, jobs, requests):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from semblance.app.shell.command_conditions import available
 from semblance.app.shell.state import Change, State, TrainingRun
 from semblance.core.imaging.region import Region
 from semblance.core.searches.query import Query
@@ -66,7 +67,7 @@ def test_nothing_of_a_library_outlives_it(state):
     assert (state.metric, state.query, state.ranking, state.training, state.features) == (None,) * 4 + ("",)
     assert state.path is None
     assert len(state.columns) == 0
-    assert state.available == set()
+    assert available(state) == set()
 
 
 def test_a_newer_snapshot_keeps_the_query_and_the_selection(state, changed_names):
@@ -110,9 +111,9 @@ def test_a_region_belongs_to_a_query(state, changed_names):
 
 def test_what_commands_need_follows_what_is_there(state):
     state.set_library(replace(snapshot(), feature_sets=()))
-    assert state.available == {"library", "writable", "editable"}
+    assert available(state) == {"library", "writable", "editable"}
     state.set_library(snapshot(metric("unscored", None)))
-    assert state.available == {
+    assert available(state) == {
         "library",
         "writable",
         "editable",
@@ -125,22 +126,22 @@ def test_what_commands_need_follows_what_is_there(state):
     state.set_query(Query(case="c000"))
     state.set_ranked_search(unrefined_search(RANKING))
     state.set_training(TrainingRun("more", "bdm", 9))
-    assert {"scores", "query", "ranking", "training"} < state.available
+    assert {"scores", "query", "ranking", "training"} < available(state)
     state.set_training(TrainingRun("more", "bdm", 9, running=False))
-    assert "training" not in state.available
+    assert "training" not in available(state)
 
 
 def test_a_read_only_library_allows_no_change(state):
     state.set_library(snapshot(metric("good", 0.9), writable=False))
-    assert state.available == {"library", "metric", "scores"}
+    assert available(state) == {"library", "metric", "scores"}
 
 
 def test_an_annotator_judges_and_saves_searches_but_edits_and_trains_nothing(state):
     state.set_library(replace(snapshot(metric("good", 0.9)), right="annotator"))
     state.set_query(Query(case="c000"))
     state.set_ranked_search(unrefined_search(RANKING))
-    assert {"writable", "can judge", "can save search", "can add concepts"} < state.available
-    assert not {"editable", "features", "can score", "edits", "can save metric"} & state.available
+    assert {"writable", "can judge", "can save search", "can add concepts"} < available(state)
+    assert not {"editable", "features", "can score", "edits", "can save metric"} & available(state)
     assert (state.why_not_written, bool(state.why_not_edited)) == ("", True)
 
 
