@@ -35,7 +35,8 @@ _ABANDONED_S = 24 * 3600
 _NAME_CHARACTERS = 40
 #: Errors of network and foreign file systems that cannot sync a folder.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
-_NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
+#: Errors of a full disk.
+NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
 def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -68,7 +69,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _write_error(path: Path, error: OSError) -> SemblanceError:
-    if error.errno in _NO_SPACE:
+    if error.errno in NO_SPACE:
         return SemblanceError(
             tr_lazy("The disk is full: {path} was not written.", path=path),
             "Free some space, or choose another folder.",

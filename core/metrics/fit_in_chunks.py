@@ -35,8 +35,9 @@ def fit_in_chunks(
 
     Mahalanobis, PCA, RCA and LDA count all rows, by running means and scatter. Learners with the parameter
     ``training_cases`` are fitted on the sample that ``fit`` draws; for these and those the result is that of ``fit``.
-    CCML goes through all rows in random shares; passive-aggressive learns from pairs within each chunk, in the order of
-    the chunks. All others read all rows into memory. Rows are read more than once where they are sampled.
+    CCML goes through all rows in random shares, which it stores in a temporary file of 8 bytes a number (in the folder
+    ``TMPDIR`` names); passive-aggressive learns from pairs within each chunk, in the order of the chunks. All others
+    read all rows into memory. Rows are read more than once where they are sampled.
 
     Raises:
         BadRows: rows that cannot be read or learnt from, or do not fit into memory.

@@ -27,7 +27,6 @@ from semblance.core.metrics.linear_learner import LearntMap, LinearLearner, line
 from semblance.core.metrics.numerics.moments import Moments
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.training_data.chunked_rows import ChunkedRows
-from semblance.core.metrics.training_data.content_order import content_order
 from semblance.core.metrics.training_data.labelled_rows import (
     LabelledRows,
     codes_to_learn_from,
@@ -142,13 +141,12 @@ class CCML(LinearLearner):
     def fit_chunks(self, rows: ChunkedRows, reporter: Reporter) -> Self:
         """As :meth:`Learner.fit_chunks`: its batches are drawn from one share of the rows after another.
 
-        A share is drawn at random from all rows, so their order changes nothing. Each is read in turn, and all of the
-        rows are gone through for as many shares as there are.
+        A share is drawn at random from all rows, so their order changes nothing. The rows are read three times: for
+        their scale, to draw the shares, and to store these in a temporary file, which takes 8 bytes a number.
         """
         codes, names = codes_to_learn_from(self.title, rows.n, rows.y)
         if rows.n <= rows.chunk_rows:
             return super().fit_chunks(rows, reporter)
-        findings = np.asarray(rows.y)
         seed = self.random_state or 0
         classes = np.where(codes >= 0, 0, -1)
         moments = functools.reduce(
@@ -157,21 +155,24 @@ class CCML(LinearLearner):
         scale = math.sqrt(float(np.trace(moments.scatter)) / moments.n / rows.n_features)
         if scale == 0.0:
             check_different(np.zeros((2, 1)))
-        known = np.flatnonzero(codes >= 0)
-        turn = known[np.argsort(rows.hashes(seed)[known], kind="stable")]
+        known, hashes = np.flatnonzero(codes >= 0), rows.hashes(seed)
 
-        def share(places: Places) -> tuple[LabelledRows, Places]:
-            places = np.sort(places)
-            X = rows.take(places)
-            order = content_order(X, findings[places], None)
-            return LabelledRows((X[order] - moments.mean) / scale, codes[places][order], names), places[order]
+        def in_turn(places: Places) -> Places:
+            return places[np.lexsort((codes[places], hashes[places]))]
 
-        chosen, places = share(rows_to_choose_on(codes, rows.groups, seed, lambda: rows.hashes(seed)))
-        groups = None if rows.groups is None else rows.groups[places]
-        n_shares = -(-len(turn) // rows.chunk_rows)
-        shares = (share(part)[0] for part in itertools.cycle(np.array_split(turn, n_shares)))
+        parts = np.array_split(in_turn(known), -(-len(known) // rows.chunk_rows))
+        chosen = in_turn(rows_to_choose_on(codes, rows.groups, seed, lambda: hashes))
+        groups = None if rows.groups is None else rows.groups[chosen]
         facts = TrainingInput(np.zeros((rows.n, 1)), rows.y, None, None, rows.groups, reporter, seed)
-        self._keep(self._ascend(chosen, groups, len(known), facts, lambda A: A / scale, shares), facts)
+        with rows.stored_parts([*parts, chosen]) as rows_of:
+
+            def share(number: int) -> LabelledRows:
+                places = [*parts, chosen][number]
+                return LabelledRows((rows_of(number) - moments.mean) / scale, codes[places], names)
+
+            shares = (share(number) for number in itertools.cycle(range(len(parts))))
+            found = self._ascend(share(len(parts)), groups, len(known), facts, lambda A: A / scale, shares)
+            self._keep(found, facts)
         return self
 
     def _ascend(

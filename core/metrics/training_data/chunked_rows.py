@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.files import NO_SPACE
 from semblance.core.language import tr_lazy
 from semblance.core.metrics.distance import Matrix
 from semblance.core.metrics.training_data.content_order import row_hashes
@@ -81,11 +84,53 @@ class ChunkedRows(abc.ABC):
             tr_lazy("Train on fewer cases (training_cases), or by a learner that takes rows in chunks."),
         )
 
-        def wanted(X: Matrix, start: int) -> Matrix:
-            first, last = np.searchsorted(rows, [start, start + len(X)])
-            return X[rows[first:last] - start]
+        return np.concatenate(list(self.map(lambda X, start: X[_inside(rows, start, len(X)) - start])))
 
-        return np.concatenate(list(self.map(wanted)))
+    @contextmanager
+    def stored_parts(self, places: Sequence[Positions]) -> Iterator[Callable[[int], Matrix]]:
+        """A function of i that gives the rows at ``places[i]`` in that order, as often as it is called.
+
+        All rows are read once. Those of the parts are stored in a temporary file, 8 bytes a number.
+
+        Raises:
+            BadInput: the folder for temporary files has no space for them.
+        """
+        width = 8 * self.n_features
+        starts = np.cumsum([0, *(len(part) for part in places)]).tolist()
+        orders = [np.argsort(part) for part in places]
+        ascending = [part[order] for part, order in zip(places, orders, strict=True)]
+        with tempfile.TemporaryFile(prefix="semblance-rows-") as file:
+
+            def store(X: Matrix, start: int) -> None:
+                for first, part in zip(starts, ascending, strict=False):
+                    inside = _inside(part, start, len(X))
+                    if len(inside):
+                        file.seek(width * (first + int(np.searchsorted(part, start))))
+                        file.write(X[inside - start].data)
+
+            def part(number: int) -> Matrix:
+                file.seek(width * starts[number])
+                stored, rows = np.empty((2, len(places[number]), self.n_features))
+                file.readinto(stored.data)
+                rows[orders[number]] = stored
+                return rows
+
+            try:
+                for _ in self.in_turn(store):
+                    pass
+                file.flush()
+            except OSError as problem:
+                if problem.errno not in NO_SPACE:
+                    raise
+                raise BadInput(
+                    tr_lazy(
+                        "The folder for temporary files, {folder}, has no space for {size:.1f} GB of rows.",
+                        folder=tempfile.gettempdir(),
+                        size=width * starts[-1] / 1e9,
+                    ),
+                    tr_lazy("Free some space, or name another folder in the variable TMPDIR."),
+                ) from problem
+            yield part
 
 
 class _ArrayRows(ChunkedRows):
@@ -190,6 +235,12 @@ class _ParquetRows(ChunkedRows):
         return np.concatenate(
             [opened.read([name]).column(0).to_pandas().to_numpy() for opened in self._files]
         )
+
+
+def _inside(places: Positions, start: int, size: int) -> Positions:
+    """Those of the ascending ``places`` from ``start`` on that are among so many rows."""
+    first, last = np.searchsorted(places, [start, start + size])
+    return places[first:last]
 
 
 def _numbers(column: Any, name: str) -> npt.NDArray[np.float64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -154,6 +156,34 @@ def test_ccml_in_shares_is_as_good_and_no_order_of_rows_matters(rows, tmp_path):
     np.testing.assert_allclose(distances(by_finding, X), distances(found, X), rtol=1e-6)
     one = fit_in_chunks(make_learner("ccml", random_state=0), X, y)
     np.testing.assert_array_equal(distances(one, X), distances(whole, X))
+
+
+class CountedRows:
+    """Rows of an array that notes how many were read."""
+
+    def __init__(self, X):
+        self._X, self.shape, self.read = X, X.shape, 0
+
+    def __getitem__(self, rows):
+        self.read += len(self._X[rows])
+        return self._X[rows]
+
+
+class FullDisk(io.BytesIO):
+    def write(self, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_ccml_reads_the_rows_three_times_and_says_when_they_cannot_be_stored(rows, monkeypatch):
+    X, y = rows
+    source = CountedRows(X)
+    learner = fit_in_chunks(make_learner("ccml"), source, y, chunk_rows=1_000)
+    assert source.read == 3 * len(X)
+    before = learner.L_
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: FullDisk())
+    with pytest.raises(BadInput, match="has no space for"):
+        fit_in_chunks(learner, X, y, chunk_rows=1_000)
+    assert learner.L_ is before
 
 
 def test_parquet_files_name_their_columns(rows, tmp_path):
