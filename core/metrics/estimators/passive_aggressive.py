@@ -23,7 +23,12 @@ from semblance.core.metrics.distances.linear import LinearDistance
 from semblance.core.metrics.distances.linear_embedding import LinearEmbeddingDistance
 from semblance.core.metrics.learner import Learner
 from semblance.core.metrics.metric import Metric
-from semblance.core.metrics.numerics.margin_model import VARIANTS, MarginModel, StepRule
+from semblance.core.metrics.numerics.margin_model import (
+    VARIANTS,
+    MarginModel,
+    StepRule,
+    learn_by_each,
+)
 from semblance.core.metrics.numerics.psd import psd_root
 from semblance.core.metrics.numerics.row_space import RowSpace
 from semblance.core.metrics.scikit_learn import as_value_errors, column_names
@@ -46,6 +51,8 @@ GRID: tuple[float, ...] = tuple(10.0 ** (exponent / 2.0) for exponent in range(-
 FALLBACK_C = 0.01
 #: Pairs used to choose C at most.
 _MOST_TO_CHOOSE = 4_500
+#: Numbers of the matrices M that are learnt together, each by another C.
+_VALUES = 1 << 20
 _FEWEST_PASSES, _USUAL_PASSES, _MOST_STEPS = 2, 50, 100_000
 #: Pairs between two looks at the reporter.
 _CHUNK = {"end": 4096, "always": 512}
@@ -341,16 +348,16 @@ class PassiveAggressive(Learner):
         training_pairs = source.take(training)
         z = training_pairs.differences(X)
 
-        def area_of(place: int) -> float:
-            reporter.check_cancelled()
-            reporter.progress(place, len(GRID), "Choosing C")
-            model = start.copy()
-            for _ in range(_FEWEST_PASSES):
-                model.learn(z, training_pairs.label, StepRule(self.variant, GRID[place]))
-            distances: Matrix = np.square(held @ psd_root(model.M).T).sum(axis=1)
-            return _area(distances, dissimilar)
+        together = max(1, _VALUES // start.M.size)
 
-        areas = parallel_map(area_of, range(len(GRID)), self.n_jobs)
+        def areas_of(first: int) -> list[float]:
+            reporter.check_cancelled()
+            reporter.progress(first, len(GRID), "Choosing C")
+            rules = [StepRule(self.variant, C) for C in GRID[first : first + together]]
+            learnt = learn_by_each(start, z, training_pairs.label, rules, _FEWEST_PASSES)
+            return [_area(np.square(held @ psd_root(M).T).sum(axis=1), dissimilar) for M in learnt]
+
+        areas = np.concatenate(parallel_map(areas_of, range(0, len(GRID), together), self.n_jobs))
         return GRID[int(np.argmax(areas))]
 
     def _run_passes(

@@ -12,7 +12,12 @@ from semblance.core.metrics import fit_metric, load_metric, make_learner
 from semblance.core.metrics.distances import LinearDistance, LinearEmbeddingDistance
 from semblance.core.metrics.estimators.passive_aggressive import GRID, usual_passes
 from semblance.core.metrics.numerics.lowest_eigenpair import LowestEigenpair
-from semblance.core.metrics.numerics.margin_model import VARIANTS, MarginModel, StepRule
+from semblance.core.metrics.numerics.margin_model import (
+    VARIANTS,
+    MarginModel,
+    StepRule,
+    learn_by_each,
+)
 from semblance.core.tasks import Cancelled, Reporter
 from tests.helpers import naive_bdm, naive_margin
 
@@ -48,6 +53,22 @@ def test_every_variant_is_the_plain_loop(variant, psd, C):
     np.testing.assert_allclose(model.M, M, rtol=0, atol=1e-12 * np.abs(M).max())
     assert model.b == pytest.approx(b, rel=1e-12)
     assert (model.n_pairs, model.updates, model.mistakes) == (300, updates, mistakes)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_rules_that_learn_together_come_to_what_each_learns_alone(variant):
+    X, y = problem()
+    pairs, labels = random_pairs(X, y, 150)
+    z = X[pairs[:, 0]] - X[pairs[:, 1]]
+    start = MarginModel(0.1 * np.eye(5), 0.7)
+    rules = [StepRule(variant, C) for C in GRID]
+    together = learn_by_each(start, z, labels, rules, passes=2)
+    for rule, M in zip(rules, together, strict=True):
+        alone = start.copy()
+        for _ in range(2):
+            alone.learn(z, labels, rule)
+        np.testing.assert_allclose(M, alone.M, rtol=0, atol=1e-12 * np.abs(M).max())
+    np.testing.assert_array_equal(start.M, 0.1 * np.eye(5))
 
 
 @settings(max_examples=30)
