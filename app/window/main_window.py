@@ -38,6 +38,7 @@ from semblance.app.shell.messages import Message, Messages
 from semblance.app.shell.settings import Settings
 from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import theme_signals
+from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
 from semblance.app.widgets.tab_order import focus_next
 from semblance.app.window.message_bar import MessageBar
@@ -95,7 +96,10 @@ class MainWindow(QMainWindow):
     def _make_centre(self) -> None:
         self.start_page = StartPage(self.context.actions)
         self.pages = QStackedWidget()
+        #: In place of the start page while the first library is opened.
+        self.opening_page = EmptyState()
         self.pages.addWidget(self.start_page)
+        self.pages.addWidget(self.opening_page)
         self.message_bar = MessageBar()
         centre = QWidget()
         column = vbox(centre)
@@ -201,24 +205,45 @@ class MainWindow(QMainWindow):
         """Open ``library`` or the last one after the first paint, build the rest, then call ``built``."""
         self.context.messages.install_hooks()
         open_first = partial(self.open_first, library)
+        if (first := self._first_library(library)) is not None:
+            self._show_opening(first)
         self._idle_queue.add(steps(self.jobs, open_first, self._build_part, self._show_waiting))
         self._idle_queue.add([built, self._load_previews])
 
     def open_first(self, library: Path | None) -> None:
         """Open ``library`` or the last one, unless the user already opened another. It is shown once all is built."""
-        chosen = library or self.context.settings.last_library
-        if (
-            self.state.opening is None
-            and chosen is not None
-            and (library is not None or server_address(chosen) is not None or chosen.exists())
-        ):
+        chosen = self._first_library(library)
+        if self.state.opening is None and chosen is not None:
             self.open_library(chosen, self._show_when_built)
+
+    def _first_library(self, library: Path | None) -> Path | None:
+        """``library``, or the last one if it is still there."""
+        last = self.context.settings.last_library
+        if library is not None or last is None:
+            return library
+        return last if server_address(last) is not None or last.exists() else None
 
     def open_library(self, path: Path, when: Callable[[Callable[[], None]], None] | None = None) -> None:
         """Open the library at ``path``, read-only if another window has it open. ``when`` calls what shows it."""
         from semblance.app.shell.library_operations import open_library
 
-        open_library(self.context, path.absolute(), when=when)
+        job = open_library(self.context, path.absolute(), when=when)
+        if self.state.library is None:
+            self._show_opening(path)
+            for given_up in (job.failed, job.cancelled):
+                given_up.connect(self._show_start)
+
+    def _show_opening(self, path: Path) -> None:
+        name = visible(path.stem if (address := server_address(path)) is None else address.title)
+        self.opening_page.show_message(
+            tr("Opening {name}", name=name), tr("The cases are shown as soon as they are read.")
+        )
+        self.pages.setCurrentWidget(self.opening_page)
+
+    def _show_start(self) -> None:
+        """Show the start page again after a library was not opened."""
+        if self.state.library is None:
+            self.pages.setCurrentWidget(self.start_page)
 
     def _show_when_built(self, show: Callable[[], None]) -> None:
         """Call ``show`` when the parts have been built, each in its own turn of the event loop."""

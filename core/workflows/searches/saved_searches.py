@@ -401,11 +401,13 @@ def _present(library: Library, search: Search, notes: list[str]) -> Search:
     if search.metric not in metrics:
         other = metrics[-1] if metrics else ""
         instead = tr_lazy("'{other}' ranks instead.", other=other) if other else tr_lazy("Train one to rank.")
-        notes.append(
-            tr_lazy(
-                "The metric '{metric}' no longer exists. {instead}", metric=search.metric, instead=instead
+        # A library without a metric is searched by none.
+        if search.metric:
+            notes.append(
+                tr_lazy(
+                    "The metric '{metric}' no longer exists. {instead}", metric=search.metric, instead=instead
+                )
             )
-        )
         search = replace(search, metric=other, without=())
     query = search.query
     if query.case is not None:

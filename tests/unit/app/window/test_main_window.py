@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
 from semblance.app.library import library_commands
 from semblance.app.library.import_dialog import ImportDialog
@@ -58,6 +58,18 @@ def test_without_a_library_the_start_page_stands_alone(private_home):
         wait_for(window, lambda: window.built)
         assert window.start_page.isVisible()
         assert not any(dock.isVisible() for dock in window.parts.layout.docks.values())
+
+
+def test_the_window_says_that_a_library_opens_and_shows_the_start_page_if_it_cannot(private_home, tmp_path):
+    (tmp_path / "gone.semblance").mkdir()
+    with open_window() as window:
+        wait_for(window, lambda: window.built)
+        window.open_library(tmp_path / "gone.semblance")
+        assert window.opening_page.isVisible()
+        assert "Opening gone" in [label.text() for label in window.opening_page.findChildren(QLabel)]
+        settle(window)
+        assert window.start_page.isVisible()
+        assert [message.level for message in window.context.messages.history] == ["error"]
 
 
 def test_closing_leads_back_to_the_start_and_the_query_comes_back(qtbot, library):

@@ -189,6 +189,12 @@ def test_the_last_search_is_incomplete_once_its_metric_is_deleted(library):
     assert saved_searches.last_search(library) is None
 
 
+def test_a_search_without_a_metric_lacks_none(library):
+    search = replace(_search(library), metric="")
+    saved_searches.save_current(library, saved_searches.search_record(search, None, {}))
+    assert saved_searches.last_search(library).notes == ()
+
+
 def test_a_query_that_is_missing_is_reported(library):
     search = _search(library)
     saved_searches.save(
