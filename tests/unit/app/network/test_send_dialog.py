@@ -9,7 +9,6 @@ from semblance.app.shell import search_operations
 from semblance.core.network.servers import DIMSE, Server, save_server
 from semblance.core.searches.query import Query
 from tests.helpers.dicom_files import ROOT
-from tests.helpers.mammogram_library import mammogram_library
 from tests.helpers.orthanc import free_port
 from tests.helpers.pacs_scp import AE_TITLE, running_archive
 from tests.helpers.windows import open_window, wait_for
@@ -23,10 +22,10 @@ def archive(tmp_path):
 
 
 @pytest.fixture
-def window(tmp_path, archive, without_processes):
+def window(mammograms, archive, without_processes):
     address = {"host": "127.0.0.1", "port": archive.port, "listen_port": archive.destination}
     save_server(Server("archive", DIMSE, ae_title=AE_TITLE, **address))
-    with open_window(mammogram_library(tmp_path)) as main_window:
+    with open_window(mammograms) as main_window:
         yield main_window
 
 

@@ -14,14 +14,14 @@ from semblance.core.network.servers import find_server
 from semblance.core.workflows.network.send_files import send
 from tests.helpers.certificates import pair
 from tests.helpers.dicom_files import ct_series
-from tests.helpers.mammogram_library import PATIENTS, mammogram_library
+from tests.helpers.mammogram_library import PATIENTS
 from tests.helpers.orthanc import free_port
 from tests.helpers.windows import open_window, wait_for
 
 
 @pytest.fixture
-def window(tmp_path):
-    with open_window(mammogram_library(tmp_path)) as main_window:
+def window(mammograms):
+    with open_window(mammograms) as main_window:
         yield main_window
 
 
