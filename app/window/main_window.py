@@ -40,6 +40,7 @@ from semblance.app.shell.state import Change, State
 from semblance.app.shell.theme import theme_signals
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.app.widgets.layouts import vbox
+from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.tab_order import focus_next
 from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.pickers import make_pickers
@@ -97,7 +98,9 @@ class MainWindow(QMainWindow):
         self.start_page = StartPage(self.context.actions)
         self.pages = QStackedWidget()
         #: In place of the start page while the first library is opened.
-        self.opening_page = EmptyState()
+        self.opening_page = Panel()
+        self._opening = EmptyState()
+        vbox(self.opening_page).addWidget(self._opening)
         self.pages.addWidget(self.start_page)
         self.pages.addWidget(self.opening_page)
         self.message_bar = MessageBar()
@@ -235,7 +238,7 @@ class MainWindow(QMainWindow):
 
     def _show_opening(self, path: Path) -> None:
         name = visible(path.stem if (address := server_address(path)) is None else address.title)
-        self.opening_page.show_message(
+        self._opening.show_message(
             tr("Opening {name}", name=name), tr("The cases are shown as soon as they are read.")
         )
         self.pages.setCurrentWidget(self.opening_page)
