@@ -70,7 +70,7 @@ def _lines(value: Any, depth: int) -> list[str]:
 
 
 def _plain(value: Any) -> str:
-    if value is None or (isinstance(value, list | dict | tuple) and not value):
+    if value is None or (isinstance(value, str | list | dict | tuple) and not value):
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 

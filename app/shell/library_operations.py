@@ -74,7 +74,7 @@ def open_library(
             )
         elif address is not None:
             if reason := context.state.why_not_edited:
-                context.messages.info(tr("{name} cannot be changed here.", name=snapshot.name), reason)
+                context.messages.info(tr("Cases of {name} cannot be edited.", name=snapshot.name), reason)
         elif not snapshot.writable:
             context.messages.info(
                 tr("{name} is read-only, because its folder cannot be written to.", name=snapshot.name),

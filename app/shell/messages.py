@@ -51,15 +51,21 @@ class Messages(QObject):
     """
 
     shown = Signal(object)
+    outdated = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.history: list[Message] = []
         self._hooks_before: tuple[Any, Any] | None = None
 
-    def error(self, error: SemblanceError, actions: Sequence[Action] = ()) -> None:
+    def error(self, error: SemblanceError, actions: Sequence[Action] = (), *, topic: str = "") -> None:
         """An error of ``core``."""
-        self._show(Message("error", error.message, error.hint, describe_failure(error), tuple(actions)))
+        details = describe_failure(error)
+        self._show(Message("error", error.message, error.hint, details, tuple(actions), topic=topic))
+
+    def close(self, topic: str) -> None:
+        """Close the message about ``topic``, because it is no longer true."""
+        self.outdated.emit(topic)
 
     def warning(
         self,

@@ -29,6 +29,8 @@ PRELOAD = "preload"
 DIFFERENCES = "differences"
 _RANKING = "ask"
 _TRAINING_WITHOUT = "training without a patient"
+#: Topic of the message about a ranking that failed.
+_FAILED = "failed ranking"
 #: Suffixes of query images. DICOM files often have none and are under "All files".
 SUFFIXES = sorted(IMAGE_SUFFIXES | {".dcm", ".dicom", ".ima"})
 FILE_FILTER = ";;".join(
@@ -98,11 +100,12 @@ def rank(context: Context) -> None:
     )
 
     def show(ranked: RankedSearch) -> None:
+        context.messages.close(_FAILED)
         state.set_ranked_search(ranked)
 
     def fail(error: SemblanceError) -> None:
         state.set_ranked_search(None)
-        context.messages.error(error)
+        context.messages.error(error, topic=_FAILED)
 
     job.done.connect(show)
     job.failed.connect(fail)

@@ -133,6 +133,7 @@ class MainWindow(QMainWindow):
         state.on_change(Change.NAME, self, self._update_title)
         theme_signals.changed.connect(self._follow_size)
         self.context.messages.shown.connect(self._show_message)
+        self.context.messages.outdated.connect(self.message_bar.close_topic)
         self.status.unreadable_files_requested.connect(self.context.actions["not_read"].trigger)
         self.status.jobs_requested.connect(self._show_jobs)
         page.demo_requested.connect(self.context.actions["demo"].trigger)

@@ -144,9 +144,8 @@ class MessageBar(QWidget):
         ``actions``: texts of buttons with their functions. ``details``: text to copy. ``topic``: the message
         replaces an earlier one with the same topic, if it has one. ``library``: see :meth:`close_other_libraries`.
         """
-        for view in self.messages():
-            if topic and view.topic == topic:
-                self.remove(view)
+        if topic:
+            self.close_topic(topic)
         for view in self._views:
             if (view.level, view.what, view.hint) == (level, what, hint):
                 view.count_again()
@@ -174,6 +173,11 @@ class MessageBar(QWidget):
             self._column.removeWidget(view)
             view.deleteLater()
             self._update()
+
+    def close_topic(self, topic: str) -> None:
+        for view in self.messages():
+            if view.topic == topic:
+                self.remove(view)
 
     def close_other_libraries(self, library: Path) -> None:
         """Close what is about another library than the one that is open now."""

@@ -385,7 +385,7 @@ class RankingPanel(Panel):
             )
         elif self._state.query is not None:
             self._empty.show_message(
-                tr("No results yet"), tr("Choose Search > Search again (F5) to update it.")
+                tr("No results"), tr("The last search failed or was stopped. Search again with F5.")
             )
         else:
             self._empty.show_message(

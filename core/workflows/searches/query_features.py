@@ -230,6 +230,18 @@ def _measure(loaded: LoadedMetric, query: Query, feature_set: FeatureSet) -> tup
     return numbers, image
 
 
+def _remedy(loaded: LoadedMetric, row: int, feature_set: FeatureSet) -> str:
+    """What the user can do about a case, given by its row id, that has no features in ``feature_set``."""
+    library = loaded.library
+    sets = {one.id for one in library.features.all() if row in library.features.read(one, np.array([row]))[0]}
+    metrics = [record.name for record in library.metrics() if record.feature_set in sets]
+    if metrics:
+        return tr_lazy("Choose a metric on features that it has: {metrics}.", metrics=", ".join(metrics))
+    return tr_lazy(
+        "Extract them: semblance features LIB --extractor {extractor}.", extractor=feature_set.extractor
+    )
+
+
 def case_features(loaded: LoadedMetric, case: str, feature_set: FeatureSet) -> Matrix:
     """(d,) features of a case in ``feature_set`` as extracted, float64.
 
@@ -255,10 +267,7 @@ def features_of_cases(loaded: LoadedMetric, cases: Sequence[str], feature_set: F
                 case=case,
                 feature_set=feature_set.name,
             ),
-            tr_lazy(
-                "Extract them: semblance features LIB --extractor {extractor}.",
-                extractor=feature_set.extractor,
-            ),
+            _remedy(loaded, loaded.cases.row_of(case), feature_set),
         )
     found: Matrix = values[np.searchsorted(ids, rows)].astype(np.float64)
     return found

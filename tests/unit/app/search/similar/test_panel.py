@@ -235,7 +235,9 @@ def test_enter_and_double_click_compare_with_the_query(qtbot, ranked, context, j
     assert searches == []
 
 
-def test_failed_search_clears_the_ranking(ranked, context, jobs, monkeypatch):
+def test_failed_search_clears_the_ranking_and_its_message_closes_with_the_next(
+    ranked, context, jobs, monkeypatch
+):
     def fail(*_given, **_more):
         raise BadInput("It has no features.", "Extract them.")
 
@@ -245,8 +247,15 @@ def test_failed_search_clears_the_ranking(ranked, context, jobs, monkeypatch):
     ranked.search_current()
     jobs.run_pending()
     assert context.state.ranking is None
-    assert "No results yet" in texts(ranked)
+    assert "No results" in texts(ranked)
     assert [message.what for message in context.messages.history] == ["It has no features."]
+    closed: list[str] = []
+    context.messages.outdated.connect(closed.append)
+    monkeypatch.setattr(rank_cases, "rank_cases", lambda *_, **__: unrefined_search(ranking()))
+    search_operations.rank(context)
+    jobs.run_pending()
+    assert context.state.ranking is not None
+    assert context.messages.history[0].topic in closed
 
 
 def test_first_search_shows_that_it_runs(ranked, context, jobs, searches):

@@ -140,6 +140,14 @@ def test_the_error_for_a_case_without_features_has_a_hint(table, tmp_path):
     assert nearest_cases(table, "plain", Query("t/c61")).ranked
 
 
+def test_the_error_for_an_image_and_a_metric_on_a_table_names_the_metrics_for_it(images, tmp_path):
+    import_source(write_table(tmp_path / "t.csv"), images)
+    extract_features(images, "raw")
+    train_metric(images, TrainRequest("euclidean", "numbers", "raw"))
+    with pytest.raises(BadInput, match="Choose a metric on features that it has: plain"):
+        nearest_cases(images, "numbers", Query("images/level/p000.png"))
+
+
 # Images
 
 
