@@ -75,9 +75,9 @@ def test_roots_obey_the_triangle_inequality_where_the_metric_says_so(metric, X):
 def test_parts_sum_to_the_distance(both, X):
     for each in both:
         d = each.distances(X[:1], X[-1:])[0, 0]
-        assert sum(part.amount for part in each.explain(X[0], X[-1])) == pytest.approx(
-            d, rel=1e-9, abs=1e-300
-        )
+        parts = [part.amount for part in each.explain(X[0], X[-1])]
+        # Parts that cancel can be no better than the rounding of the largest.
+        assert sum(parts) == pytest.approx(d, rel=1e-9, abs=1e-13 * max(map(abs, parts)))
 
 
 @settings(max_examples=25)
