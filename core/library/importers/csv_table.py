@@ -25,7 +25,6 @@ from semblance.core.library.importers.csv_text import (
 )
 from semblance.core.library.importers.labels_csv import PATIENT_COLUMNS
 from semblance.core.library.importers.table_file import (
-    BLOCK,
     FINDING_NAMES,
     Block,
     ColumnSurvey,
@@ -34,6 +33,8 @@ from semblance.core.library.importers.table_file import (
 )
 from semblance.core.limits import MAX_TABLE_BYTES
 
+#: Rows that are held at a time. The texts of many more do not fit the processor's cache, which takes twice as long.
+_ROWS = 256
 #: A table whose first rows, so many, cannot be used is not read to its end.
 _GIVEN_UP = 10_000
 #: Names that a first row with numbers in it has only as a header.
@@ -82,7 +83,7 @@ class CsvTable(TableFile):
         rows = (row for _, row in self._csv.rows())
         failed: FailedRow | None = None
         n_failed = 0
-        while block := list(islice(rows, BLOCK)):
+        while block := list(islice(rows, _ROWS)):
             usable = []
             for row in block:
                 if isinstance(row, FailedRow):
@@ -229,7 +230,7 @@ class CsvTable(TableFile):
 
     def _blocks(self) -> Iterator[Block]:
         numbered = self._csv.rows(header=self._has_header)
-        while several := list(islice(numbered, BLOCK)):
+        while several := list(islice(numbered, _ROWS)):
             failed = [row for _, row in several if isinstance(row, FailedRow)]
             whole = [(number, row) for number, row in several if isinstance(row, CsvRow)]
             columns = list(zip(*(row.cells for _, row in whole), strict=True)) or [()] * len(self.header)

@@ -27,7 +27,6 @@ from semblance.core.library.importers.csv_text import (
 )
 from semblance.core.library.importers.labels_csv import PATIENT_COLUMNS
 from semblance.core.library.importers.table_file import (
-    BLOCK,
     Block,
     Cells,
     ColumnSurvey,
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PARQUET_SUFFIXES = frozenset((".parquet", ".pq"))
+#: Rows that are held at a time.
+_ROWS = 2000
 _MAGIC = b"PAR1"
 #: Bytes of a column that are read from the disk at once.
 _BUFFER = 1 << 18
@@ -159,7 +160,7 @@ class ParquetTable(TableFile):
             "Write it again, or save the table as CSV in UTF-8.",
         )
 
-    def _batches(self, n_rows: int = BLOCK) -> Iterator[pa.RecordBatch]:
+    def _batches(self, n_rows: int = _ROWS) -> Iterator[pa.RecordBatch]:
         """All rows, at most ``n_rows`` at a time.
 
         Raises:

@@ -66,8 +66,6 @@ _LISTED = 20
 _MOST_DIFFERENT = 1_000_000
 #: Memory that the id of a row takes, which must differ from all others.
 _BYTES_OF_ID = 100
-#: Rows that are held at a time.
-BLOCK = 2000
 #: Cells, each with a line break behind it, that are all numbers: four times as fast as to convert them.
 _PLAIN_NUMBERS = re.compile(r"(?:[+-]?[0-9]++(?:\.[0-9]*+)?+(?:[eE][+-]?[0-9]++)?+\n)*+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+")
