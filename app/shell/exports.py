@@ -29,6 +29,8 @@ def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: 
     A job that returns a list of files wrote the others beside it.
     """
 
+    library = context.state.path
+
     def show(result: object) -> None:
         def open_url(local: Path) -> None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(local)))
@@ -43,6 +45,6 @@ def report_saved_file(context: Context, job: Job, path: Path, *, can_be_opened: 
             path=path,
         )
         saved = beside if more else tr("Saved {path}.", path=path)
-        context.messages.info(saved, actions=actions, topic="saved")
+        context.messages.info(saved, actions=actions, topic="saved", library=library)
 
     return context.follow(job, show)

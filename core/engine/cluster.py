@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +17,8 @@ from semblance.core.threads import one_thread
 
 #: How long a scheduler and its workers may take to answer.
 TIMEOUT_S = 20
+#: Seconds between two looks at the reporter while a task runs.
+_POLL_S = 0.1
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
 #: What Dask says of a task that it dropped because data it needs was lost with a worker.
 _DATA_LOST = ("already forgotten", "lost dependencies")
@@ -149,6 +151,12 @@ class Cluster:
             self._client.submit(run_on_cluster, function, kwargs, *args, pure=False), self.address
         )
 
+    def submit_sharing(
+        self, function: Callable[..., Any], value: object, arguments: Sequence[tuple[Any, ...]]
+    ) -> SharingTasks:
+        """Run ``function(value, *arguments[i], reporter=...)`` for each i; ``value`` is sent to each worker once."""
+        return SharingTasks(self, function, value, arguments)
+
     def map(
         self, function: Callable[[Any], Any], items: Iterable[Any], *, reporter: Reporter = SILENT
     ) -> list[Any]:
@@ -158,26 +166,12 @@ class Cluster:
             Cancelled: the reporter was cancelled; it is asked after each result.
             SemblanceError: as :meth:`ClusterTask.result`, and what the function raises.
         """
-        items = list(items)
-        shared = self.share(function)
-        tasks = [self.submit(call, shared, item) for item in items]
-        try:
-            results: list[Any] = []
-            while len(results) < len(items):
+        with self.submit_sharing(call, function, [(item,) for item in items]) as tasks:
+            results = []
+            for at in range(len(tasks)):
                 reporter.check_cancelled()
-                try:
-                    results.append(tasks[len(results)].result())
-                except SharedDataLost:
-                    # All that lost it get the one new copy.
-                    shared = self.share(function)
-                    for at in range(len(results), len(items)):
-                        if tasks[at].has_lost_data:
-                            tasks[at] = self.submit(call, shared, items[at])
+                results.append(tasks.result(at, reporter))
             return results
-        finally:
-            for task in tasks:
-                if not task.future.done():
-                    task.cancel()
 
     def share_file(self, file: Path) -> Any:
         """The content of ``file``, sent to the cluster once."""
@@ -193,6 +187,61 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self._client.close()
+
+
+class SharingTasks:
+    """Tasks of a ``cluster`` that call ``function(value, *arguments[i], reporter=...)``.
+
+    ``value`` is sent to each worker once, and again where a worker is lost with the only copy. On exit what has not
+    ended is cancelled.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        function: Callable[..., Any],
+        value: object,
+        arguments: Sequence[tuple[Any, ...]],
+    ) -> None:
+        self._cluster, self._function, self._value, self._arguments = cluster, function, value, arguments
+        shared = cluster.share(value)
+        self._tasks = [cluster.submit(function, shared, *several) for several in arguments]
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def has_ended(self, at: int) -> bool:
+        """Whether a task has ended in any way."""
+        return self._tasks[at].future.done()
+
+    def result(self, at: int, reporter: Reporter = SILENT) -> Any:
+        """Wait for a task and return its result.
+
+        Raises:
+            Cancelled: the reporter was cancelled.
+            SemblanceError: as :meth:`ClusterTask.result`, and what the function raises.
+        """
+        while True:
+            while wait([self._tasks[at].future], _POLL_S).not_done:
+                reporter.check_cancelled()
+            try:
+                return self._tasks[at].result()
+            except SharedDataLost:
+                # All that lost it get the one new copy.
+                shared = self._cluster.share(self._value)
+                for place, task in enumerate(self._tasks):
+                    if task.has_lost_data:
+                        self._tasks[place] = self._cluster.submit(
+                            self._function, shared, *self._arguments[place]
+                        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for task in self._tasks:
+            if not task.future.done():
+                task.cancel()
 
 
 def open_engine(workers: int | None, scheduler: str = "", paths: Sequence[Path] = ()) -> Engine | Cluster:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import wait
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 PLAIN = "euclidean"
 #: Number of progress steps within one fit.
 _PROGRESS_STEPS = 100
-#: Interval of checks for cancelling.
-_POLL_S = 0.2
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
@@ -100,35 +97,20 @@ def run_trials_on_cluster(
     """As :func:`run_trials` with the plan of ``protocol``, each learner and split as a task of ``cluster``."""
     plan = protocol.plan(data, repeats, seed, [spec.name for spec in learners])
     runs = _runs(learners, plan.baselines)
-    shared = cluster.share(data)
-    tasks = [
-        [
-            cluster.submit(
-                _measure_trial, shared, protocol, tuple(learners), tuple(steps), repeats, seed, *place
-            )
-            for place in ((repeat, number) for number in range(len(runs)))
-        ]
-        for repeat in range(len(plan.splits))
-    ]
-    try:
-        for repeat, of_repeat in enumerate(tasks):
-            waiting = {task.future for task in of_repeat}
-            while waiting:
-                reporter.check_cancelled()
-                done = sum(task.future.done() for several in tasks for task in several)
-                reporter.progress(done, len(tasks) * len(runs), "Evaluating on the cluster")
-                _, waiting = wait(waiting, timeout=_POLL_S)
-            for run, task in zip(runs, of_repeat, strict=True):
-                run.add(*task.result())
+    request = (protocol, tuple(learners), tuple(steps), repeats, seed)
+    places = [(repeat, number) for repeat in range(len(plan.splits)) for number in range(len(runs))]
+    with cluster.submit_sharing(_measure_trial, data, [(*request, *place) for place in places]) as tasks:
+        for repeat in range(len(plan.splits)):
+            for number, run in enumerate(runs):
+                ended = sum(map(tasks.has_ended, range(len(tasks))))
+                reporter.progress(ended, len(tasks), "Evaluating on the cluster")
+                run.add(*tasks.result(repeat * len(runs) + number, reporter))
             done_splits = plan.splits[: repeat + 1]
             result = _result(protocol.name, plan, runs, done_splits, protocol.compared, steps, seed)
             reporter.partial(result)
             if reporter.stop_requested:
                 break
         return result
-    finally:
-        for task in (task for of_repeat in tasks for task in of_repeat):
-            task.cancel()
 
 
 def _measure_trial(

@@ -95,7 +95,7 @@ def test_a_series_becomes_the_query_and_its_files_are_not_in_the_library(
     archive, opened, context, monkeypatch, tmp_path
 ):
     asked = []
-    monkeypatch.setattr(State, "available", {"metric"})
+    monkeypatch.setattr("semblance.app.network.pacs_dialog.available", lambda _: {"metric"})
     monkeypatch.setattr(State, "path", tmp_path / "none.semblance", raising=False)
     monkeypatch.setattr(
         "semblance.app.shell.search_operations.submit_query", lambda _, query: asked.append(query)

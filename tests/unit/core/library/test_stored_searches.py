@@ -69,10 +69,8 @@ def test_what_is_deleted_comes_back_under_its_name_or_another(catalogue):
 
 
 def test_deleted_searches_do_not_pile_up(catalogue, monkeypatch):
-    from semblance.core.library import stored_searches
-
     moments = iter(f"2026-01-01T00:00:{n:02d}" for n in range(60))
-    monkeypatch.setattr(stored_searches, "now", lambda: next(moments))
+    monkeypatch.setattr(catalogue, "now", lambda: next(moments))
     tokens = []
     for n in range(MAX_DELETED + 3):
         add_search(catalogue, f"s{n}", {})
