@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from semblance.core.engine import WorkerEnded
+from semblance.core.engine.cluster import SharedDataLost
 from semblance.core.errors import BadArguments, BadInput, SemblanceError
 from semblance.core.evaluation.protocols.registry import protocol_class
 from semblance.core.language import tr_lazy
@@ -128,8 +129,7 @@ def run_cells(
                     "{damaged} finished cells were damaged and are measured again.", damaged=store.damaged
                 )
             )
-        shared_files = {place: runner.share_file(file) for place, file in contents.items()}
-        _measure(store, runner, state, shared_files, on_results, reporter)
+        _measure(store, runner, state, contents, on_results, reporter)
     return state
 
 
@@ -199,13 +199,14 @@ def _measure(
     store: ExperimentStore,
     runner: Runner,
     state: ExperimentState,
-    shared_files: dict[int, Any],
+    contents: dict[int, Path],
     on_results: Callable[[ExperimentState], None],
     reporter: Reporter,
 ) -> None:
     pending = _CellQueue([cell for cell in state.cells if cell.id not in state.answers])
     total, attempts = len(state.cells), dict.fromkeys((cell.id for cell in state.cells), 0)
-    running: dict[int, tuple[ExperimentCell, CellTask]] = {}
+    running: dict[int, tuple[ExperimentCell, CellTask, Any]] = {}
+    shared_files = {place: runner.share_file(file) for place, file in contents.items()}
     finished: queue.SimpleQueue[int] = queue.SimpleQueue()
     number, next_update = 0, 0.0
     on_results(state)
@@ -215,16 +216,24 @@ def _measure(
             while pending and len(running) < 2 * runner.workers and not reporter.stop_requested:
                 cell = pending.pop()
                 number += 1
-                task = runner.submit(run_cell, cell, state.spec, shared_files[cell.cases])
-                running[number] = cell, task
+                shared = shared_files[cell.cases]
+                task = runner.submit(run_cell, cell, state.spec, shared)
+                running[number] = cell, task, shared
                 task.future.add_done_callback(_notify(finished, number))
             reporter.check_cancelled()
             reporter.progress(state.done, total, "Measuring")
             with contextlib.suppress(queue.Empty):
-                cell, task = running.pop(finished.get(timeout=_POLL_S))
+                cell, task, shared = running.pop(finished.get(timeout=_POLL_S))
                 attempts[cell.id] += 1
                 try:
                     answer = task.result()
+                except SharedDataLost:
+                    # The cell is not the cause. All that lost the file get the one new copy.
+                    if shared_files[cell.cases] is shared:
+                        shared_files[cell.cases] = runner.share_file(contents[cell.cases])
+                    attempts[cell.id] -= 1
+                    pending.return_cell(cell)
+                    continue
                 except WorkerEnded as problem:
                     if attempts[cell.id] < _MAX_ATTEMPTS:
                         pending.return_cell(cell)
@@ -240,7 +249,7 @@ def _measure(
                 on_results(state)
                 next_update = time.monotonic() + max(0.5, (time.monotonic() - started) / _UPDATE_SHARE)
     except (Cancelled, KeyboardInterrupt, SemblanceError):
-        for _, task in running.values():
+        for _, task, _ in running.values():
             task.cancel()
         raise
     reporter.progress(state.done, total, "Measuring")

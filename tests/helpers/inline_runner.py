@@ -20,11 +20,13 @@ class _Done:
 
 
 class InlineRunner:
-    """``cells`` are those that ran; ``fails``: what comes in place of the first answers."""
+    """``cells`` are those that ran, ``shared`` the files that were sent; ``fails``: what comes in place of the first
+    answers."""
 
     def __init__(self, *fails: Exception) -> None:
         self.workers = 1
         self.cells: list[Any] = []
+        self.shared: list[Path] = []
         self._fails = list(fails)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> _Done:
@@ -37,4 +39,5 @@ class InlineRunner:
         return _Done(future)
 
     def share_file(self, file: Path) -> Path:
-        return file
+        self.shared.append(file)
+        return Path(file)

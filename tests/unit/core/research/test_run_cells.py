@@ -5,6 +5,7 @@ import json
 import pytest
 
 from semblance.core.engine import WorkerEnded
+from semblance.core.engine.cluster import SharedDataLost
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.metrics.training import versions
 from semblance.core.research.results import document, live_table
@@ -153,6 +154,12 @@ def test_a_worker_that_is_killed_does_not_end_the_experiment(tmp_path, table):
     assert document(state)["cells"]["failed"] == 0
     state = measure(tmp_path / "f", chosen, InlineRunner(*[WorkerEnded()] * 12))
     assert document(state)["cells"]["failed"] == 4
+
+
+def test_cases_that_were_lost_with_a_worker_are_sent_once_more_and_no_cell_fails(tmp_path, table):
+    runner = InlineRunner(*[SharedDataLost()] * 12)
+    assert document(measure(tmp_path / "e", spec({"table": table}), runner))["cells"]["failed"] == 0
+    assert len(runner.shared) > 1
 
 
 def test_unusable_cases_are_reported_and_the_others_measured(tmp_path, table):
