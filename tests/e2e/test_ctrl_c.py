@@ -52,24 +52,29 @@ def group_gone(group: int) -> bool:
     return False
 
 
-def test_features_keep_the_finished_chunks(tmp_path):
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    return striped_folder(tmp_path_factory.mktemp("many") / "images", n=1000)
+
+
+def test_features_keep_the_finished_chunks(images, tmp_path):
     library = tmp_path / "lib"
-    import_source(striped_folder(tmp_path / "images", n=400), library)
+    import_source(images, library)
     interrupted(
         start_program("features", library, "--extractor", "gabor", "--json"),
         lambda: count(library, "feature_chunks") > 0,
     )
     with Library.open(library) as opened:
         n_stored = len(opened.features.cases_of(opened.features.get(None)))
-    assert 0 < n_stored < 400
+    assert 0 < n_stored < 1000
     status, out, err = run_program("features", library, "--extractor", "gabor", "--json")
     assert (status, err) == (0, "")
     document = json.loads(out)
-    assert (document["extracted"], document["cases"]) == (400 - n_stored, 400)
+    assert (document["extracted"], document["cases"]) == (1000 - n_stored, 1000)
 
 
-def test_an_import_keeps_the_finished_batches(tmp_path):
-    library, images = tmp_path / "lib", striped_folder(tmp_path / "images", n=1000)
+def test_an_import_keeps_the_finished_batches(images, tmp_path):
+    library = tmp_path / "lib"
     interrupted(start_program("import", images, "--library", library), lambda: count(library, "cases") > 0)
     with Library.open(library) as opened:
         n_stored = opened.summary()["cases"]
