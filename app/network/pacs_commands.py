@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.widgets.dialog import bring_to_front
@@ -48,7 +48,7 @@ class PacsCommands(QObject):
             dialog = PacsDialog(self._context, self._parent)
             dialog.retrieved.connect(self.retrieved)
             dialog.help_requested.connect(partial(self.help_requested.emit, "pacs"))
-        _raise(dialog)
+        bring_to_front(dialog)
         return dialog
 
     def show_send(self) -> SendDialog:
@@ -62,7 +62,7 @@ class PacsCommands(QObject):
             dialog.servers_requested.connect(partial(self._choose_servers, dialog))
         if not dialog.is_running:
             dialog.load()
-        _raise(dialog)
+        bring_to_front(dialog)
         return dialog
 
     def _choose_servers(self, dialog: SendDialog) -> None:
@@ -79,9 +79,5 @@ class PacsCommands(QObject):
             dialog = WatchDialog(self._context, self._parent)
             dialog.taken.connect(self.retrieved)
             dialog.help_requested.connect(partial(self.help_requested.emit, "pacs"))
-        _raise(dialog)
+        bring_to_front(dialog)
         return dialog
-
-
-def _raise(dialog: QDialog) -> None:
-    bring_to_front(dialog)

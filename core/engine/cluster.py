@@ -167,11 +167,7 @@ class Cluster:
             SemblanceError: as :meth:`ClusterTask.result`, and what the function raises.
         """
         with self.submit_sharing(call, function, [(item,) for item in items]) as tasks:
-            results = []
-            for at in range(len(tasks)):
-                reporter.check_cancelled()
-                results.append(tasks.result(at, reporter))
-            return results
+            return [tasks.result(at, reporter) for at in range(len(tasks))]
 
     def share_file(self, file: Path) -> Any:
         """The content of ``file``, sent to the cluster once."""
@@ -215,22 +211,23 @@ class SharingTasks:
         return self._tasks[at].future.done()
 
     def result(self, at: int, reporter: Reporter = SILENT) -> Any:
-        """Wait for a task and return its result.
+        """Wait for a task and return its result. Results are asked for in the order of the arguments.
 
         Raises:
             Cancelled: the reporter was cancelled.
             SemblanceError: as :meth:`ClusterTask.result`, and what the function raises.
         """
         while True:
-            while wait([self._tasks[at].future], _POLL_S).not_done:
-                reporter.check_cancelled()
+            reporter.check_cancelled()
+            if wait([self._tasks[at].future], _POLL_S).not_done:
+                continue
             try:
                 return self._tasks[at].result()
             except SharedDataLost:
                 # All that lost it get the one new copy.
                 shared = self._cluster.share(self._value)
-                for place, task in enumerate(self._tasks):
-                    if task.has_lost_data:
+                for place in range(at, len(self._tasks)):
+                    if self._tasks[place].has_lost_data:
                         self._tasks[place] = self._cluster.submit(
                             self._function, shared, *self._arguments[place]
                         )

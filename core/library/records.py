@@ -63,9 +63,9 @@ def present(ahead: float = 0.0) -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=ahead)
 
 
-def now(ahead: float = 0.0) -> str:
-    """The present time for records: UTC, to the second; ``ahead`` as :func:`present`."""
-    return present(ahead).isoformat(timespec="seconds")
+def now() -> str:
+    """The present time for records: UTC, to the second."""
+    return present().isoformat(timespec="seconds")
 
 
 def account() -> str:

@@ -41,6 +41,16 @@ def save_as(window, monkeypatch, name):
     wait_for(window, lambda: window.state.search_name == name)
 
 
+def saved_and_listed(window, monkeypatch):
+    """The dialog of saved searches with one, named "one"."""
+    ask(window, 0)
+    save_as(window, monkeypatch, "one")
+    window.context.actions["searches"].trigger()
+    dialog = window.parts.commands.searches.dialog
+    wait_for(window, lambda: dialog.names() == ["one"])
+    return dialog
+
+
 def stored_view(library):
     """What a start after a crash would find."""
     state = load_state(library) or {}
@@ -141,11 +151,7 @@ def test_a_branch_does_not_change_the_original(qtbot, library, monkeypatch):
 
 def test_a_diagnosis_is_entered_for_a_saved_search(library, monkeypatch):
     with open_window(library) as window:
-        ask(window, 0)
-        save_as(window, monkeypatch, "one")
-        window.context.actions["searches"].trigger()
-        dialog = window.parts.commands.searches.dialog
-        wait_for(window, lambda: dialog.names() == ["one"])
+        dialog = saved_and_listed(window, monkeypatch)
         offered = []
         monkeypatch.setattr(
             QInputDialog,
@@ -161,11 +167,7 @@ def test_a_diagnosis_is_entered_for_a_saved_search(library, monkeypatch):
 
 def test_a_diagnosis_that_another_person_entered_is_shown_before_it_is_replaced(library, monkeypatch):
     with open_window(library) as window:
-        ask(window, 0)
-        save_as(window, monkeypatch, "one")
-        window.context.actions["searches"].trigger()
-        dialog = window.parts.commands.searches.dialog
-        wait_for(window, lambda: dialog.names() == ["one"])
+        dialog = saved_and_listed(window, monkeypatch)
         mine, theirs = window.state.columns.findings[:2]
         enter_outcome(library, "one", theirs)
         asked = []
@@ -230,11 +232,7 @@ def test_searches_are_renamed_deleted_and_brought_back(qtbot, library, monkeypat
 
 def test_a_list_closed_before_its_search_is_deleted_gets_no_answer(qtbot, library, monkeypatch):
     with open_window(library) as window:
-        ask(window, 0)
-        save_as(window, monkeypatch, "one")
-        window.context.actions["searches"].trigger()
-        dialog = window.parts.commands.searches.dialog
-        wait_for(window, lambda: dialog.names() == ["one"])
+        dialog = saved_and_listed(window, monkeypatch)
         dialog.select("one")
         dialog.delete()
         dialog.close()
