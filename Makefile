@@ -84,7 +84,7 @@ audit: setup ## check the pinned dependencies for known vulnerabilities; needs a
 screenshot: setup ## renew the images of the README and of the tutorial
 	rm -rf build/demo.semblance
 	SEMBLANCE_LANGUAGE=en $(BIN)/semblance demo --headless --library build/demo.semblance
-	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/face_images.py build/demo.semblance resources/screenshots
+	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/readme_images.py build/demo.semblance resources/screenshots
 	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/readme_animation.py build/demo.semblance resources/screenshots/search.png
 	SEMBLANCE_LANGUAGE=en QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/tutorial_images.py build/demo.semblance resources/help/images
 

@@ -75,13 +75,13 @@ def _show_search(window: MainWindow) -> QWidget:
 
 def _show_why(window: MainWindow) -> QWidget:
     # Where the panel is high enough for the bars.
-    window.faces.choose("research")
+    window.workspaces.choose("research")
     window.panels.ranking.grid.set_current(window.panels.ranking.grid.model().case_row(1))
     return window.parts.layout.docks["side"]
 
 
 def _show_comparison(window: MainWindow) -> QWidget:
-    window.faces.choose("read")
+    window.workspaces.choose("read")
     window.parts.full.compare(window.panels.ranking.grid.model().case_row(1))
     return window
 

@@ -1,4 +1,4 @@
-"""Makes the images of the README, of each face and of Compare: ``python packaging/face_images.py DEMO FOLDER``."""
+"""Makes the images of the README, of each workspace and of Compare: ``python packaging/readme_images.py DEMO FOLDER``."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from semblance.core.workflows.demo import demo_query, make_demo
 
 
 def make_images(library: Path, folder: Path) -> list[Path]:
-    """Save an image of the window on the demo ``library`` in each face, and of Compare, into ``folder``.
+    """Save an image of the window on the demo ``library`` in each workspace, and of Compare, into ``folder``.
 
     Raises:
         SemblanceError: The window did not become idle, or a file cannot be written.
     """
     make_application()
     # Modules with texts come after the language is chosen.
-    from semblance.app.window.faces import FACES
+    from semblance.app.window.workspaces import WORKSPACES
 
     folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for face in FACES:
-        files.append(folder / f"{face}.png")
-        image_of_window(library, Query(case=demo_query(library)), files[-1], face=face)
+    for workspace in WORKSPACES:
+        files.append(folder / f"{workspace}.png")
+        image_of_window(library, Query(case=demo_query(library)), files[-1], workspace=workspace)
     files.append(folder / "compare.png")
     image_of_window(library, Query(case=demo_query(library)), files[-1], command="compare")
     return files
