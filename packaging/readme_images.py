@@ -1,4 +1,4 @@
-"""Makes the images of the README, of each workspace and of Compare: ``python packaging/readme_images.py DEMO FOLDER``."""
+"""Makes the images of the README, of each workspace and of Compare: ``readme_images.py DEMO FOLDER``."""
 
 from __future__ import annotations
 

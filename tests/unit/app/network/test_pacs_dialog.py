@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
+from PySide6.QtCore import QItemSelectionModel
 
 from semblance.app.network.pacs_dialog import PacsDialog
 from semblance.app.shell.state import State
@@ -31,6 +32,11 @@ def opened(context, qtbot):
         return show_widget(qtbot, PacsDialog(context), 980, 680)
 
     return make
+
+
+def select(tree, item):
+    """Select ``item`` alone, whatever keys an earlier test left pressed."""
+    tree.setCurrentItem(item, 0, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
 
 def searched(dialog, context):
@@ -67,9 +73,9 @@ def test_nothing_is_connected_before_search_and_the_tree_has_the_series(
     study.setExpanded(True)
     context.jobs.run_pending()
     assert study.childCount() == 1
-    dialog.tree.setCurrentItem(study.child(0))
+    select(dialog.tree, study.child(0))
     assert dialog.tree.chosen() == [(STUDY, [SERIES])]
-    dialog.tree.setCurrentItem(patient)
+    select(dialog.tree, patient)
     assert dialog.tree.chosen() == [(STUDY, [])]
 
 
