@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.jobs import Job
 from semblance.app.shell.state import TrainingRun
 from semblance.core.language import tr, tr_name
+from semblance.core.library.address import server_address
 from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.metrics.training_curve import CurvePoint
+from semblance.core.workflows.searches import index_candidates
 
 
 def train(context: Context, request: TrainRequest, title: str, rounds: int | None) -> Job | None:
@@ -60,7 +63,20 @@ def train(context: Context, request: TrainRequest, title: str, rounds: int | Non
 
         if state.path == path:
             library_operations.renew(context, rank_by_metric)
+        _index(context, path, result.metric)
 
     job.partial.connect(add_point)
     job.ended.connect(end_run)
     return context.follow(job, show)
+
+
+def _index(context: Context, path: Path, metric: str) -> None:
+    """Build the search index of a new metric on a server, without which searches compare all cases."""
+    if server_address(path) is None:
+        return
+    job = context.jobs.run(
+        tr("Building the search index of {name}", name=metric), index_candidates.index_if_large, path, metric
+    )
+    context.follow(
+        job, lambda _done: library_operations.renew(context) if context.state.path == path else None
+    )

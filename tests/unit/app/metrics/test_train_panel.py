@@ -10,6 +10,7 @@ from semblance.app.metrics.train_panel import DEFAULT_LEARNER, UNSUPERVISED_LEAR
 from semblance.app.shell.command_conditions import available
 from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.parameter_form import ParameterForm
+from semblance.core.library.address import library_path
 from semblance.core.library.case_columns import case_columns
 from semblance.core.metrics.registry import grouped_learners, learners
 from semblance.core.searches.judgement import Judgement, JudgementKind
@@ -20,6 +21,7 @@ from semblance.core.workflows.library.library_snapshot import FeatureSetFacts
 from semblance.core.workflows.metrics import train_metric
 from semblance.core.workflows.metrics.train_metric import TrainResult
 from semblance.core.workflows.metrics.training_curve import CurvePoint
+from semblance.core.workflows.searches import index_candidates
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from tests.helpers.scored_snapshots import CASES, metric, snapshot
 from tests.helpers.widgets import show_widget
@@ -184,6 +186,21 @@ def test_an_unknown_step_is_reported_and_trains_nothing(qtbot, panel, requests, 
     press(qtbot, panel.train_button)
     jobs.run_pending()
     assert [request.steps for request in requests] == ["pca:5"]
+
+
+def test_a_metric_of_a_library_on_a_server_gets_its_search_index(
+    qtbot, panel, requests, jobs, context, monkeypatch
+):
+    indexed = []
+    monkeypatch.setattr(index_candidates, "index_if_large", lambda *given, **_: indexed.append(given))
+    press(qtbot, panel.train_button)
+    jobs.run_pending()
+    assert (len(requests), indexed) == (1, [])
+    server = library_path("postgresql://db.example.org/chest")
+    context.state.set_library(replace(LIBRARY, path=server))
+    press(qtbot, panel.train_button)
+    jobs.run_pending()
+    assert indexed == [(server, requests[1].name)]
 
 
 def test_an_invalid_parameter_trains_nothing(qtbot, panel, requests, jobs):
