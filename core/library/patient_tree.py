@@ -38,10 +38,10 @@ class PatientTree:
     columns: CaseColumns
     order: Indices
     level: npt.NDArray[np.uint8]
-    start: npt.NDArray[np.int64]
-    stop: npt.NDArray[np.int64]
-    end: npt.NDArray[np.int64]
-    parent: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int32]
+    stop: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
     depth: npt.NDArray[np.uint8]
     studies: npt.NDArray[np.int32]
     folders: tuple[str, ...]
@@ -163,27 +163,29 @@ def patient_tree(columns: CaseColumns) -> PatientTree:
     top = np.where(columns.patient == NO_PATIENT, len(columns.patients) + folder, columns.patient)
     dates = _ranks(headers.texts["date"])[headers.codes["date"]]
     series_numbers = _ranks(headers.texts["series_number"])[headers.codes["series_number"]]
-    place = np.empty(n, dtype=np.int64)
+    place = np.empty(n, dtype=np.int32)
     place[columns.by_id] = np.arange(n)
     study, series = headers.codes["study"], headers.codes["series"]
-    order = np.lexsort((place, series, series_numbers, study, dates, top))
+    by_header = [key for key in (series, series_numbers, study, dates) if key.any()]
+    order = np.lexsort((place, *by_header, top))
 
-    def changes(*keys: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    def changes(*keys: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
         found = np.zeros(n, dtype=bool)
         found[:1] = True
         for key in keys:
-            found[1:] |= key[order][1:] != key[order][:-1]
+            ordered = key[order]
+            found[1:] |= ordered[1:] != ordered[:-1]
         return found
 
     levels: list[npt.NDArray[np.uint8]] = []
-    starts: list[npt.NDArray[np.int64]] = []
-    stops: list[npt.NDArray[np.int64]] = []
+    starts: list[npt.NDArray[np.int32]] = []
+    stops: list[npt.NDArray[np.int32]] = []
 
     def add(
         level: TreeLevel, begins: npt.NDArray[np.bool_], keep: npt.NDArray[np.bool_] | None = None
     ) -> None:
-        start = np.flatnonzero(begins)
-        stop = np.append(start[1:], n)[: len(start)]
+        start = np.flatnonzero(begins).astype(np.int32)
+        stop = np.append(start[1:], np.int32(n))[: len(start)]
         if keep is not None:
             kept = keep[order][start] & ((stop - start > 1) | (level != TreeLevel.SERIES))
             start, stop = start[kept], stop[kept]
@@ -199,11 +201,11 @@ def patient_tree(columns: CaseColumns) -> PatientTree:
     level, start, stop = np.concatenate(levels), np.concatenate(starts), np.concatenate(stops)
     parents_first = np.lexsort((level, start))
     level, start, stop = level[parents_first], start[parents_first], stop[parents_first]
-    end = np.searchsorted(start, stop)
-    node = np.arange(len(level))
-    parent, depth = np.full(len(level), -1, dtype=np.int64), np.zeros(len(level), dtype=np.uint8)
+    end = np.searchsorted(start, stop).astype(np.int32)
+    node = np.arange(len(level), dtype=np.int32)
+    parent, depth = np.full(len(level), -1, dtype=np.int32), np.zeros(len(level), dtype=np.uint8)
     for above in (TreeLevel.PATIENT, TreeLevel.STUDY, TreeLevel.SERIES):
-        last = np.maximum.accumulate(np.where(level == above, node, -1))
+        last = np.maximum.accumulate(np.where(level == above, node, np.int32(-1)))
         below = (level > above) & (last >= 0) & (end[last] > node)
         parent[below] = last[below]
         depth += below
@@ -226,9 +228,9 @@ def _folders(columns: CaseColumns) -> tuple[tuple[str, ...], npt.NDArray[np.int3
     return tuple(name if name != "." else "" for name in ordered), folder
 
 
-def _ranks(texts: tuple[str, ...]) -> npt.NDArray[np.int64]:
+def _ranks(texts: tuple[str, ...]) -> npt.NDArray[np.int32]:
     """(m,) the place of each text in their natural order."""
     ordered = sorted(range(len(texts)), key=lambda place: natural_key(texts[place]))
-    ranks = np.empty(len(texts), dtype=np.int64)
+    ranks = np.empty(len(texts), dtype=np.int32)
     ranks[ordered] = np.arange(len(texts))
     return ranks

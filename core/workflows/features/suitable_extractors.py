@@ -16,6 +16,9 @@ from semblance.core.library.open_library import open_library
 from semblance.core.workflows.features.clinical_features import has_clinical_columns
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from semblance.core.library.library import Library
     from semblance.core.library.records import CaseDetails
 
@@ -46,12 +49,14 @@ class ExtractorSuitability:
         return not self.reason
 
 
-def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...]:
-    """All extractors: those that suit the cases of ``library``, the default first, then the others.
+def extractor_suitabilities(
+    library: Library, rows: npt.NDArray[np.int64]
+) -> tuple[ExtractorSuitability, ...]:
+    """All extractors: those that suit the cases of ``library``, the default first, then the others. ``rows`` (n,): the
+    ids of its cases.
 
     The default is the one made for the kind of source, else ``encoder``, of tables ``raw``.
     """
-    rows = library.catalogue.case_rows()
     sampled = rows[:: max(1, len(rows) // SAMPLED_CASES)]
     details = library.catalogue.details(sampled.tolist())
     with_tables = any(source.columns for source in library.catalogue.sources())
@@ -79,7 +84,11 @@ def extractor_suitabilities(library: Library) -> tuple[ExtractorSuitability, ...
 def suitable_extractors(library: Path) -> list[str]:
     """Names of the extractors that suit the cases of a library, the default first."""
     with open_library(library) as opened:
-        return [fit.name for fit in extractor_suitabilities(opened) if fit.is_suitable]
+        return [
+            fit.name
+            for fit in extractor_suitabilities(opened, opened.catalogue.case_rows())
+            if fit.is_suitable
+        ]
 
 
 def _reason(

@@ -135,20 +135,21 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             stored_styles(catalogue), {finding for finding in findings if finding is not None}
         )
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
+        columns = case_columns(
+            case_rows,
+            ids,
+            findings,
+            patients,
+            _states(catalogue, case_rows, np.array(has_image, dtype=bool)),
+            [style.name for style in styles],
+            case_headers(catalogue.headers(), case_rows),
+        )
         snapshot = LibrarySnapshot(
             opened.path,
             opened.name,
             opened.writable,
             tuple(sorted({source.kind for source in catalogue.sources()})),
-            case_columns(
-                case_rows,
-                ids,
-                findings,
-                patients,
-                _states(catalogue, case_rows, np.array(has_image, dtype=bool)),
-                [style.name for style in styles],
-                case_headers(catalogue.headers(), case_rows),
-            ),
+            columns,
             tuple(
                 FeatureSetFacts(
                     s.name, s.extractor, len(s.columns), len(features.cases_of(s)), len(features.failures(s))
@@ -160,8 +161,8 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
                 for m in opened.metrics()
             ),
             tuple(catalogue.files_without_cases()),
-            len({patient for patient in patients if patient is not None}),
-            extractor_suitabilities(opened),
+            len(columns.patients),
+            extractor_suitabilities(opened, case_rows),
             "" if current is None else current.name,
             tuple(style.colour for style in styles),
             tuple(read_edits(opened)),

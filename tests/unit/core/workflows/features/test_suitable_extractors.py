@@ -15,7 +15,7 @@ def test_others_are_reported_with_their_reason_and_published(tmp_path):
     library = tmp_path / "lib"
     import_source(striped_folder(tmp_path / "in", n=4), library)
     with open_library(library) as opened:
-        fits = extractor_suitabilities(opened)
+        fits = extractor_suitabilities(opened, opened.catalogue.case_rows())
     assert [fit.name for fit in fits if fit.is_suitable] == suitable_extractors(library)
     assert fits[0].name == "encoder"
     assert {fit.name: fit.reason for fit in fits if not fit.is_suitable} == {
@@ -31,7 +31,9 @@ def test_a_table_has_no_images(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,label\n1,2,x\n3,4,y\n")
     import_source(tmp_path / "t.csv", tmp_path / "lib")
     with open_library(tmp_path / "lib") as opened:
-        reasons = {fit.name: fit.reason for fit in extractor_suitabilities(opened)}
+        reasons = {
+            fit.name: fit.reason for fit in extractor_suitabilities(opened, opened.catalogue.case_rows())
+        }
     assert reasons.pop("raw") == ""
     assert reasons.pop("clinical") == "no case has columns such as age or sex"
     assert set(reasons.values()) == {"the cases are rows of a table"}
@@ -53,5 +55,7 @@ def test_masses_are_not_sought_in_ct_and_lungs_in_nothing_else(tmp_path, modalit
         save(dataset, tmp_path / "in" / f"{number}.dcm")
     import_source(tmp_path / "in", tmp_path / "lib")
     with open_library(tmp_path / "lib") as opened:
-        reasons = {fit.name: fit.reason for fit in extractor_suitabilities(opened)}
+        reasons = {
+            fit.name: fit.reason for fit in extractor_suitabilities(opened, opened.catalogue.case_rows())
+        }
     assert {name: reasons[name] for name in ("mass", "lung_texture") if reasons[name]} == refused
