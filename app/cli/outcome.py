@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from semblance.app.cli.options import Json, LibraryPath
 from semblance.app.cli.output import echo, print_document, print_table
+from semblance.core.errors import SemblanceError
+from semblance.core.language import tr_lazy
+
+if TYPE_CHECKING:
+    from semblance.core.workflows.searches.outcomes import OutcomeConflict
 
 commands = typer.Typer(
     no_args_is_help=True, help="Enter later diagnoses of saved searches, and see whether estimates stay true."
@@ -25,12 +30,23 @@ def enter(
     finding: Annotated[
         str, typer.Option(metavar="FINDING", help="What the query turned out to be; empty removes it.")
     ],
+    replaced: Annotated[
+        str,
+        typer.Option(
+            "--replace",
+            metavar="FINDING",
+            help="The later diagnosis that was entered before and is to be replaced; another one is kept.",
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Enter what the query of a saved search turned out to be. The estimate given then is kept."""
-    from semblance.core.workflows.searches.outcomes import enter_outcome
+    from semblance.core.workflows.searches.outcomes import OutcomeConflict, enter_outcome
 
-    found = enter_outcome(library, name, finding)
+    try:
+        found = enter_outcome(library, name, finding, seen=replaced)
+    except OutcomeConflict as conflict:
+        raise _not_replaced(conflict, name) from None
     print_document(found.to_json(), as_json, lambda document: echo(_line(document)))
 
 
@@ -53,6 +69,23 @@ def drift(
     from semblance.core.workflows.searches.outcomes import drift_report
 
     print_document(drift_report(library, period).to_json(), as_json, _show_drift)
+
+
+def _not_replaced(conflict: OutcomeConflict, name: str) -> SemblanceError:
+    """The refusal that names the diagnosis that is kept."""
+    if not conflict.current:
+        return SemblanceError(
+            tr_lazy("The later diagnosis of '{name}' was removed.", name=name), "Enter it without --replace."
+        )
+    return SemblanceError(
+        tr_lazy(
+            "The later diagnosis of '{name}' is '{current}', entered {time}. It was kept.",
+            name=name,
+            current=conflict.current,
+            time=conflict.time,
+        ),
+        tr_lazy("To replace it, add --replace '{current}'.", current=conflict.current),
+    )
 
 
 def _line(document: Mapping[str, Any]) -> str:

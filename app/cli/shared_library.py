@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +12,9 @@ from semblance.app.cli.options import LIBRARY_HELP, Json, LibraryPath
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.library.address import library_path
+
+if TYPE_CHECKING:
+    from semblance.core.workflows.maintenance.manage_projects import Chosen
 
 commands = typer.Typer(no_args_is_help=True, help="Move whole libraries, and manage those on a server.")
 project = typer.Typer(
@@ -228,16 +232,10 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Put cases and people into a project. Cases that it has already are brought up to date."""
-    from semblance.core.workflows.maintenance.manage_projects import add_cases, change_members
+    from semblance.core.workflows.maintenance.manage_projects import add_cases
 
     chosen = _chosen(case, listed, patient, finding, everything)
-    document = None
-    if person:
-        document = change_members(library, name, person, right)
-    if chosen or document is None:
-        with ConsoleReporter() as reporter:
-            document = add_cases(library, name, chosen, reporter=reporter)
-    print_document(document, as_json, show_projects)
+    _change_project(library, name, chosen, add_cases, person, right, as_json)
 
 
 @project.command("remove")
@@ -253,15 +251,10 @@ def take_out(
     as_json: Json = False,
 ) -> None:
     """Take cases and people out of a project, and what was judged of these cases there."""
-    from semblance.core.workflows.maintenance.manage_projects import change_members, remove_cases
+    from semblance.core.workflows.maintenance.manage_projects import remove_cases
 
     chosen = _chosen(case, listed, patient, finding, everything)
-    document = None
-    if person:
-        document = change_members(library, name, person, None)
-    if chosen or document is None:
-        document = remove_cases(library, name, chosen)
-    print_document(document, as_json, show_projects)
+    _change_project(library, name, chosen, remove_cases, person, None, as_json)
 
 
 @project.command()
@@ -291,13 +284,32 @@ def close(
     print_document(close_project(library, name, remove=remove), as_json, show_projects)
 
 
+def _change_project(
+    library: Path,
+    name: str,
+    chosen: Chosen,
+    change_cases: Callable[..., dict[str, Any]],
+    people: list[str] | None,
+    right: str | None,
+    as_json: bool,
+) -> None:
+    """Give ``people`` a ``right`` in a project, or take it away (``None``), and add or remove the ``chosen`` cases."""
+    from semblance.core.workflows.maintenance.manage_projects import change_members
+
+    document = change_members(library, name, people, right) if people else None
+    if chosen or document is None:
+        with ConsoleReporter() as reporter:
+            document = change_cases(library, name, chosen, reporter=reporter)
+    print_document(document, as_json, show_projects)
+
+
 def _chosen(
     case: list[str] | None,
     listed: Path | None,
     patient: list[str] | None,
     finding: list[str] | None,
     everything: bool,
-) -> Any:
+) -> Chosen:
     from semblance.core.workflows.maintenance.manage_projects import Chosen, listed_cases
 
     ids = [*(case or ()), *(listed_cases(listed) if listed is not None else ())]

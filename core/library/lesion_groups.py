@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from semblance.core.library.label_staleness import CHANGED_LESIONS, note_in_scores
 from semblance.core.library.lesion_group_rows import BY_HAND, DETECTED, GroupMember, groups_in, write_groups
-from semblance.core.library.records import now
 from semblance.core.library.schema import lesion_groups
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def add_detected(catalogue: Catalogue, pairs: Iterable[tuple[int, int]]) -> int:
         }
         if changed:
             write_groups(connection, changed)
-            note_in_scores(connection, CHANGED_LESIONS, {DETECTED: None}, {DETECTED: now()})
+            note_in_scores(connection, CHANGED_LESIONS, {DETECTED: None}, {DETECTED: catalogue.now()})
         return len(changed)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import sqlalchemy as sa
 
 from semblance.core.errors import BadInput
-from semblance.core.library.records import now
 from semblance.core.library.schema import meta
 from semblance.core.library.stored_values import stored_value
 
@@ -127,9 +126,9 @@ def unseal(catalogue: Catalogue) -> Vault | None:
 
 
 def add_opening(
-    connection: sa.Connection, metric: str, content_hash: str, result: Mapping[str, Any]
+    connection: sa.Connection, opened: str, metric: str, content_hash: str, result: Mapping[str, Any]
 ) -> VaultOpening:
-    """Count and date an opening.
+    """Count an opening at the time ``opened`` (ISO 8601, UTC).
 
     Raises:
         BadInput: nothing is sealed.
@@ -137,7 +136,7 @@ def add_opening(
     vault = _stored(connection)
     if vault is None:
         raise BadInput("The library has no sealed test vault.", "Seal some patients first.")
-    opening = VaultOpening(len(vault.openings) + 1, now(), metric, content_hash, result)
+    opening = VaultOpening(len(vault.openings) + 1, opened, metric, content_hash, result)
     _store(connection, replace(vault, openings=(*vault.openings, opening)))
     return opening
 

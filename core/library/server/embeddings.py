@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.library.database import upsert
-from semblance.core.library.records import EmbeddingIndex, now
+from semblance.core.library.records import EmbeddingIndex
 from semblance.core.library.server.catalogue import ServerCatalogue, note_change
 from semblance.core.library.server.tables import embeddings
 from semblance.core.tasks import SILENT, Reporter
@@ -206,7 +206,7 @@ class EmbeddingBuild:
                 "candidates": candidates,
                 "recall": recall,
                 "queries": queries,
-                "built": now(),
+                "built": self._catalogue.now(),
             },
         )
 

@@ -14,7 +14,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.database import in_batches, upsert
 from semblance.core.library.offered_project import OfferedProject
-from semblance.core.library.records import checked_name, now
+from semblance.core.library.records import checked_name
 from semblance.core.library.rights import ANNOTATOR, READER
 from semblance.core.library.schema import meta
 from semblance.core.library.server.tables import (
@@ -210,9 +210,9 @@ def set_members(
         connection.execute(upsert(connection, project_members, ("project", "person")), rows)
 
 
-def close_project(connection: sa.Connection, project: Project) -> None:
-    """Have nobody open the project any more."""
-    connection.execute(projects.update().where(projects.c.id == project.id).values(closed=now()))
+def close_project(connection: sa.Connection, project: Project, time: str) -> None:
+    """Have nobody open the project any more, from ``time`` (ISO 8601, UTC) on."""
+    connection.execute(projects.update().where(projects.c.id == project.id).values(closed=time))
 
 
 def remove_project(connection: sa.Connection, project: Project) -> None:

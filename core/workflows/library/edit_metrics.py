@@ -7,7 +7,7 @@ from typing import Any
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
-from semblance.core.library.records import checked_name, now
+from semblance.core.library.records import checked_name
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_cases import EditInProgress, EditResult, EditTransaction
 from semblance.core.workflows.library.edit_kinds import EditKind
@@ -64,7 +64,11 @@ def duplicate_metric(
                 )
         number = 1 + max(one.id for one in running.library.metrics())
         running.recorder.insert(
-            metrics, [row | {"id": number, "name": new, "file": file.name, "created": now()}]
+            metrics,
+            [
+                row
+                | {"id": number, "name": new, "file": file.name, "created": running.library.catalogue.now()}
+            ],
         )
     return transaction.result
 
@@ -131,7 +135,9 @@ def duplicate_features(
         _refuse_known([one.name for one in features.all()], new)
         number = features.free_number(recorder.connection)
         row = _row(running, feature_sets, feature_set.id)
-        recorder.insert(feature_sets, [row | {"id": number, "name": new, "created": now()}])
+        recorder.insert(
+            feature_sets, [row | {"id": number, "name": new, "created": running.library.catalogue.now()}]
+        )
         for table in (feature_chunks, feature_failures):
             found = recorder.connection.execute(table.select().where(table.c.feature_set == feature_set.id))
             recorder.insert(table, [dict(r._mapping) | {"feature_set": number} for r in found.all()])

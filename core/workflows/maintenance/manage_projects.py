@@ -110,7 +110,7 @@ def close(library: Path, name: str, *, remove: bool = False) -> dict[str, Any]:
     with _opened(library) as opened, opened.projects() as connection:
         found = project_named(connection, name)
         if found.closed is None:
-            close_project(connection, found)
+            close_project(connection, found, opened.catalogue.now())
         closed = _described(project_named(connection, name)) | {"removed": remove}
         if remove:
             remove_project(connection, found)
@@ -142,7 +142,7 @@ def add_cases(library: Path, name: str, chosen: Chosen, *, reporter: Reporter = 
             return _described(project_named(connection, name)) | {"added": len(rows), "metrics": metrics}
 
 
-def remove_cases(library: Path, name: str, chosen: Chosen) -> dict[str, Any]:
+def remove_cases(library: Path, name: str, chosen: Chosen, *, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Remove cases from a project, with what was judged of them there. The list of edits there is cleared, because it
     holds cases.
 

@@ -153,7 +153,9 @@ def open_vault(library: Path, metric: str, *, reporter: Reporter = SILENT) -> Va
         result = _measure(opened, record, reporter)
         reporter.check_cancelled()
         with opened.catalogue.transaction() as connection:
-            opening = add_opening(connection, metric, str(record.card.get("content_hash", "")), result)
+            opening = add_opening(
+                connection, opened.catalogue.now(), metric, str(record.card.get("content_hash", "")), result
+            )
             scores = dict(record.scores or {})
             scores[OPENINGS] = [*scores.get(OPENINGS, ()), opening.to_json()]
             seal_scores(connection, metrics.c.id == record.id, scores)

@@ -21,7 +21,6 @@ from semblance.core.evaluation.outcome_drift import (
 )
 from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library
-from semblance.core.library.records import now
 from semblance.core.library.stored_searches import StoredSearch, set_outcome, stored_searches
 from semblance.core.searches.search import Search
 from semblance.core.tasks import SILENT, Reporter
@@ -104,20 +103,6 @@ def enter_outcome(
         BadArguments: no such search, or a finding that the library does not have.
     """
 
-    def renewed(stored: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        current = stored or {}
-        found = str(current.get("finding") or "")
-        if seen is not None and found not in (seen, finding):
-            error = OutcomeConflict(
-                tr_lazy(
-                    "Another person changed the later diagnosis of '{name}' after you saw it.", name=name
-                ),
-                tr_lazy("Nothing was changed. Look at it again."),
-            )
-            error.current, error.time = found, str(current.get("time") or "")
-            raise error
-        return {"finding": finding, "time": now()} if finding else None
-
     with open_library(library, writable=True) as opened, without_reload(library):
         known = sorted({r.finding for r in opened.catalogue.all_cases() if r.finding})
         if finding and finding not in (*known, OTHER_FINDING):
@@ -125,6 +110,21 @@ def enter_outcome(
                 tr_lazy("No case of the library has the finding '{finding}'.", finding=finding),
                 tr_lazy("There are: {names}.", names=", ".join((*known, OTHER_FINDING))),
             )
+
+        def renewed(stored: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+            current = stored or {}
+            found = str(current.get("finding") or "")
+            if seen is not None and found not in (seen, finding):
+                error = OutcomeConflict(
+                    tr_lazy(
+                        "Another person changed the later diagnosis of '{name}' after you saw it.", name=name
+                    ),
+                    tr_lazy("Nothing was changed. Look at it again."),
+                )
+                error.current, error.time = found, str(current.get("time") or "")
+                raise error
+            return {"finding": finding, "time": opened.catalogue.now()} if finding else None
+
         set_outcome(opened.catalogue, name, renewed, key=OUTCOME)
         found = next(one for one in stored_searches(opened.catalogue) if one.name == name)
         followed = _followed(found)
@@ -164,13 +164,14 @@ def drift_report(library: Path, period: str = QUARTER, *, reporter: Reporter = S
 
 
 def kept_estimate(
-    stored: Mapping[str, Any] | None, state: Mapping[str, Any], content_hash: str = ""
+    stored: Mapping[str, Any] | None, state: Mapping[str, Any], time: str = "", content_hash: str = ""
 ) -> dict[str, Any]:
-    """Estimate and outcome of a saved search: those ``stored`` before, else the estimate in ``state``."""
+    """Estimate and outcome of a saved search: those ``stored`` before, else the estimate in ``state``, given at
+    ``time`` (ISO 8601, UTC) by the metric with ``content_hash``."""
     if stored is not None:
         return {key: stored[key] for key in (ESTIMATE, OUTCOME) if key in stored}
     estimate = state.get(ESTIMATE)
-    return {} if not estimate else {ESTIMATE: {**estimate, "time": now(), "content_hash": content_hash}}
+    return {} if not estimate else {ESTIMATE: {**estimate, "time": time, "content_hash": content_hash}}
 
 
 def _reference(library: Path, last: FollowedSearch | None) -> float | None:

@@ -167,7 +167,8 @@ def save(library: Path, name: str, state: Mapping[str, Any], *, reporter: Report
     name = name.strip()
     with open_library(library) as opened, without_reload(library):
         hashes = {one.name: str(one.card.get("content_hash") or "") for one in opened.metrics()}
-        kept = kept_estimate(None, state, hashes.get(str(state.get("metric")), ""))
+        content_hash = hashes.get(str(state.get("metric")), "")
+        kept = kept_estimate(None, state, opened.catalogue.now(), content_hash)
         add_search(opened.catalogue, name, {**state, "name": name, "thumbnail": _thumbnail(state), **kept})
     return name
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
+import sqlalchemy as sa
 
 from semblance.core.errors import BadArguments
+from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.library import Library
+from semblance.core.library.schema import metrics
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search, new_ledger
+from semblance.core.workflows.library.edit_metrics import duplicate_metric
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.searches import saved_searches
@@ -49,6 +55,17 @@ def test_a_diagnosis_that_others_entered_meanwhile_is_kept(library):
     # The same one is no conflict, nor is another after the person saw theirs.
     assert enter_outcome(library, "mine", "kind 1", seen="").outcome == "kind 1"
     assert enter_outcome(library, "mine", "kind 0", seen="kind 1").outcome == "kind 0"
+
+
+def test_times_are_those_of_the_clock_of_the_library(library, monkeypatch):
+    server = datetime.datetime(2031, 2, 3, 4, 5, 6, tzinfo=datetime.UTC)
+    monkeypatch.setattr(Catalogue, "present", lambda _: server)
+    saved(library)
+    entered = enter_outcome(library, "mine", "kind 1")
+    duplicate_metric(library, "plain", "copy")
+    with Library.open(library) as opened, opened.catalogue.snapshot() as connection:
+        copied = connection.execute(sa.select(metrics.c.created).where(metrics.c.name == "copy")).scalar()
+    assert {entered.time, entered.entered, copied} == {"2031-02-03T04:05:06+00:00"}
 
 
 def test_the_estimate_is_kept_with_the_diagnosis(library):
