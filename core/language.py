@@ -237,7 +237,7 @@ def isolated(name: str) -> str:
 
 def count_label(n: int, name: str) -> str:
     """``7 malignant``; ``7 × 2`` where what is counted is called by a number."""
-    return isolated(f"{n} × {name}" if name[:1].isdigit() else f"{n} {name}")
+    return isolated(f"{format_number(n, ',')} {'× ' if name[:1].isdigit() else ''}{name}")
 
 
 def localise_number(text: str) -> str:

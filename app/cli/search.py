@@ -42,6 +42,7 @@ def search(
     no_match_rate: Annotated[
         float,
         typer.Option(
+            "--no-match-rate",
             "--unusual",
             min=0.0,
             max=1.0,

@@ -24,6 +24,7 @@ from semblance.app.widgets.badge import badge_size, paint_badge
 from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.text_cache import LEFT, RIGHT, text_cache
 from semblance.core.language import format_number, tr, translate
+from semblance.core.metrics.registry import learner_title
 from semblance.core.reports.axes import DASHES
 from semblance.core.reports.curves import interval_text
 from semblance.core.workflows.evaluation.scored_metrics import ScoredMetric
@@ -258,7 +259,7 @@ def _value(metric: ScoredMetric, column: Column) -> tuple[str, str | float]:
         unscored = tr("not measured yet") if metric.has_held_out_cases else tr("not tested")
         text = translate(scores.measured_on) if scores is not None else unscored
         return text, text
-    text = str(getattr(metric, key))
+    text = learner_title(metric.learner) if key == "learner" else str(getattr(metric, key))
     return text, text.casefold()
 
 

@@ -244,7 +244,7 @@ def _report_import(
     if len(findings) > MAX_FINDINGS:
         counts.append(tr("{n} more findings", n=len(findings) - MAX_FINDINGS))
     if counts and (without := result.findings.get(NO_FINDING, 0)):
-        counts.append(tr("{n} not given", n=without))
+        counts.append(tr("{n:,} not given", n=without))
     facts = [title, known]
     if result.added != result.cases:
         facts.append(

@@ -34,6 +34,7 @@ _FIELDS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "encoding": (tr("Encoding"), tuple((name, name.upper()) for name in ENCODINGS)),
     "finding": (tr("Finding"), ()),
     "patient": (tr("Patients"), ()),
+    "case": (tr("Case IDs"), ()),
 }
 _USES = {
     "finding": tr("finding"),
@@ -94,7 +95,7 @@ class TableSettings(QWidget):
         """Show the first rows, or why they cannot be imported."""
         self._show_problem(preview.problem)
         if preview.uses:
-            for name in ("finding", "patient"):
+            for name in ("finding", "patient", "case"):
                 self._offer_columns(name, preview)
         uses = preview.uses or ("",) * len(preview.columns)
         shown = list(zip(preview.columns, uses, strict=True))[:_SHOWN]

@@ -209,7 +209,10 @@ class ExperimentResults(QWidget):
             show_differences(self.differences, self._document, protocol, self.score.currentData() or "")
             has_scores = self.score.count() > 0
             self._differences_note.setText(
-                tr("Difference with its 95 % interval, and p values of paired tests over the same splits.")
+                tr(
+                    "Difference, with an interval and p (t) that allow for the training cases that splits share. "
+                    "p (Wilcoxon) does not."
+                )
                 if has_scores
                 else tr("Shown when the experiment ends, if two learners have two repeats.")
             )

@@ -240,7 +240,7 @@ def show_differences(table: ResultTable, document: Document, protocol: str, scor
         text_columns=3,
         tips={
             4: tr("Corrected resampled t test: splits share cases"),
-            5: tr("Wilcoxon's signed ranks over repeats"),
+            5: tr("Wilcoxon's signed ranks over repeats, which share training cases: p is too small"),
         },
     )
 

@@ -18,7 +18,13 @@ def measured_note(n: int, measured_on: str, *, stale: bool, n_queries: int | Non
 
     English in files, the user's language in plots.
     """
-    text = tr_lazy("{n:,} {measured}", n=n, measured=as_lazy(measured_on))
+    from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS
+
+    if measured_on == HELD_OUT_PATIENTS:
+        # Of patients there are fewer.
+        text = tr_lazy("{n:,} cases of held-out patients", n=n)
+    else:
+        text = tr_lazy("{n:,} {measured}", n=n, measured=as_lazy(measured_on))
     if n_queries is not None and n_queries < n:
         text = tr_lazy("{n_queries:,} of {cases}", n_queries=n_queries, cases=text)
     return tr_lazy("{measured}, stale", measured=text) if stale else text

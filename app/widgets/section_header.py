@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolButton, QWidget
 
 from semblance.app.shell.icons import icon
@@ -88,6 +89,11 @@ class SectionHeader(QWidget):
     def set_expanded(self, expanded: bool) -> None:
         if self._toggle is not None:
             self._toggle.setChecked(expanded)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The whole header of a collapsible section expands it, not only the arrow."""
+        if self._toggle is not None and event.button() == Qt.MouseButton.LeftButton:
+            self._toggle.toggle()
 
     def _make_toggle(self, title: str) -> QToolButton:
         self._toggle = QToolButton()

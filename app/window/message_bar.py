@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QPushButton,
@@ -26,6 +28,8 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import tr, tr_n
 
 MAX_SHOWN = 3
+#: Pixels that the texts of a message have at least beside its buttons, with its icon.
+_NARROWEST_TEXT = 420
 _ICONS = {"error": "warning", "warning": "warning", "info": "info"}
 _LEVEL_NAMES = {"error": tr("error"), "warning": tr("warning"), "info": tr("info")}
 
@@ -80,11 +84,17 @@ class MessageView(QFrame):
             IconLabel(_ICONS[level], "error" if level == "error" else "second"), 0, Qt.AlignmentFlag.AlignTop
         )
         row.addSpacing(2)
-        row.addLayout(texts, 1)
+        self._buttons = hbox(spacing=6)
         for text, then in actions:
-            row.addWidget(_button(text, then))
+            self._buttons.addWidget(_button(text, then))
         if details:
-            row.addWidget(CopyDetailsButton(details))
+            self._buttons.addWidget(CopyDetailsButton(details))
+        self._buttons.addStretch(1)
+        self._content = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._content.setSpacing(6)
+        self._content.addLayout(texts, 1)
+        self._content.addLayout(self._buttons)
+        row.addLayout(self._content, 1)
         close = QToolButton()
         close.setIcon(icon("close"))
         close.setIconSize(QSize(theme().px(14), theme().px(14)))
@@ -92,6 +102,14 @@ class MessageView(QFrame):
         close.setAccessibleName(tr("Close this message"))
         close.clicked.connect(self.closed)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The buttons stand below the texts where these would be too narrow beside them."""
+        super().resizeEvent(event)
+        beside = self.width() - self._buttons.sizeHint().width() >= theme().px(_NARROWEST_TEXT)
+        direction = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
+        if direction != self._content.direction():
+            self._content.setDirection(direction)
 
     def count_again(self) -> None:
         """Count the same message once more."""

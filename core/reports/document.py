@@ -159,7 +159,7 @@ class ReportDocument:
     #: On what, and with which result, the metric was tested, as one sentence.
     tested: str = ""
     hidden: Mapping[str, int] = field(default_factory=dict)
-    no_good_match: bool = False
+    no_close_match: bool = False
     #: Whether the findings of the similar cases contradict each other.
     unclear: bool = False
     judgements: tuple[JudgementRow, ...] = ()
@@ -251,7 +251,7 @@ class ReportDocument:
         if not counts:
             return ""
         labels = [count_label(n, finding) for finding, n in counts.items()]
-        labels += [tr_lazy("{n} not given", n=without)] if without else []
+        labels += [tr_lazy("{n:,} not given", n=without)] if without else []
         n, named = sum(counts.values()) + without, join_texts(labels)
         if self.vote.without_marks:
             return tr_lazy("{n} nearest without marks: {counts}", n=n, counts=named)
@@ -282,7 +282,7 @@ class ReportDocument:
 
     def match_text(self) -> str:
         """That there is no close match, or that the findings of the similar cases contradict each other; else empty."""
-        if self.no_good_match:
+        if self.no_close_match:
             return tr_lazy("No close match in this library.")
         if self.unclear:
             return tr_lazy("Unclear: similar cases exist, but their findings contradict each other.")

@@ -71,7 +71,7 @@ def _values(document: ReportDocument) -> dict[str, Any]:
             "caution": vote.caution or None,
             "why_not": vote.why_not or None,
         },
-        "no_good_match": document.no_good_match,
+        "no_good_match": document.no_close_match,
         "unclear": document.unclear,
         "card": {
             "measured_on": document.measured_on,

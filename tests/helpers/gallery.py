@@ -49,7 +49,7 @@ def sample_pixels(row: int, side: int = 160) -> npt.NDArray[np.uint8]:
     return np.asarray(np.clip(image * 260, 0, 255), dtype=np.uint8)
 
 
-def sample_deck(cases: int = 250, *, ranked: bool = True) -> CaseModel:
+def sample_cases(cases: int = 250, *, ranked: bool = True) -> CaseModel:
     """Made-up cases; some are missing, damaged, waiting, judged or folded."""
     from semblance.app.widgets.cards.case_model import CaseModel
     from semblance.core.library.case_columns import ImageState, case_columns

@@ -39,7 +39,7 @@ from semblance.app.window.message_bar import MessageBar
 from semblance.app.window.start_page import StartPage
 from semblance.core.library.finding_letters import finding_letters
 from semblance.core.parameters import Parameter
-from tests.helpers.gallery import answer, sample_deck
+from tests.helpers.gallery import answer, sample_cases
 from tests.helpers.icons import icon_names
 
 FINDINGS = ("malignant", "benign", "normal", "cyst", "polyp", "adenoma", "fibrosis", "mass")
@@ -86,7 +86,7 @@ def states() -> QWidget:
     cards.setFixedHeight(152)
     cards.set_judging(True)
     cards.set_source(ThumbnailLoader(answer, cards))
-    cards.set_model(sample_deck(9))
+    cards.set_model(sample_cases(9))
     cards.set_current(1)
     column.addWidget(cards)
     column.addWidget(SectionHeader("Messages"))
@@ -133,7 +133,7 @@ def grid() -> QWidget:
         shown.set_source(images)
         shown.set_rows(rows)
         shown.set_judging(ranked)
-        shown.set_model(sample_deck(ranked=ranked))
+        shown.set_model(sample_cases(ranked=ranked))
         shown.set_current(4 if rows else 1)
         if width:
             shown.setFixedWidth(width)
@@ -262,7 +262,7 @@ def _library() -> QWidget:
     cases = CaseGrid()
     cases.set_rows(True)
     cases.set_source(ThumbnailLoader(answer, cases))
-    cases.set_model(sample_deck(ranked=False))
+    cases.set_model(sample_cases(ranked=False))
     cases.set_current(3)
     column.addWidget(cases, 1)
     return panel

@@ -131,4 +131,4 @@ def _inside_sentence(name: str) -> str:
     text = spoken(name)
     if text != name:
         return translate(text)
-    return name[:1].lower() + name[1:] if name[1:2].islower() else name
+    return name[:1].lower() + name[1:] if name[1:].islower() else name

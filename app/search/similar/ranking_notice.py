@@ -56,9 +56,9 @@ class NoMatchNotice(QFrame):
         """Show the warnings of ``ranking``, which was made with ``no_match_rate``."""
         messages = [] if ranking is None else [translate(warning) for warning in ranking.warnings]
         title = tr("Check the query")
-        no_match = ranking is not None and ranking.no_good_match
-        self._says_all = ranking is not None and (ranking.no_good_match or ranking.is_unclear)
-        if ranking is not None and ranking.no_good_match:
+        no_match = ranking is not None and ranking.no_close_match
+        self._says_all = ranking is not None and (ranking.no_close_match or ranking.is_unclear)
+        if ranking is not None and ranking.no_close_match:
             title = tr("No close match in this library")
             messages.insert(0, _far_text(ranking, no_match_rate))
         elif ranking is not None and ranking.is_unclear:

@@ -149,14 +149,14 @@ class SummaryStrip(QFrame):
         texts = [count_label(n, finding) for finding, n in ranking.counts.items()]
         missing = len(voters) - sum(ranking.counts.values())
         if missing and has_findings:
-            texts.append(tr("{n} not given", n=missing))
+            texts.append(tr("{n:,} not given", n=missing))
         letters = [count_label(n, columns.letters.get(name, name)) for name, n in ranking.counts.items()]
         self._counts.set_short_text(", ".join([*letters, *texts[len(letters) :]][:4]))
         counts = join_texts(texts[:4])
         hidden = len(texts) - 4
         self._counts.setText(counts if hidden < 1 else tr("{counts} and {n} more", counts=counts, n=hidden))
         self._chips.show_findings(columns, voters)
-        estimated = vote.calibrated and not ranking.no_good_match
+        estimated = vote.calibrated and not ranking.no_close_match
         self._middle.setVisible(estimated)
         self.badge.setVisible(estimated)
         self.caution.show_message(*estimate_caution(vote if estimated else Vote()))
@@ -165,7 +165,7 @@ class SummaryStrip(QFrame):
         self._note.setVisible(not estimated and has_findings)
         if estimated:
             self._show_estimate(vote, columns, stale=stale)
-        elif ranking.no_good_match:
+        elif ranking.no_close_match:
             self._note.setText(tr("No close match, no estimate"))
             self._note.set_short_text(tr("No close match in this library"))
             self._note.set_tip(tr_name(NO_MATCH))

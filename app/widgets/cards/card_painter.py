@@ -416,8 +416,10 @@ class CardPainter:
         if patient:
             # The id comes first: where both do not fit, the patient goes.
             free = right - x - int(self._base.width(model.columns.ids[index])) - 10
-            text_width = min(int(self._base.width(patient)) + 2, free)
-            if text_width >= tokens.px(24):
+            whole = int(self._base.width(patient)) + 2
+            text_width = min(whole, free)
+            # Fewer letters would be the same for all patients.
+            if text_width >= min(whole, tokens.px(64)):
                 box = QRect(right - text_width, at.y(), text_width, at.height())
                 self._base.draw(self._painter, box, patient, tokens.third, RIGHT)
                 right -= text_width + 8

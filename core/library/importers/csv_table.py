@@ -25,6 +25,7 @@ from semblance.core.library.importers.csv_text import (
 )
 from semblance.core.library.importers.labels_csv import PATIENT_COLUMNS
 from semblance.core.library.importers.table_file import (
+    CASE_COLUMNS,
     FINDING_NAMES,
     Block,
     ColumnSurvey,
@@ -38,7 +39,7 @@ _ROWS = 256
 #: A table whose first rows, so many, cannot be used is not read to its end.
 _GIVEN_UP = 10_000
 #: Names that a first row with numbers in it has only as a header.
-_KNOWN_NAMES = frozenset((*FINDING_NAMES, "case_id", *PATIENT_COLUMNS))
+_KNOWN_NAMES = frozenset((*FINDING_NAMES, *CASE_COLUMNS, *PATIENT_COLUMNS))
 
 
 class CsvTable(TableFile):
@@ -115,7 +116,7 @@ class CsvTable(TableFile):
     @property
     def _last_named(self) -> int:
         """The last column: with a header the last one that has a name and names no case or patient."""
-        others = ("", "case_id", *PATIENT_COLUMNS)
+        others = ("", *CASE_COLUMNS, *PATIENT_COLUMNS)
         cells = self._csv.first.cells
         if self._form.header is False:
             return len(cells) - 1

@@ -27,6 +27,7 @@ from semblance.core.library.importers.csv_text import (
 )
 from semblance.core.library.importers.labels_csv import PATIENT_COLUMNS
 from semblance.core.library.importers.table_file import (
+    CASE_COLUMNS,
     Block,
     Cells,
     ColumnSurvey,
@@ -207,7 +208,7 @@ class ParquetTable(TableFile):
 
     def _last_named(self) -> int:
         """The last column that has a name and names no case or patient."""
-        others = ("", "case_id", *PATIENT_COLUMNS)
+        others = ("", *CASE_COLUMNS, *PATIENT_COLUMNS)
         return next(
             i for i in reversed(range(len(self.header))) if self.header[i].casefold() not in others or not i
         )

@@ -52,6 +52,7 @@ PARAMETERS = (
     Parameter("encoding", _AUTO, "How the letters of a table are encoded.", choices=(_AUTO, *ENCODINGS)),
     Parameter("finding", "", "The column with the finding, else 'label' or the last one."),
     Parameter("patient", "", "The column with the patient, else 'patient_id', 'patient' or 'subject'."),
+    Parameter("case", "", "The column with the id of the case, else 'case_id' or 'id'."),
 )
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -60,6 +61,8 @@ _MISSING = frozenset(("", "nan"))
 #: the rows.
 _FINDINGS = 20
 FINDING_NAMES = ("label", "finding")
+#: Columns with the id of a case.
+CASE_COLUMNS = ("case_id", "id")
 #: Columns that a message names.
 _LISTED = 20
 #: So many different cells of a last column are compared. More are measured.
@@ -81,6 +84,7 @@ class TableFormat:
     encoding: str | None = None
     finding: str | None = None
     patient: str | None = None
+    case: str | None = None
 
     @staticmethod
     def of(settings: Mapping[str, Value]) -> TableFormat:
@@ -94,6 +98,7 @@ class TableFormat:
             chosen.get("encoding"),
             chosen.get("finding"),
             chosen.get("patient"),
+            chosen.get("case"),
         )
 
 
@@ -114,7 +119,7 @@ class Table:
     """Rows that can be used, in file order.
 
     ``X``: (n, d) float64, NaN where missing; ``columns``: d names. ``findings``: n names, ``None`` where
-    the cell is empty. ``case_ids``: n, unique, from the column ``case_id`` or "row1", "row2", ... as the
+    the cell is empty. ``case_ids``: n, unique, from the column of :data:`CASE_COLUMNS` or "row1", "row2", ... as the
     rows lie in the file. ``patient_ids``: n names (``None`` where empty), or ``None`` without the column.
     ``attributes``: columns of words, n cells each. ``failed``: rows left out; ``left_out``: columns left
     out, each with the reason.
@@ -226,7 +231,11 @@ class TableFile(abc.ABC):
         Raises:
             BadInput: no column of numbers, no finding, or a column that a setting names is not there.
         """
-        self._case_column = self._column("case_id")
+        chosen = self._chosen(self._form.case, "case")
+        named = self._column(CASE_COLUMNS[0]) if chosen is None else chosen
+        self._case_column = self._column(*CASE_COLUMNS) if named is None else named
+        # A column "id" that nobody chose may also be of patients.
+        self._ids_may_recur = named is None
         self._patient_column = self._chosen(self._form.patient, "patient")
         if self._patient_column is None:
             self._patient_column = self._column(*PATIENT_COLUMNS)
@@ -418,7 +427,9 @@ class TableFile(abc.ABC):
             case_id = f"row{number}"
             if self._case_column is not None:
                 case_id = str(columns[self._case_column][index]) or case_id
-                if case_id in used_ids:
+                if case_id in used_ids and self._ids_may_recur:
+                    case_id = f"{case_id} row{number}"
+                elif case_id in used_ids:
                     reason = tr_lazy("the case_id '{case_id}' occurs a second time", case_id=case_id)
                     reasons.setdefault(index, reason)
                 used_ids.add(case_id)

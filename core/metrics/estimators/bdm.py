@@ -99,7 +99,9 @@ class BDM(Learner):
     paper: ClassVar[str] = (
         "Yang et al. 2010, A Boosting Framework for Visuality-Preserving Distance Metric Learning"
     )
-    summary: ClassVar[str] = "Ranks by meaning: boosted bits, robust and fast, for any number of cases."
+    summary: ClassVar[str] = (
+        "Ranks by finding: boosted binary features, robust and fast, for any number of cases."
+    )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("rounds", 200, "How many bits are learnt at most.", minimum=1, maximum=2000, paper=312),
         Parameter(
@@ -218,7 +220,7 @@ class BDMV(BDM):
 
     name: ClassVar[str] = "bdm_v"
     title: ClassVar[str] = "BDM+V"
-    summary: ClassVar[str] = "Ranks by meaning and keeps visual similarity; the first to try on images."
+    summary: ClassVar[str] = "Ranks by finding and keeps visual similarity; the first to try on images."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "visual_neighbours",

@@ -51,13 +51,13 @@ class BDMKernel(BDMV):
     name: ClassVar[str] = "bdm_kernel"
     title: ClassVar[str] = "Kernel BDM"
     summary: ClassVar[str] = (
-        "Ranks by meaning where findings have no straight borders; slower, learns by heart."
+        "Ranks by finding where findings are not linearly separable; slower, can overfit."
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "kernel",
             "rbf",
-            "What likeness of two rows is made of: their squared distance, summed differences, or product.",
+            "What the similarity of two rows is computed from: their squared distance, summed differences, or product.",
             choices=KERNELS,
         ),
         Parameter(

@@ -82,7 +82,7 @@ class BDMVisualShare(BDM):
 
     name: ClassVar[str] = "bdm_v"
     title: ClassVar[str] = "BDM+V"
-    summary: ClassVar[str] = "One step of the slider between visual and diagnostic likeness."
+    summary: ClassVar[str] = "One step of the slider between visual and diagnostic similarity."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "visual_share",

@@ -64,7 +64,9 @@ class CCML(LinearLearner):
     name: ClassVar[str] = "ccml"
     title: ClassVar[str] = "CCML"
     paper: ClassVar[str] = "Im & Taylor 2016, Learning a metric for class-conditional KNN"
-    summary: ClassVar[str] = "Fast and sharp where findings have several shapes; decide with class-wise k-NN."
+    summary: ClassVar[str] = (
+        "Fast and accurate where a finding has several clusters; decide with class-wise k-NN."
+    )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "locality",

@@ -69,7 +69,9 @@ class L1(FixedDistance):
 
     name: ClassVar[str] = "l1"
     title: ClassVar[str] = "L1"
-    summary: ClassVar[str] = "Plain likeness by absolute differences: a single odd feature weighs less."
+    summary: ClassVar[str] = (
+        "Visual similarity by absolute differences: an outlier in one feature weighs less."
+    )
     _embeds: ClassVar[bool] = False
 
     def _distance(self, n_features: int) -> CityBlockDistance:

@@ -52,7 +52,7 @@ class ITML(LinearLearner):
     name: ClassVar[str] = "itml"
     title: ClassVar[str] = "ITML"
     paper: ClassVar[str] = "Davis et al. 2007, Information-theoretic metric learning"
-    summary: ClassVar[str] = "From pairs, staying near plain likeness; robust with few pairs."
+    summary: ClassVar[str] = "From pairs, as close to Euclidean as they allow; robust with few pairs."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "gamma",

@@ -43,7 +43,7 @@ class LDA(ShrunkLearner):
     name: ClassVar[str] = "lda"
     title: ClassVar[str] = "LDA"
     paper: ClassVar[str] = "Fisher 1936, The use of multiple measurements in taxonomic problems"
-    summary: ClassVar[str] = "Instant, and strong where each finding is one cloud; few dimensions."
+    summary: ClassVar[str] = "Instant, and accurate where each finding is one cluster; few dimensions."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "components",

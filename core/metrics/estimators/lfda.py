@@ -57,7 +57,7 @@ class LFDA(LinearLearner):
     paper: ClassVar[str] = (
         "Sugiyama 2007, Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis"
     )
-    summary: ClassVar[str] = "Like LDA, for findings of several clouds, and with more dimensions."
+    summary: ClassVar[str] = "Like LDA, for findings of several clusters, and with more dimensions."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         COMPONENTS,
         Parameter(

@@ -35,7 +35,7 @@ class Mahalanobis(ShrunkLearner):
     name: ClassVar[str] = "mahalanobis"
     title: ClassVar[str] = "Mahalanobis"
     paper: ClassVar[str] = "Mahalanobis 1936, On the generalised distance in statistics"
-    summary: ClassVar[str] = "Like Euclidean, but correlated features count once; learns no meaning."
+    summary: ClassVar[str] = "Like Euclidean, but correlated features count once; ignores findings."
     parameters: ClassVar[tuple[Parameter, ...]] = (SHRINKAGE,)
     uses_given_findings: ClassVar[bool] = True
 

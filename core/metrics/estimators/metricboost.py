@@ -103,7 +103,7 @@ class MetricBoost(Learner):
         Parameter(
             "allow_similarity",
             False,
-            "Also use directions along which a large distance indicates likeness; the result is no metric.",
+            "Also use directions along which a large distance indicates similarity; the result is no metric.",
             paper=True,
         ),
         Parameter(

@@ -60,7 +60,9 @@ class MMC(LinearLearner):
     paper: ClassVar[str] = (
         "Xing et al. 2002, Distance metric learning, with application to clustering with side-information"
     )
-    summary: ClassVar[str] = "From pairs, for findings that are one cloud each; the classic to compare with."
+    summary: ClassVar[str] = (
+        "From pairs, for findings that form one cluster each; the classic to compare with."
+    )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         drawn_pairs(200),
         Parameter("rounds", 100, "Iterations at most.", minimum=1, maximum=10_000),

@@ -47,7 +47,7 @@ class NCA(LinearLearner):
     name: ClassVar[str] = "nca"
     title: ClassVar[str] = "NCA"
     paper: ClassVar[str] = "Goldberger et al. 2004, Neighbourhood components analysis"
-    summary: ClassVar[str] = "Sharp for the very nearest cases; slow beyond a few thousand cases."
+    summary: ClassVar[str] = "Accurate for the very nearest cases; slow beyond a few thousand cases."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         COMPONENTS,
         ROUNDS,

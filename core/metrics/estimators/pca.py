@@ -33,7 +33,7 @@ class PrincipalComponents(MomentLearner):
     name: ClassVar[str] = "pca"
     title: ClassVar[str] = "PCA"
     paper: ClassVar[str] = "Pearson 1901, On lines and planes of closest fit to systems of points in space"
-    summary: ClassVar[str] = "Plain likeness without the directions of least variance; learns no meaning."
+    summary: ClassVar[str] = "Euclidean without the directions of least variance; ignores findings."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "components",

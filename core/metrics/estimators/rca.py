@@ -50,7 +50,7 @@ class RCA(ShrunkLearner):
     paper: ClassVar[str] = (
         "Bar-Hillel et al. 2005, Learning a Mahalanobis metric from equivalence constraints"
     )
-    summary: ClassVar[str] = "Instant: scales down what varies among like cases; needs only likes."
+    summary: ClassVar[str] = "Instant: scales down what varies among similar cases; needs only similar pairs."
     parameters: ClassVar[tuple[Parameter, ...]] = (SHRINKAGE,)
     accepts: ClassVar[frozenset[str]] = frozenset({"findings", "pairs"})
 

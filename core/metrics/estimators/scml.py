@@ -59,7 +59,9 @@ class SCML(LinearLearner):
     name: ClassVar[str] = "scml"
     title: ClassVar[str] = "SCML"
     paper: ClassVar[str] = "Shi et al. 2014, Sparse compositional metric learning"
-    summary: ClassVar[str] = "Few directions, each good somewhere; from findings or from triplets."
+    summary: ClassVar[str] = (
+        "A sparse sum of directions, each useful for some cases; from findings or triplets."
+    )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "k", 3, "Nearest cases of the same finding, and of others, in triplets.", minimum=1, maximum=100

@@ -50,7 +50,7 @@ class SDML(LinearLearner):
     name: ClassVar[str] = "sdml"
     title: ClassVar[str] = "SDML"
     paper: ClassVar[str] = "Qi et al. 2009, An efficient sparse metric learning in high-dimensional space"
-    summary: ClassVar[str] = "From pairs, with many features of which few belong together."
+    summary: ClassVar[str] = "From pairs, for many features of which few are correlated."
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "balance",

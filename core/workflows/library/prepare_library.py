@@ -485,7 +485,7 @@ class LibraryPreparation:
         elif not better:
             details.append(tr_lazy("This may be chance, so {metric} stays current.", metric=plain.name))
         elif self.may_select:
-            details.insert(0, tr_lazy("Similar cases are ranked by {metric}.", metric=trained.name))
+            details.insert(0, tr_lazy("{metric} was chosen to rank similar cases.", metric=trained.name))
         self._settle(
             library,
             trained.name if better and enough else plain.name,
@@ -625,12 +625,12 @@ def _difference_text(plain: str, facts: Mapping[str, Any]) -> str:
     }
     if facts["by_patient"]:
         return tr_lazy(
-            "The difference to {plain} is {mean:.3f} (95 % interval {low:.3f} to {high:.3f}) on {n} held-out "
-            "cases of {patients} patients.",
+            "The difference to {plain} is {mean:.3f} (95 % interval {low:.3f} to {high:.3f}) on {n:,} held-out "
+            "cases of {patients:,} patients.",
             **values,
         )
     return tr_lazy(
-        "The difference to {plain} is {mean:.3f} (95 % interval {low:.3f} to {high:.3f}) on {n} held-out "
+        "The difference to {plain} is {mean:.3f} (95 % interval {low:.3f} to {high:.3f}) on {n:,} held-out "
         "cases of unknown patients.",
         **values,
     )

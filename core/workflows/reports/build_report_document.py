@@ -133,7 +133,7 @@ def report_document(
         measured_on=str(scores.get("measured_on", "")),
         tested=_tested(scored),
         hidden={"same_patient": result.same_patient, "near_duplicates": result.near_duplicates},
-        no_good_match=result.no_good_match,
+        no_close_match=result.no_close_match,
         unclear=result.is_unclear,
         judgements=tuple(_judgement_row(one) for one in in_force),
         plots=() if scored is None else _plots(scored),

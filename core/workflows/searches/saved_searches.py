@@ -80,10 +80,10 @@ def search_record(
             "compared": result.compared,
             "same_patient": result.same_patient,
             "near_duplicates": result.near_duplicates,
-            "no_good_match": result.no_good_match,
+            "no_good_match": result.no_close_match,
         }
         vote = result.vote
-        if vote.probability is not None and vote.interval is not None and not result.no_good_match:
+        if vote.probability is not None and vote.interval is not None and not result.no_close_match:
             out[ESTIMATE] = {
                 "metric": result.metric,
                 "finding": vote.finding,
@@ -469,7 +469,7 @@ def _then(now: SearchResult, lines: tuple[RankedCase, ...], state: Mapping[str, 
         same_patient=int(stored.get("same_patient", now.same_patient)),
         near_duplicates=int(stored.get("near_duplicates", now.near_duplicates)),
         counts=dict(sorted(findings.items(), key=lambda item: (-item[1], item[0]))),
-        no_good_match=bool(stored.get("no_good_match", now.no_good_match)),
+        no_close_match=bool(stored.get("no_good_match", now.no_close_match)),
         match=None,
         vote=type(now.vote)(),
         others=(),

@@ -107,7 +107,7 @@ class SearchResult:
     same_patient: int
     near_duplicates: int
     counts: dict[str, int]
-    no_good_match: bool
+    no_close_match: bool
     match: MatchCheck | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     vote: Vote = field(default_factory=Vote)
@@ -122,7 +122,7 @@ class SearchResult:
     @property
     def is_unclear(self) -> bool:
         """Whether there are similar cases whose findings contradict each other."""
-        return not self.no_good_match and findings_contradict(self.counts)
+        return not self.no_close_match and findings_contradict(self.counts)
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``semblance search --json``."""
@@ -134,7 +134,7 @@ class SearchResult:
             "cases": self.cases,
             "hidden": {"same_patient": self.same_patient, "near_duplicates": self.near_duplicates},
             "vote": {**self.vote.to_json(), "counts": self.counts},
-            "no_good_match": self.no_good_match,
+            "no_good_match": self.no_close_match,
             "unclear": self.is_unclear,
             "match": None if self.match is None else self.match.to_json(),
             "other_finding": [_case_json(case) for case in self.others],

@@ -174,7 +174,7 @@ def test_the_strip_has_a_short_form_of_every_reason_and_says_it(qtbot):
         assert strip._note.text() == f"Counts only: {short}"
         assert str(why) in " ".join(strip._note.toolTip().split())
         assert not strip.badge.isVisible()
-    strip.show_ranking(replace(made, no_good_match=True), columns)
+    strip.show_ranking(replace(made, no_close_match=True), columns)
     assert strip._note.text() == "No close match, no estimate"
     estimated = replace(
         made.vote, finding="benign", probability=0.7, interval=(0.5, 0.9), findings=("benign", "malignant")
@@ -260,7 +260,7 @@ def test_the_report_says_what_the_vote_is():
             counts, next(iter(counts), None), probability is not None, probability, why_not="A reason."
         )
         report = ReportDocument(
-            "t", "now", "l", "m", QueryFacts(None, None), (), vote=vote, no_good_match=far, unclear=unclear
+            "t", "now", "l", "m", QueryFacts(None, None), (), vote=vote, no_close_match=far, unclear=unclear
         )
         text = str(report.estimate_text())
         assert ("None of the nearest has a finding" in text) == (not counts)

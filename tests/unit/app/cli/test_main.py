@@ -54,7 +54,7 @@ def test_from_a_table_to_a_ranking(document, tmp_path):
         assert sum(part["amount"] for part in line["parts"]) == pytest.approx(line["distance"], abs=1e-9)
         assert line["reason"].endswith(".")
     arguments = ("search", library, "--metric", "mine", "--case", "t/c0")
-    checks = [document(*arguments, "--unusual", rate)["match"] for rate in ("0", "0.01", "0.5")]
+    checks = [document(*arguments, "--no-match-rate", rate)["match"] for rate in ("0", "0.01", "0.5")]
     assert checks[0] is None
     # The learnt metric knows few distances.
     assert checks[1]["limit"] >= checks[2]["limit"]

@@ -18,10 +18,10 @@ def test_a_saved_search_is_followed(document, run_command, tmp_path):
     assert entered["probability"] == found["vote"]["probability"]
     assert entered["outcome"] == "kind 0"
     assert document("outcome", "list", library)["searches"] == [entered]
-    code, _, told = run_command("outcome", "enter", library, "first", "--finding", "kind 1")
+    code, _, message = run_command("outcome", "enter", library, "first", "--finding", "kind 1")
     assert code != 0
-    assert "'kind 0', entered" in told
-    assert "--replace 'kind 0'" in told
+    assert "'kind 0', entered" in message
+    assert "--replace 'kind 0'" in message
     assert document("outcome", "list", library)["searches"] == [entered]
     replaced = document("outcome", "enter", library, "first", "--finding", "kind 1", "--replace", "kind 0")
     assert replaced["outcome"] == "kind 1"

@@ -286,7 +286,7 @@ def test_the_plots_of_the_tab_are_saved(panel, context, jobs, monkeypatch, tmp_p
     files = sorted(path.name for path in tmp_path.iterdir())
     assert len(files) == len(kinds)
     rows = read(tmp_path / files[0])
-    assert {row["measured_on"] for row in rows} == {"30 held-out patients"}
+    assert {row["measured_on"] for row in rows} == {"30 cases of held-out patients"}
     assert files[0] in context.messages.history[-1].what
 
 

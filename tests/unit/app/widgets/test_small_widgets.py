@@ -220,6 +220,10 @@ def test_a_section_collapses(qtbot) -> None:
     assert signal.args == [False]
     section.set_expanded(True)
     assert section.is_expanded()
+    # The title is a larger target than the arrow.
+    title = next(label for label in section.findChildren(QLabel) if label.text() == "Finding")
+    qtbot.mouseClick(title, Qt.MouseButton.LeftButton)
+    assert not section.is_expanded()
 
 
 def test_headers_offer_help_and_tabs(qtbot) -> None:

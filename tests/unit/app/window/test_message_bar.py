@@ -28,6 +28,20 @@ def test_it_has_no_height_without_messages(bar: MessageBar) -> None:
     assert bar.isHidden()
 
 
+def test_the_buttons_of_a_message_do_not_squeeze_its_text(qtbot, bar: MessageBar) -> None:
+    what = "LDA finds the same finding in 0.55 of the 10 nearest cases, Euclidean in 0.45."
+    actions = (("Use raw + Euclidean", bar.clear), ("Import differently", bar.clear))
+    view = bar.show_message(Message("info", what, what, actions=actions))
+    bar.show()
+    text = next(label for label in view.findChildren(QLabel) if label.text() == what)
+    button = next(one for one in view.findChildren(QPushButton) if one.text() == "Import differently")
+    for width, beside in ((1200, True), (560, False), (1200, True)):
+        bar.resize(width, bar.height())
+        qtbot.waitUntil(lambda b=beside: (button.x() > text.geometry().right()) is b)
+        qtbot.waitUntil(lambda b=beside: (button.y() > text.geometry().bottom()) is not b)
+        assert text.width() >= 420
+
+
 def test_a_message_stays_until_closed(qtbot, bar: MessageBar) -> None:
     with qtbot.waitSignal(bar.count_changed) as signal:
         view = bar.show_message(Message("error", "a.png could not be read.", "Copy it again."))

@@ -37,7 +37,7 @@ def ranking(*, n=20, counts=None, **more) -> SearchResult:
         RankedCase(i, i, f"c{i:03d}", i / 10, "malignant" if i % 2 else "benign", f"P{i:03d}", "", i % 3)
         for i in range(1, n + 1)
     )
-    usual = {"same_patient": 0, "near_duplicates": 0, "no_good_match": False}
+    usual = {"same_patient": 0, "near_duplicates": 0, "no_close_match": False}
     counts = {"malignant": 5, "benign": 5} if counts is None else counts
     return SearchResult(
         QUERY, "good", ranked, 99, counts=counts, seconds={"ask": 0.0123}, **{**usual, **more}
@@ -136,13 +136,13 @@ def test_findings_are_text_and_never_html(ranked, context):
 
 def test_no_close_match_is_shown(ranked, context):
     assert "No close match in this library" not in texts(ranked)
-    context.state.set_ranked_search(unrefined_search(ranking(no_good_match=True)))
+    context.state.set_ranked_search(unrefined_search(ranking(no_close_match=True)))
     ranked.resize(540, 700)
     assert "No close match in this library" in texts(ranked)
 
 
 def test_a_low_panel_hides_the_reason_of_no_close_match(ranked, context):
-    context.state.set_ranked_search(unrefined_search(replace(ranking(), no_good_match=True)))
+    context.state.set_ranked_search(unrefined_search(replace(ranking(), no_close_match=True)))
     ranked.resize(540, 700)
     assert ranked.notice.detail.isVisible()
     ranked.resize(540, 480)

@@ -210,7 +210,7 @@ def test_an_estimate_for_another_prevalence_says_so(show):
     show(ranking(replace(VOTE, prevalence=(0.1, 0.62))))
     assert strip.caution.isVisible()
     assert strip.caution.text == "for a prevalence of 10 % instead of the library's 62 %"
-    show(ranking(replace(VOTE, prevalence=(0.1, 0.62)), no_good_match=True))
+    show(ranking(replace(VOTE, prevalence=(0.1, 0.62)), no_close_match=True))
     assert not strip.caution.isVisible()
 
 
@@ -218,7 +218,7 @@ def test_an_estimate_for_another_prevalence_says_so(show):
 
 
 def test_no_close_match_shows_a_notice_and_hides_the_estimate(show):
-    panel = show(ranking(no_good_match=True, match=MatchCheck(ENCODER, 0.9, 0.5)))
+    panel = show(ranking(no_close_match=True, match=MatchCheck(ENCODER, 0.9, 0.5)))
     assert panel.notice.isVisible()
     assert panel.notice.title.text() == "No close match in this library"
     detail = panel.notice.detail.text()
@@ -365,6 +365,6 @@ def test_poorly_calibrated_estimate_shows_a_caution(show):
     assert strip.caution.text == words
     assert "60 held-out cases" in strip.caution.accessibleDescription()
     assert strip.height() > before
-    show(ranking(replace(VOTE, caution=words, measured=60), no_good_match=True))
+    show(ranking(replace(VOTE, caution=words, measured=60), no_close_match=True))
     assert not strip.caution.isVisible()
     assert strip.height() == before

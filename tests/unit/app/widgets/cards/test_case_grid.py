@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import ImageState, case_columns
-from tests.helpers.gallery import answer, sample_deck
+from tests.helpers.gallery import answer, sample_cases
 from tests.helpers.widgets import show_widget
 
 
@@ -40,7 +40,7 @@ def test_a_double_click_activates(qtbot, grid: CaseGrid) -> None:
 
 def test_a_card_higher_than_the_viewport_shows_its_top(qtbot) -> None:
     strip = show_widget(qtbot, CaseGrid(), 300, 80)
-    strip.set_model(sample_deck(40))
+    strip.set_model(sample_cases(40))
     for row in (1, 12):
         strip.set_current(row)
         assert 0 <= strip.card_rect(strip.current_place()).top() < 20
@@ -193,7 +193,7 @@ def test_a_source_can_be_changed_and_taken_away(qtbot, grid: CaseGrid) -> None:
 @pytest.mark.parametrize("ranked", [True, False])
 def test_as_a_list_there_is_one_case_a_line(qtbot, grid: CaseGrid, ranked: bool) -> None:
     grid.set_rows(True)
-    grid.set_model(sample_deck(40, ranked=ranked))
+    grid.set_model(sample_cases(40, ranked=ranked))
     assert grid.card_rect(1).top() - grid.card_rect(0).top() == 32
     assert not grid.viewport().grab().isNull()
     grid.set_current(1)
@@ -384,7 +384,7 @@ def test_moved_judged_chosen_and_compared_cases_can_be_drawn(grid: CaseGrid, row
 
 
 def test_the_label_of_the_current_case_follows_its_judgement(grid: CaseGrid) -> None:
-    grid.set_model(sample_deck(40))
+    grid.set_model(sample_cases(40))
     grid.set_current(1)
     grid.set_judgements({})
     before = grid.accessibleDescription()
@@ -401,5 +401,5 @@ def test_the_focus_is_visible_however_it_arrived(qtbot, grid: CaseGrid, monkeypa
     grid.setFocus()
     assert grid.current_place() == 0
     grid.set_model(CaseModel())
-    grid.set_model(sample_deck(5))
+    grid.set_model(sample_cases(5))
     assert grid.current_place() == 0

@@ -309,6 +309,17 @@ def test_the_encoding_and_the_columns_of_finding_and_patient_can_be_set(encoding
     assert "wer, typ" in error.value.hint
 
 
+def test_an_id_is_the_id_of_the_case_and_no_feature():
+    found = table("id,a,label\n7,1.5,x\n8,2.5,y\n7,3.5,x\n,4.5,y\n")
+    assert found.columns == ("a",)
+    assert found.case_ids == ["7", "8", "7 row3", "row4"]
+    settings = TableFormat.of({"case": "Nodule"})
+    chosen = read_table(b"nodule,id,a,label\nN1,7,1.5,x\nN2,8,2.5,y\nN1,7,3.5,x\n", "t.csv", settings)
+    assert chosen.case_ids == ["N1", "N2"]
+    assert chosen.columns == ("id", "a")
+    assert "N1" in str(chosen.failed[0].reason)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_a_preview_reads_the_start_of_a_long_table(encoding, monkeypatch):
     monkeypatch.setattr("semblance.core.library.importers.read_table._PREVIEW_BYTES", 1002)
@@ -316,7 +327,7 @@ def test_a_preview_reads_the_start_of_a_long_table(encoding, monkeypatch):
     form = TableFormat(encoding=encoding, finding="label")
     preview = preview_table(io.BytesIO(data), "t.csv", form, 3)
     assert preview.columns == ("id", "größe", "label")
-    assert preview.uses == ("text", "number", "finding")
+    assert preview.uses == ("case", "number", "finding")
     assert preview.rows == tuple((f"c{i}", f"{i}.5", "x") for i in range(3))
     assert not preview.problem
 

@@ -224,13 +224,13 @@ def test_the_nearest_with_the_other_finding_stand_apart_with_their_ranks(table):
 def test_the_rate_is_that_of_the_librarys_own_cases(table):
     for rate in (0.0, 0.05, 0.2):
         judgements = [
-            nearest_cases(table, "plain", Query(f"t/c{n}"), k=1, no_match_rate=rate).no_good_match
+            nearest_cases(table, "plain", Query(f"t/c{n}"), k=1, no_match_rate=rate).no_close_match
             for n in range(200)
         ]
         assert np.mean(judgements) == pytest.approx(rate, abs=0.01)
 
 
-def test_a_refined_search_can_have_no_good_match(table):
+def test_a_refined_search_can_have_no_close_match(table):
     request = Search("plain", Query("t/c0"), "mine", no_match_rate=0.1)
     liked = rank_cases(table, request).result.ranked[3].case_id
     judge(table, request, [likeness_judgement(request, liked, True)])
@@ -239,7 +239,7 @@ def test_a_refined_search_can_have_no_good_match(table):
         for n in range(200)
     ]
     assert all(one.match is not None for one in found)
-    assert 0.02 < np.mean([one.no_good_match for one in found]) <= 0.11
+    assert 0.02 < np.mean([one.no_close_match for one in found]) <= 0.11
 
 
 # Variety

@@ -44,15 +44,15 @@ def test_an_image_of_another_kind_has_no_close_match_by_the_encoder(library, tmp
     rng = np.random.default_rng(0)
     for metric in ("plain", "encoded"):
         known = nearest_cases(library, metric, image_file(tmp_path, stripes(rng, upright=True)))
-        assert (known.match.features, known.no_good_match) == (ENCODER, False)
+        assert (known.match.features, known.no_close_match) == (ENCODER, False)
         disc = (np.hypot(*np.mgrid[-24:24, -24:24]) < 15).astype(np.uint8) * 255
         found = nearest_cases(library, metric, image_file(tmp_path, disc))
-        assert (found.match.features, found.no_good_match) == (ENCODER, True)
+        assert (found.match.features, found.no_close_match) == (ENCODER, True)
         assert not found.vote.calibrated
         assert found.vote.why_not == NO_MATCH or known.vote.why_not
         # Whatever metric ranks, the answer is the same.
         assert nearest_cases(library, "plain", found.query).match == found.match
-        assert not nearest_cases(library, metric, found.query, no_match_rate=0.0).no_good_match
+        assert not nearest_cases(library, metric, found.query, no_match_rate=0.0).no_close_match
 
 
 def test_the_distance_is_to_cases_of_other_patients(library):

@@ -223,13 +223,13 @@ def test_cases_whose_image_is_missing_still_answer(images):
 
 def test_an_image_unlike_all_others_has_no_close_match(tmp_path):
     library = table_library(tmp_path, n=200, metrics=(PLAIN,))
-    assert not nearest_cases(library, "plain", Query("t/c0")).no_good_match
+    assert not nearest_cases(library, "plain", Query("t/c0")).no_close_match
     with (tmp_path / "t.csv").open("a", encoding="utf-8") as file:
         file.write("odd,P999,90,90,90,90,90,kind 0\n")
     import_source(tmp_path / "t.csv", library)
     extract_features(library, "raw")
     result = nearest_cases(library, "plain", Query("t/odd"))
-    assert result.no_good_match
+    assert result.no_close_match
     assert (result.match.features, result.match.distance > result.match.limit) == (METRIC, True)
     assert (result.vote.why_not, result.vote.probability) == (NO_MATCH, None)
     assert not result.is_unclear
