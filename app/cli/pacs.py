@@ -200,7 +200,7 @@ def watch(
 ) -> None:
     """Take DICOM files from a folder, or what is sent to this computer, into a library. End it with Ctrl-C."""
     from semblance.core.network.servers import parse_listen_address
-    from semblance.core.workflows.network.watch import watch as watch_library
+    from semblance.core.workflows.network.watch_incoming import watch as watch_library
 
     with ConsoleReporter() as reporter:
         result = watch_library(

@@ -34,8 +34,8 @@ from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
 from semblance.core.network.servers import LISTEN_PORT, LOOPBACK, OWN_AE_TITLE, check_ae_title
-from semblance.core.workflows.network import watch as workflow
-from semblance.core.workflows.network.watch import Watched
+from semblance.core.workflows.network import watch_incoming as workflow
+from semblance.core.workflows.network.watch_incoming import Watched
 
 _SIZE = (620, 480)
 FOLDER, LISTENER = "folder", "listener"

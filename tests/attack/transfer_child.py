@@ -13,7 +13,7 @@ from pathlib import Path
 
 from semblance.core.network.servers import Server
 from semblance.core.tasks import Cancelled, Reporter
-from semblance.core.workflows.network import watch as watching
+from semblance.core.workflows.network import watch_incoming as watching
 from semblance.core.workflows.network.retrieve_study import retrieve_into_library
 from tests.helpers.dicom_files import ROOT
 from tests.kills.child import serve

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
     CsvFile,
     CsvRow,
@@ -23,10 +24,7 @@ from semblance.core.library.importers.csv_text import (
     shown_line,
     unnamed_column,
 )
-from semblance.core.library.importers.labels_csv import PATIENT_COLUMNS
 from semblance.core.library.importers.table_file import (
-    CASE_COLUMNS,
-    FINDING_NAMES,
     Block,
     ColumnSurvey,
     TableFile,
@@ -39,7 +37,7 @@ _ROWS = 256
 #: A table whose first rows, so many, cannot be used is not read to its end.
 _GIVEN_UP = 10_000
 #: Names that a first row with numbers in it has only as a header.
-_KNOWN_NAMES = frozenset((*FINDING_NAMES, *CASE_COLUMNS, *PATIENT_COLUMNS))
+_KNOWN_NAMES = frozenset((*TABLE_FINDING_COLUMNS, *CASE_COLUMNS, *PATIENT_COLUMNS))
 
 
 class CsvTable(TableFile):

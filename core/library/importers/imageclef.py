@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.importers.column_names import PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import column_named, read_csv
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
@@ -26,7 +27,6 @@ _AXES = ("technique", "direction", "anatomy", "system")
 _NAMED_CODE = ("irma_code", "irma", "irmacode", "code")
 _NAMED_IMAGE = ("image_id", "image", "file", "filename", "path", "picture", "id")
 _NAMED_FINDING = ("category", "finding", "label")
-_NAMED_PATIENT = ("patient_id", "patient", "subject")
 _TABLES = (".csv", ".txt", ".tsv")
 #: Larger files are not searched for codes: 12,000 lines of a whole task take 0.5 MB.
 _LARGEST = 16 << 20
@@ -194,7 +194,7 @@ def _parse_rows(data: bytes, name: str) -> Iterator[_CodeRow | RejectedFile]:
                 tr_lazy("No column of '{name}' names the images.", name=name),
                 tr_lazy("Name it '{named_image}'.", named_image=_NAMED_IMAGE[0]),
             )
-    finding, patient = column_named(text.header, *_NAMED_FINDING), column_named(text.header, *_NAMED_PATIENT)
+    finding, patient = column_named(text.header, *_NAMED_FINDING), column_named(text.header, *PATIENT_COLUMNS)
     for failed in text.failed:
         yield RejectedFile(
             f"{name}:{failed.line - shift}", tr_lazy("{reason}.", reason=failed.reason), failed=True

@@ -15,15 +15,12 @@ from pathlib import PurePosixPath
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
 from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Source
 
 NAME = "labels.csv"
-
-IMAGE_COLUMNS = ("path", "file", "filename", "image", "picture")
-FINDING_COLUMNS = ("label", "finding", "class", "diagnosis")
-PATIENT_COLUMNS = ("patient_id", "patient", "subject")
 
 
 @dataclass(frozen=True)

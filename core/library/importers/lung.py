@@ -13,6 +13,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.importers.column_names import PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
@@ -25,7 +26,6 @@ _SCAN = ("scan", "series", "volume", "file", "path", "image")
 _ROW = ("row", "frame")
 _SLICE = ("slice", "slice_index", "z")
 _FINDING = ("finding", "label", "class", "diagnosis")
-_PATIENT = ("patient_id", "patient", "subject")
 _BOX = (("x", "left"), ("y", "top"), ("w", "width"), ("h", "height"))
 #: Pixels beyond which no image reaches.
 _MAX_COORDINATE = 1e6
@@ -112,7 +112,7 @@ class _RegionTable:
 
     def __post_init__(self) -> None:
         header = self.text.header
-        known = [_SCAN, _ROW, _SLICE, _FINDING, _PATIENT, _POLYGON, *_BOX, ("case_id",)]
+        known = [_SCAN, _ROW, _SLICE, _FINDING, PATIENT_COLUMNS, _POLYGON, *_BOX, ("case_id",)]
         used_keys = {column_named(header, *names) for names in known}
         self._others = [place for place in range(len(header)) if place not in used_keys]
         for failed in self.text.failed:
@@ -150,7 +150,7 @@ class _RegionTable:
             scan.member,
             scan.frame,
             self._cell(row, _FINDING) or None,
-            self._cell(row, _PATIENT) or scan.patient,
+            self._cell(row, PATIENT_COLUMNS) or scan.patient,
             region,
             {header[place]: row[place] for place in self._others if row[place]},
             slices=scan.slices,

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import (
     LONGEST_CELL,
     FailedRow,
@@ -25,9 +26,7 @@ from semblance.core.library.importers.csv_text import (
     checked_header,
     unnamed_column,
 )
-from semblance.core.library.importers.labels_csv import PATIENT_COLUMNS
 from semblance.core.library.importers.table_file import (
-    CASE_COLUMNS,
     Block,
     Cells,
     ColumnSurvey,

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.importers.column_names import PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
@@ -20,7 +21,6 @@ from semblance.core.tasks import Reporter
 #: The finding of candidates that are no polyp.
 FALSE_POSITIVE = "false positive"
 
-_PATIENT = ("patient_id", "patient", "subject")
 _VIEW, _POLYP = ("view", "pose"), ("polyp", "polyp_id", "lesion")
 _VIEWS = {"prone": "prone", "p": "prone", "supine": "supine", "s": "supine"}
 _VIEWS |= {"decubitus": "decubitus", "left": "left", "right": "right"}
@@ -125,7 +125,7 @@ def is_table_with(source: Source, entry: Entry, accepts: Callable[[list[str]], b
 
 
 def _has_candidate_columns(header: list[str]) -> bool:
-    return all(column_named(header, *names) is not None for names in (_PATIENT, _VIEW, _POLYP))
+    return all(column_named(header, *names) is not None for names in (PATIENT_COLUMNS, _VIEW, _POLYP))
 
 
 @dataclass
@@ -139,7 +139,7 @@ class _CandidateTable:
     rejected: list[RejectedFile] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        known = (_PATIENT, _VIEW, _POLYP, _SCAN, _ROW, _GEODESIC, _SIZE, ("case_id",))
+        known = (PATIENT_COLUMNS, _VIEW, _POLYP, _SCAN, _ROW, _GEODESIC, _SIZE, ("case_id",))
         used_keys = {column_named(self.text.header, *names) for names in known}
         used_keys |= {column_named(self.text.header, name) for name in (*_MM, *_VOXELS)}
         others = [place for place in range(len(self.text.header)) if place not in used_keys]
@@ -148,7 +148,7 @@ class _CandidateTable:
         self._patients: dict[str, int] = {}
         self._patients_of_polyp: dict[str, set[str]] = {}
         for row in self.text.rows:
-            patient, polyp = self._cell(row, _PATIENT), self._cell(row, _POLYP)
+            patient, polyp = self._cell(row, PATIENT_COLUMNS), self._cell(row, _POLYP)
             self._patients.setdefault(patient, len(self._patients) + 1)
             if polyp:
                 self._patients_of_polyp.setdefault(polyp, set()).add(patient)
@@ -178,7 +178,7 @@ class _CandidateTable:
             yield scan, case
 
     def _case(self, row: list[str], number: int, scan: Scan | None) -> FoundCase:
-        patient, polyp = self._cell(row, _PATIENT), self._cell(row, _POLYP)
+        patient, polyp = self._cell(row, PATIENT_COLUMNS), self._cell(row, _POLYP)
         if not patient:
             raise BadInput("the patient is missing")
         written_view = self._cell(row, _VIEW)
@@ -243,7 +243,7 @@ class _CandidateTable:
             if found is None:
                 raise BadInput(tr_lazy("it names the scan '{names}', which does not exist", names=names[0]))
         else:
-            patient, view = self._cell(row, _PATIENT), self._cell(row, _VIEW)
+            patient, view = self._cell(row, PATIENT_COLUMNS), self._cell(row, _VIEW)
             names = [f"{patient}{mark}{view}" for mark in "/_-. "]
             found = self.scans.found[0] if len(self.scans.found) == 1 else self.scans.find(*names)
             if found is None:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
     DELIMITERS,
     ENCODINGS,
@@ -30,7 +31,6 @@ from semblance.core.library.importers.csv_text import (
     column_named,
     delimiter_name,
 )
-from semblance.core.library.importers.labels_csv import PATIENT_COLUMNS
 from semblance.core.limits import MEMORY_VARIABLE, memory_limit
 from semblance.core.parameters import Parameter, Value
 
@@ -60,9 +60,6 @@ _MISSING = frozenset(("", "nan"))
 #: A last column of whole numbers is taken for findings up to this many different ones, or a fifth of
 #: the rows.
 _FINDINGS = 20
-FINDING_NAMES = ("label", "finding")
-#: Columns with the id of a case.
-CASE_COLUMNS = ("case_id", "id")
 #: Columns that a message names.
 _LISTED = 20
 #: So many different cells of a last column are compared. More are measured.
@@ -284,7 +281,7 @@ class TableFile(abc.ABC):
     def _find_finding_column(self) -> int:
         named = self._chosen(self._form.finding, "finding")
         if named is None:
-            named = self._column(*FINDING_NAMES)
+            named = self._column(*TABLE_FINDING_COLUMNS)
         if named is not None:
             return named
         candidates = [

@@ -114,7 +114,7 @@ def best_shrinkage(
     return SHRINKAGES[int(np.flatnonzero(errors <= errors.min() + 1e-12)[-1])]
 
 
-class BestRound:
+class EarlyStopping:
     """The round with the least error on rows set aside, and whether it is time to stop."""
 
     def __init__(self, part: Validation) -> None:
@@ -141,7 +141,7 @@ def chosen_rounds(
     """
     if part is None:
         return rounds, ()
-    best = BestRound(part)
+    best = EarlyStopping(part)
     run(part.fitted, best.ended)
     note = tr_lazy(
         "{best} of at most {rounds} rounds, chosen on cases set aside.", best=best.best, rounds=rounds

@@ -42,7 +42,7 @@ from semblance.core.parameters import Value
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.batch import Batch
 from semblance.core.workflows.features.clinical_features import configured_columns, write_clinical
-from semblance.core.workflows.features.detect_lesions import detect_crops
+from semblance.core.workflows.features.detect_same_lesions import detect_crops
 from semblance.core.workflows.features.measuring_order import STEP, MeasuringOrder, useful_workers
 from semblance.core.workflows.features.open_volumes import OpenVolumes, SliceUnavailable
 from semblance.core.workflows.features.suitable_extractors import OF_IMAGES

@@ -73,12 +73,16 @@ def detect_groups(library: Path, *, reporter: Reporter = SILENT) -> Detection:
         Cancelled: the reporter was cancelled.
     """
     from semblance.core.library.lesion_groups import read_groups
-    from semblance.core.workflows.features.detect_lesions import count_lesions, detect_crops, detect_lesions
+    from semblance.core.workflows.features.detect_same_lesions import (
+        count_lesions,
+        detect_crops,
+        detect_same_lesions,
+    )
     from semblance.core.workflows.features.suitable_extractors import OF_IMAGES
 
     with open_library(library, writable=True) as opened:
         before = read_groups(opened.catalogue)
-        detect_lesions(opened, reporter=reporter)
+        detect_same_lesions(opened, reporter=reporter)
         encoded = [one for one in opened.features.all() if one.extractor == OF_IMAGES]
         for feature_set in encoded:
             detect_crops(opened, feature_set, opened.features.cases_of(feature_set).tolist(), reporter)

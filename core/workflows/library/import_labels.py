@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
-from semblance.core.library.importers.labels_csv import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.source import Source
 from semblance.core.tasks import SILENT, Reporter

@@ -31,7 +31,7 @@ from semblance.core.library.slice_tables import slices_of_source
 from semblance.core.library.table_rows import TableRowRecords, put_rows
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.clinical_features import forget_changed_columns
-from semblance.core.workflows.features.detect_lesions import count_lesions, detect_lesions
+from semblance.core.workflows.features.detect_same_lesions import count_lesions, detect_same_lesions
 from semblance.core.workflows.library.file_reader import FileReader, ReadResult, check_path_is_text
 from semblance.core.workflows.library.import_privacy import ImportPrivacy
 
@@ -206,7 +206,7 @@ class _ImportRun:
         self._remove_vanished()
         forget_changed_columns(self.library, self.reporter)
         # Also if nothing is new, because an earlier import may have ended before or during the detection.
-        detect_lesions(self.library, reporter=self.reporter)
+        detect_same_lesions(self.library, reporter=self.reporter)
         self.result.lesions = count_lesions(self.library.catalogue)
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]

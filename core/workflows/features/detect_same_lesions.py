@@ -49,7 +49,7 @@ _REGION_OVERLAP = 0.5
 Pairs = Iterable[tuple[int, int]]
 
 
-def detect_lesions(library: Library, *, reporter: Reporter = SILENT) -> None:
+def detect_same_lesions(library: Library, *, reporter: Reporter = SILENT) -> None:
     """Group the cases of ``library`` that are of one lesion, by their thumbnails and tables.
 
     Cases of earlier calls are compared with new cases only.

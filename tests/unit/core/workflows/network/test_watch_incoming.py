@@ -15,9 +15,9 @@ from semblance.core.network.received_files import FOLDER, ReceivedFiles
 from semblance.core.network.servers import find_server
 from semblance.core.tasks import Cancelled, Reporter
 from semblance.core.workflows.library.describe_library import describe_library
-from semblance.core.workflows.network import watch as module
+from semblance.core.workflows.network import watch_incoming as module
 from semblance.core.workflows.network.send_files import send
-from semblance.core.workflows.network.watch import watch
+from semblance.core.workflows.network.watch_incoming import watch
 from tests.helpers.certificates import pair
 from tests.helpers.dicom_files import ROOT, ct_series, encoded, image
 from tests.helpers.orthanc import free_port

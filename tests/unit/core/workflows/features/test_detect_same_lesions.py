@@ -12,7 +12,7 @@ from semblance.core.library.lesion_group_rows import BY_HAND
 from semblance.core.library.lesion_groups import read_groups
 from semblance.core.library.library import Library
 from semblance.core.tasks import Cancelled, Reporter
-from semblance.core.workflows.features.detect_lesions import detect_crops, detect_lesions
+from semblance.core.workflows.features.detect_same_lesions import detect_crops, detect_same_lesions
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.images import texture
 from tests.helpers.libraries import split
@@ -66,7 +66,7 @@ def test_a_later_import_is_compared_with_all_and_leaves_what_was_split_by_hand(f
     with Library.open(tmp_path / "lib") as opened:
         # Also where everything is detected again, as without the derived outlines.
         opened.thumbnails.put_outlines([])
-        detect_lesions(opened)
+        detect_same_lesions(opened)
         assert read_groups(opened.catalogue)[again].source == BY_HAND
 
 
