@@ -63,6 +63,11 @@ def letter_inset(width: int) -> int:
     return theme().px(_INSET) if width < theme().px(_NARROW) else 0
 
 
+def letter_bottom(width: int) -> float:
+    """Where the letter on the upper edge of a view of this width ends."""
+    return MARGIN + letter_inset(width) + QFontMetricsF(font(OUTCOME, 600)).capHeight()
+
+
 def draw_edges(painter: QPainter, area: QRect, letters: tuple[str, str, str, str]) -> None:
     """The patient's sides in the middle of the left, upper, right and lower edge."""
     if area.width() < SMALLEST or area.height() < SMALLEST:
@@ -73,7 +78,7 @@ def draw_edges(painter: QPainter, area: QRect, letters: tuple[str, str, str, str
     left, top, right, bottom = letters
     for letter, x, y in (
         (left, MARGIN, middle.y() + cap / 2),
-        (top, middle.x() - metrics.horizontalAdvance(top) / 2, MARGIN + inset + cap),
+        (top, middle.x() - metrics.horizontalAdvance(top) / 2, letter_bottom(area.width())),
         (right, area.right() + 1 - MARGIN - metrics.horizontalAdvance(right), middle.y() + cap / 2),
         (bottom, middle.x() - metrics.horizontalAdvance(bottom) / 2, area.bottom() + 1 - MARGIN - inset),
     ):

@@ -9,7 +9,7 @@ from semblance.app.shell.theme import SMALL, colour, theme
 from semblance.app.viewer import overlay_text
 from semblance.app.viewer.image_display import ImageDisplay, SecondImage
 from semblance.app.viewer.linking import linked_view
-from semblance.app.viewer.overlay import draw_edges, draw_overlay_text, letter_inset
+from semblance.app.viewer.overlay import draw_edges, draw_overlay_text, letter_bottom, letter_inset
 from semblance.app.viewer.pointer import Pointer
 from semblance.app.viewer.region_painting import paint_region
 from semblance.app.viewer.rendering import SQUARES_MIN_ZOOM, Renderer
@@ -102,7 +102,8 @@ def _paint_second(painter: QPainter, view: ImageDisplay, second: SecondImage) ->
     painter.restore()
     text = text_cache(SMALL, 600)
     width = round(text.width(second.label)) + 16
-    box = QRect((view.width() - width) // 2, 6, width, theme().px(20))
+    letter_end = round(letter_bottom(view.width())) if view.edges is not None else 0
+    box = QRect((view.width() - width) // 2, letter_end + 6, width, theme().px(20))
     painter.fillRect(box, colour("#000000", 0.66))
     text.draw(painter, box, second.label, "#ECECEE", CENTRE)
 

@@ -138,7 +138,7 @@ def rank_many(
                 for query, mask in zip(block, masks, strict=True)
             ]
         for query, mask, hits in zip(block, masks, found, strict=True):
-            shown = _first_of_each_key(hits.rows, keys)[:k]
+            shown = first_of_each_key(hits.rows, keys)[:k]
             if len(shown) < k and len(hits.rows) == several:
                 rows, distances, _ = _nearest_of_each_key(index, query, k, mask, keys)
                 yield NearestRows(rows, distances)
@@ -150,6 +150,13 @@ def _check_lengths(n: int, **columns: npt.NDArray[Any] | None) -> None:
     for name, values in columns.items():
         if values is not None and values.shape != (n,):
             raise BadInput(tr_lazy("The {name} do not fit the index.", name=name))
+
+
+def ranked_cases(
+    n: int, query: EmbeddedQuery, patients: npt.NDArray[Any] | None = None, keys: Rows | None = None
+) -> Mask:
+    """(n,) the cases that :func:`rank` may rank, near-duplicates of one another among them."""
+    return _masks(n, query, patients, keys, None)[0]
 
 
 def _masks(
@@ -194,7 +201,7 @@ def _nearest_of_each_key(
         hits = index.search(query.embedded, requested, mask, tie_query=query.tie_break)
         if keys is None:
             return hits.rows, hits.distances, np.zeros(len(hits.rows), dtype=np.int64)
-        shown = _first_of_each_key(hits.rows, keys)[:k]
+        shown = first_of_each_key(hits.rows, keys)[:k]
         if len(shown) == k or len(hits.rows) < requested:
             break
         requested *= 2
@@ -210,7 +217,7 @@ def _nearest_of_each_key(
     return hits.rows[shown], hits.distances[shown], duplicate_counts
 
 
-def _first_of_each_key(rows: Rows, keys: Rows | None) -> Rows:
+def first_of_each_key(rows: Rows, keys: Rows | None) -> Rows:
     """Positions in ``rows`` (r,) of the first of each key, and of all without a key."""
     if keys is None:
         return np.arange(len(rows))

@@ -9,7 +9,8 @@ import numpy as np
 
 from semblance.core.retrieval.feedback import FeedbackCases
 from semblance.core.retrieval.index import Matrix, Rows
-from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking
+from semblance.core.retrieval.ranking import EmbeddedQuery, Ranking, first_of_each_key, ranked_cases
+from semblance.core.searches.search import Search
 from semblance.core.workflows.searches.grouped_ranking import QueryComparison, group_ranking
 from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 
@@ -24,6 +25,7 @@ class MeasuredQuery:
         self._rows = np.arange(len(loaded.rows))
         self.distances: Matrix = loaded.index.distances(query.embedded, self._rows)
         self._rankings: dict[tuple[bool, ...], Ranking] = {}
+        self._all_ranks: dict[tuple[bool, bool], Rows] = {}
 
     @classmethod
     def of(cls, loaded: LoadedMetric, query: EmbeddedQuery) -> MeasuredQuery:
@@ -55,28 +57,40 @@ class MeasuredQuery:
             self._rankings[key] = group_ranking(compared, count)
         return self._rankings[key]
 
-    def shifts(self, places: Sequence[int]) -> tuple[int, ...]:
+    def shifts(self, search: Search, places: Sequence[int]) -> tuple[int, ...]:
         """By how many ranks each case of the present order moved forward from its rank under the metric.
 
-        Ranks are counted among all cases but the query's own patient's.
+        Ranks are counted among what ``search`` shows: without the query's own patient where it is hidden, and a group
+        of near-duplicates as one case.
         """
-        before = self._ranks[list(places)].tolist()
+        before = self._ranks(search.hide_same_patient, search.group_duplicates)[list(places)].tolist()
         return tuple(was - now for now, was in enumerate(before))
 
-    @cached_property
-    def _ranks(self) -> Rows:
-        """(n,) the rank of every case, from 0; equal ones as the index has them."""
+    def _ranks(self, hide_same_patient: bool, group_duplicates: bool) -> Rows:
+        """(n,) the rank of every case that can be shown, from 0; equal ones as the index has them. Cases of a group
+        have the rank of their nearest."""
+        key = (hide_same_patient, group_duplicates)
+        if key in self._all_ranks:
+            return self._all_ranks[key]
         loaded, query = self._loaded, self.query
         if loaded.ties is not None and query.tie_break is not None:
             apart = loaded.ties - query.tie_break
             order = np.lexsort((self._rows, np.einsum("ij,ij->i", apart, apart), self.distances))
         else:
             order = np.argsort(self.distances, kind="stable")
-        others = ~query.same_patient_cases(loaded.patient_codes)
-        if query.row is not None:
-            others[query.row] = False
-        ranks = np.empty(len(order), dtype=np.int64)
-        ranks[order] = np.cumsum(others[order]) - others[order]
+        patients, keys = loaded.patient_codes, loaded.keys
+        shown = ranked_cases(
+            len(order), query, patients if hide_same_patient else None, keys if group_duplicates else None
+        )
+        order = order[shown[order]]
+        first = first_of_each_key(order, keys if group_duplicates else None)
+        ranks = np.zeros(len(shown), dtype=np.int64)
+        ranks[order[first]] = np.arange(len(first))
+        if group_duplicates:
+            grouped = order[keys[order] >= 0]
+            _, nearest, group = np.unique(keys[grouped], return_index=True, return_inverse=True)
+            ranks[grouped] = ranks[grouped[nearest]][group]
+        self._all_ranks[key] = ranks
         return ranks
 
 

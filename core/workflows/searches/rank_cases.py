@@ -250,7 +250,9 @@ def _shifts(comparison: UnmarkedComparison, search: Search, result: SearchResult
         return ()
     loaded = comparison.compared.loaded
     places = [loaded.place_of(line.row) for line in result.ranked]
-    return MeasuredQuery.of(loaded, comparison.plain_query).shifts([at for at in places if at is not None])
+    return MeasuredQuery.of(loaded, comparison.plain_query).shifts(
+        search, [at for at in places if at is not None]
+    )
 
 
 def _result(

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QImage
 
 from semblance.app.search.compare import compare_facts
 from semblance.app.search.compare.compare_page import ComparePage
+from semblance.app.viewer.image_display import SecondImage
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.judgement import Judgement, JudgementKind
 from semblance.core.searches.ledger import LedgerEntry
@@ -225,6 +227,30 @@ def test_the_difference_of_equal_images_is_black(panel, qtbot):
     panel.second.difference.click()
     centre = case.grab().toImage().pixelColor(case.rect().center())
     assert max(centre.red(), centre.green(), centre.blue()) <= 1
+
+
+@pytest.mark.parametrize("width", [320, 900])
+def test_what_the_second_image_is_stands_below_the_letter_of_the_patients_side(panel, width):
+    query, case = (pane.view for pane in panel.panes)
+    case.resize(width, 400)
+    case.set_overlay_text_shown(True)
+
+    def painted(label: str, edges: tuple[str, str, str, str] | None) -> QImage:
+        case.show_second(SecondImage(query, label) if label else None)
+        case.edges = edges
+        return case.grab().toImage()
+
+    sides = ("R", "A", "L", "P")
+    middle = range(width // 2 - 8, width // 2 + 8)
+    letter = changed_rows(painted("", None), painted("", sides), middle)
+    label = changed_rows(painted("Query", sides), painted("Difference", sides), range(width))
+    assert letter
+    assert min(label) > max(letter)
+
+
+def changed_rows(one: QImage, other: QImage, columns: range) -> list[int]:
+    """Rows of the upper edge that differ in some of ``columns``."""
+    return [y for y in range(60) if any(one.pixel(x, y) != other.pixel(x, y) for x in columns)]
 
 
 def test_cases_and_notes_are_chosen_for_the_report(panel, qtbot, jobs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -295,6 +296,20 @@ def test_a_resaved_image_is_grouped_and_can_be_expanded(made):
     # Those of p000, and the copy of p004 with another finding.
     assert folded.near_duplicates == len(plain.ranked) - len(folded.ranked) == 3
     assert [c.rank for c in folded.ranked] == list(range(1, len(folded.ranked) + 1))
+
+
+def test_a_group_counts_as_one_case_in_the_ranks_that_marks_move_cases_by(made, tmp_path):
+    library = shutil.copytree(made, tmp_path / "lib")
+    search = Search("plain", Query("images/level/p001.png"), "mine")
+    before = names(rank_cases(library, search, k=30).result.ranked)
+    marked = judge(library, search, [likeness_judgement(search, "images/level/p000.png", True)], k=30)
+    twins = {"p000.png", "p000 anew.jpg", "p000 again.jpg"}, {"p004.png", "p004 contradicts.jpg"}
+    group = {name: number for number, names_of_one in enumerate(twins) for name in names_of_one}
+    was = [group.get(name, name) for name in before]
+    now = [group.get(name, name) for name in names(marked.result.ranked)]
+    assert sorted(map(str, was)) == sorted(map(str, now))
+    assert list(marked.shifts) == [was.index(case) - rank for rank, case in enumerate(now)]
+    assert sum(marked.shifts) == 0
 
 
 def test_near_duplicates_with_another_finding_are_grouped_too(made):
