@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QStaticText, QTransform
@@ -14,9 +15,19 @@ from semblance.core.language import visible
 
 _STRETCHES = (88, 80)
 _MAX_CACHED = 2048
-LEFT, RIGHT, CENTRE = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignHCenter
+#: The share of the free space before the text.
+LEFT, CENTRE, RIGHT = 0.0, 0.5, 1.0
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+
+
+class _Line(NamedTuple):
+    """A line as it is drawn: ``x`` and ``y`` from the upper left corner of its rectangle."""
+
+    font: QFont
+    glyphs: QStaticText
+    x: float
+    y: float
 
 
 class TextCache:
@@ -27,10 +38,8 @@ class TextCache:
         self._metrics = QFontMetricsF(face)
         self._cap_height, self._ascent = self._metrics.capHeight(), self._metrics.ascent()
         self._narrow = narrow
-        self._widths: dict[str, float] = {}
-        self._visible: dict[str, str] = {}
-        self._fitted: dict[tuple[str, int, bool], tuple[str, TextCache]] = {}
-        self._glyphs: dict[str, QStaticText] = {}
+        self._widths: OrderedDict[str, float] = OrderedDict()
+        self._lines: OrderedDict[tuple[str, int, int, float, bool], _Line] = OrderedDict()
 
     def width(self, text: str) -> float:
         return _cached(self._widths, text, self._metrics.horizontalAdvance)
@@ -39,10 +48,6 @@ class TextCache:
         """The text that fits into ``width`` px, and its cache: condensed or shortened if necessary."""
         if self.width(text) <= width:
             return text, self
-        return _cached(self._fitted, (text, width, middle), self._fit)
-
-    def _fit(self, key: tuple[str, int, bool]) -> tuple[str, TextCache]:
-        text, width, middle = key
         if self._narrow is not None:
             return self._narrow.fitted(text, width, middle=middle)
         mode = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
@@ -54,29 +59,26 @@ class TextCache:
         where: QRect,
         text: str,
         shade: str,
-        align: Qt.AlignmentFlag = LEFT,
+        align: float = LEFT,
         *,
         middle: bool = False,
     ) -> None:
         """Draw one line of ``text`` fitted into ``where`` and vertically centred; hidden characters are spelled out."""
-        width, text = where.width(), _cached(self._visible, text, visible)
-        shown, face = self.fitted(text, width, middle=middle)
-        x = float(where.x())
-        if align != LEFT:
-            free = width - face.width(shown)
-            x += free if align == RIGHT else free / 2
-        baseline = round((where.height() + face._cap_height) / 2 + 0.2)
-        painter.setFont(face.font)
+        key = text, where.width(), where.height(), align, middle
+        line = _cached(self._lines, key, self._line)
+        painter.setFont(line.font)
         painter.setPen(colour(shade))
-        painter.drawStaticText(
-            QPointF(x, where.y() + baseline - face._ascent), _cached(face._glyphs, shown, face._static_text)
-        )
+        painter.drawStaticText(QPointF(where.x() + line.x, where.y() + line.y), line.glyphs)
 
-    def _static_text(self, text: str) -> QStaticText:
-        text_object = QStaticText(text)
-        text_object.setTextFormat(Qt.TextFormat.PlainText)
-        text_object.prepare(QTransform(), self.font)
-        return text_object
+    def _line(self, key: tuple[str, int, int, float, bool]) -> _Line:
+        text, width, height, align, middle = key
+        shown, face = self.fitted(visible(text), width, middle=middle)
+        x = align * (width - face.width(shown)) if align else 0.0
+        baseline = round((height + face._cap_height) / 2 + 0.2)
+        glyphs = QStaticText(shown)
+        glyphs.setTextFormat(Qt.TextFormat.PlainText)
+        glyphs.prepare(QTransform(), face.font)
+        return _Line(face.font, glyphs, x, baseline - face._ascent)
 
 
 def text_cache(size: int, weight: int = 400) -> TextCache:
@@ -99,10 +101,11 @@ def _font_cache(family: str, pixels: int, weight: int) -> TextCache:
     return TextCache(face, narrow)
 
 
-def _cached(known: dict[_Key, _Value], key: _Key, make: Callable[[_Key], _Value]) -> _Value:
+def _cached(known: OrderedDict[_Key, _Value], key: _Key, make: Callable[[_Key], _Value]) -> _Value:
     value = known.get(key)
     if value is None:
         if len(known) >= _MAX_CACHED:
-            known.clear()
+            # One at a time: to delete all glyphs at once takes as long as to draw a screen of text.
+            known.popitem(last=False)
         value = known[key] = make(key)
     return value

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
+from PySide6.QtGui import QImage, QPainter, QPen, QPixmap, QRegion
 
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
@@ -19,6 +19,7 @@ from semblance.app.widgets.cards.card_parts import (
     card_feedback_buttons,
     feedback_buttons,
     feedback_buttons_width,
+    image_square,
 )
 from semblance.app.widgets.cards.case_model import CaseModel, near_duplicates_text
 from semblance.app.widgets.finding_chip import SIDE, chip_pixmap
@@ -27,7 +28,9 @@ from semblance.app.widgets.thumbnail_loader import ThumbnailSource
 from semblance.core.language import tr
 from semblance.core.library.case_columns import NO_FINDING, ImageState
 
+#: The processor time that a frame may take to scale images.
 SCALE_BUDGET_S = 0.0025
+_OK = ImageState.OK
 #: More than the cards that a screen shows, also on one with two pixels for each of Qt's.
 _SCALED_BYTES = 32 * 1024 * 1024
 
@@ -54,7 +57,7 @@ class ScaledImages:
         self._pixmaps: OrderedDict[int, QPixmap] = OrderedDict()
         self._size = (0, 0.0)
         self._bytes = 0
-        self._deadline = 0.0
+        self._spent_s = 0.0
         self.late: set[int] = set()
 
     def begin(self, side: int, ratio: float) -> None:
@@ -63,7 +66,7 @@ class ScaledImages:
             self.clear()
             self._size = (side, ratio)
         self.late.clear()
-        self._deadline = time.perf_counter() + SCALE_BUDGET_S
+        self._spent_s = 0.0
 
     def clear(self) -> None:
         self._pixmaps.clear()
@@ -82,9 +85,10 @@ class ScaledImages:
 
     def make(self, case_row: int, image: QImage) -> QPixmap | None:
         """The scaled image, or ``None`` and the row in ``late`` if the time of this frame is used up."""
-        if time.perf_counter() > self._deadline:
+        if self._spent_s > SCALE_BUDGET_S:
             self.late.add(case_row)
             return None
+        start = time.thread_time()
         side, ratio = self._size
         target = max(1, round(side * ratio))
         scaled = image.scaled(
@@ -96,6 +100,7 @@ class ScaledImages:
         self._bytes += _pixmap_bytes(pixmap)
         while self._bytes > _SCALED_BYTES and len(self._pixmaps) > 1:
             self._bytes -= _pixmap_bytes(self._pixmaps.popitem(last=False)[1])
+        self._spent_s += time.thread_time() - start
         return pixmap
 
 
@@ -104,11 +109,12 @@ def _pixmap_bytes(pixmap: QPixmap) -> int:
 
 
 class CardPainter:
-    """Draws the cards of one frame."""
+    """Draws the cards of one frame, as far as they are in ``region``."""
 
     def __init__(
         self,
         painter: QPainter,
+        region: QRegion,
         model: CaseModel,
         layout: CardLayout,
         source: ThumbnailSource | None,
@@ -118,52 +124,71 @@ class CardPainter:
         judging: bool,
         refused: bool,
     ) -> None:
-        self._painter, self._model, self._layout = painter, model, layout
+        self._painter, self._region, self._model, self._layout = painter, region, model, layout
         self._source, self._images, self._ratio = source, images, ratio
         self._judging, self._refused = judging, refused
         self._theme: Theme = theme()
         self._finding_letters = model.columns.letters
         self._small, self._base = text_cache(SMALL), text_cache(BASE)
         self._bold = text_cache(SMALL, 600)
+        # The same width for all, so that bars can be compared.
+        self._distance_width = int(self._small.width(model.longest_distance)) + 1 if model.ranked else 0
+        self._corner_height, self._chip_side = self._theme.px(17), self._theme.px(SIDE)
         images.begin(layout.image_side, ratio)
 
-    def draw(self, place: int, at: QRect, state: CardState) -> None:
-        """Draw the case at ``place`` into ``at``, given in the painter's coordinates."""
+    def draw(self, place: int, case_row: int, at: QRect, state: CardState) -> None:
+        """Draw the case ``case_row`` at ``place`` into ``at``, given in the painter's coordinates."""
         if self._layout.rows:
-            self._draw_row(place, at, state)
+            self._draw_row(place, case_row, at, state)
         else:
-            self._draw_card(place, at, state)
+            self._draw_card(place, case_row, at, state)
+
+    def draw_empty(self, at: QRect) -> None:
+        """Draw the place of the image of a card or row that is drawn later."""
+        if not self._layout.rows:
+            self._painter.fillRect(image_square(at, self._layout), colour(self._theme.image_well))
 
     # A card
 
-    def _draw_card(self, place: int, at: QRect, state: CardState) -> None:
-        painter, tokens, model = self._painter, self._theme, self._model
+    def _draw_card(self, place: int, case_row: int, at: QRect, state: CardState) -> None:
         self._draw_background(at, state)
-        side = self._layout.image_side
-        square = QRect(at.x() + MARGIN, at.y() + MARGIN, side, side)
-        self._draw_image(place, square)
+        square = image_square(at, self._layout)
+        if self._region.intersects(square):
+            self._draw_square(place, case_row, square, state)
+        below = QRect(at.x(), square.bottom() + 1, at.width(), at.bottom() - square.bottom())
+        if self._region.intersects(below):
+            self._draw_caption(place, case_row, at, state)
+
+    def _draw_square(self, place: int, case_row: int, square: QRect, state: CardState) -> None:
+        """Draw the image of a card and what is written on it."""
+        model = self._model
+        self._draw_image(place, case_row, square)
         if model.ranked:
             self._draw_corner_text(square, str(model.rank(place)), model.shift(place))
         if model.near_duplicates is not None and model.near_duplicates[place] > 0:
             n = model.near_duplicates[place]
             text = near_duplicates_text(n)
             # On a small card the tooltip has to say what is counted.
-            fits = self._bold.width(text) + 10 <= side
+            fits = self._bold.width(text) + 10 <= square.width()
             self._draw_corner_text(square, text if fits else f"+{n}", at_bottom=True)
         if state.role:
             self._draw_role(square, state.role)
 
-        style, line, chip = self._layout.style, caption_line(at, self._layout), tokens.px(SIDE)
+    def _draw_caption(self, place: int, case_row: int, at: QRect, state: CardState) -> None:
+        """Draw what stands below the image of a card."""
+        tokens, model, side = self._theme, self._model, self._layout.image_side
+        index = model.index(place)
+        style, line, chip = self._layout.style, caption_line(at, self._layout), self._chip_side
         text_width = side - chip - 4
-        if self._shows_feedback_buttons(place, state):
-            self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), place)
+        mark = model.judgements.get(case_row, 0)
+        if self._shows_feedback_buttons(mark, state):
+            self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), mark)
             text_width -= feedback_buttons_width(style.button) + 2
-        elif not self._judging and (mark := model.judgements.get(model.case_row(place), 0)):
+        elif mark and not self._judging:
             # Where cards are only shown, the mark is no button.
             where = feedback_buttons(line, style.button)[1]
             self._draw_mark(where, mark, on=True)
             text_width -= where.width() + 2
-        index = model.index(place)
         if model.pending is not None and model.pending[place]:
             self._small.draw(self._painter, line, tr("no features yet"), tokens.third)
         else:
@@ -180,7 +205,6 @@ class CardPainter:
             below.translate(0, tokens.px(DISTANCE_HEIGHT))
         if model.notes is not None:
             self._small.draw(self._painter, below, model.notes[place][0], tokens.second)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _draw_background(self, at: QRect, state: CardState) -> None:
         tokens, painter = self._theme, self._painter
@@ -202,18 +226,15 @@ class CardPainter:
             painter.drawRoundedRect(QRectF(at), 4, 4)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def _draw_image(self, place: int, square: QRect) -> None:
+    def _draw_image(self, place: int, case_row: int, square: QRect) -> None:
         model, tokens, painter = self._model, self._theme, self._painter
-        case_row = model.case_row(place)
         drawn = self._images.get(case_row)
         state = int(model.columns.state[model.index(place)])
-        if drawn is None:
-            image = None
-            if self._source is not None and state == ImageState.OK:
-                image = self._source.get_sized(case_row, round(square.width() * self._ratio))
+        if drawn is None and self._source is not None and state == _OK:
+            image = self._source.get_sized(case_row, round(square.width() * self._ratio))
             if image is not None:
                 drawn = self._images.make(case_row, image)
-        if drawn is not None and state == ImageState.OK:
+        if drawn is not None and state == _OK:
             width, height = drawn.width() / self._ratio, drawn.height() / self._ratio
             if width < square.width() - 0.5 or height < square.height() - 0.5:
                 painter.fillRect(square, colour(tokens.image_well))
@@ -222,7 +243,7 @@ class CardPainter:
             return
         painter.fillRect(square, colour(tokens.image_well))
         if self._layout.rows:
-            if state != ImageState.OK or self._problem(case_row):
+            if state != _OK or self._problem(case_row):
                 name = "table" if state == ImageState.NO_IMAGE else "warning"
                 side = tokens.px(14)
                 icon = icon_pixmap(name, side, tokens.image_text, self._ratio)
@@ -265,8 +286,7 @@ class CardPainter:
     ) -> None:
         """White on black in a corner of the image, with ``quiet`` in grey behind it."""
         painter = self._painter
-        width = max(18, int(self._bold.width(text)) + 10)
-        height = self._theme.px(17)
+        width, height = max(18, int(self._bold.width(text)) + 10), self._corner_height
         after = int(self._small.width(quiet)) + 4 if quiet else 0
         box = QRect(square.x(), square.y(), width + after, height)
         if at_bottom:
@@ -284,15 +304,15 @@ class CardPainter:
         self._painter.fillRect(band, colour(self._theme.accent_filled))
         self._bold.draw(self._painter, band, text, self._theme.on_accent, CENTRE)
 
-    def _shows_feedback_buttons(self, place: int, state: CardState) -> bool:
-        judged = self._model.judgements.get(self._model.case_row(place), 0) != 0
+    def _shows_feedback_buttons(self, mark: int, state: CardState) -> bool:
         is_always = self._layout.style.shows_buttons and not self._layout.rows
-        return self._judging and (is_always or state.current or state.hovered or state.selected or judged)
+        return self._judging and (
+            is_always or state.current or state.hovered or state.selected or mark != 0
+        )
 
-    def _draw_feedback_buttons(self, where: tuple[QRect, QRect], place: int) -> None:
-        judgement = self._model.judgements.get(self._model.case_row(place), 0)
+    def _draw_feedback_buttons(self, where: tuple[QRect, QRect], mark: int) -> None:
         for verdict, at in zip((1, -1), where, strict=True):
-            self._draw_mark(at, verdict, on=judgement == verdict)
+            self._draw_mark(at, verdict, on=mark == verdict)
 
     def _draw_mark(self, at: QRect, mark: int, *, on: bool) -> None:
         """+ or -, filled if it is set."""
@@ -317,9 +337,7 @@ class CardPainter:
     def _draw_distance(self, line: QRect, place: int) -> None:
         model, tokens, painter = self._model, self._theme, self._painter
         assert model.distances is not None
-        text = model.distance_text(place)
-        # The same width for all, so that bars can be compared.
-        text_width = int(max(map(self._small.width, (model.longest_distance, text)))) + 1
+        text, text_width = model.distance_text(place), self._distance_width
         number = QRect(line.right() + 1 - text_width, line.y(), text_width, line.height())
         self._small.draw(self._painter, number, text, tokens.second, RIGHT)
         track = QRect(line.x(), line.center().y() - 1, line.width() - text_width - 8, 3)
@@ -330,7 +348,7 @@ class CardPainter:
 
     # A row of a list
 
-    def _draw_row(self, place: int, at: QRect, state: CardState) -> None:
+    def _draw_row(self, place: int, case_row: int, at: QRect, state: CardState) -> None:
         model, tokens, painter = self._model, self._theme, self._painter
         if state.current or state.hovered or state.selected:
             chosen = state.current or state.selected
@@ -355,16 +373,18 @@ class CardPainter:
                 x += moved.width()
             x += 6
         side = self._layout.image_side
-        self._draw_image(place, QRect(x, at.y() + (at.height() - side) // 2, side, side))
+        self._draw_image(place, case_row, QRect(x, at.y() + (at.height() - side) // 2, side, side))
         x += side + 8
         chip = tokens.px(SIDE)
         self._draw_chip(index, QPoint(x, at.y() + (at.height() - chip) // 2))
         x += chip + 7
-        x, right = self._draw_row_end(place, index, x, at, state)
+        x, right = self._draw_row_end(place, case_row, index, x, at, state)
         where = QRect(x, at.y(), max(0, right - x), at.height())
         self._base.draw(self._painter, where, model.columns.name(index), tokens.text, middle=True)
 
-    def _draw_row_end(self, place: int, index: int, x: int, at: QRect, state: CardState) -> tuple[int, int]:
+    def _draw_row_end(
+        self, place: int, case_row: int, index: int, x: int, at: QRect, state: CardState
+    ) -> tuple[int, int]:
         """Draw the right part of a row; returns the left and right ends of the free space."""
         model, tokens = self._model, self._theme
         right = at.right() - ROW_END_MARGIN
@@ -380,8 +400,9 @@ class CardPainter:
             right -= length + 12
             if self._judging:
                 # Their space stays free, so that names do not move when they appear.
-                if self._shows_feedback_buttons(place, state):
-                    self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), place)
+                mark = model.judgements.get(case_row, 0)
+                if self._shows_feedback_buttons(mark, state):
+                    self._draw_feedback_buttons(card_feedback_buttons(at, self._layout), mark)
                 right -= feedback_buttons_width() + 12
             if state.role:
                 text_width = int(self._bold.width(state.role)) + 2

@@ -39,6 +39,11 @@ def card_feedback_buttons(card: QRect, layout: CardLayout) -> tuple[QRect, QRect
     return feedback_buttons(caption_line(card, layout), layout.style.button)
 
 
+def image_square(card: QRect, layout: CardLayout) -> QRect:
+    """The square of the image on a card, not on a row."""
+    return QRect(card.x() + MARGIN, card.y() + MARGIN, layout.image_side, layout.image_side)
+
+
 def caption_line(card: QRect, layout: CardLayout) -> QRect:
     """The line below the image of a card, with the finding and the buttons."""
     y = card.y() + MARGIN + layout.image_side + 5
@@ -58,13 +63,13 @@ def is_on_near_duplicates(card: QRect, layout: CardLayout, point: QPoint) -> boo
     """Whether ``point`` is on the number of grouped near-duplicates, at the bottom of the image."""
     if layout.rows:
         return False
-    square = QRect(card.x() + MARGIN, card.y() + MARGIN, layout.image_side, layout.image_side)
+    square = image_square(card, layout)
     width, height = min(theme().px(60), square.width()), theme().px(17)
     return QRect(square.right() + 1 - width, square.bottom() + 1 - height, width, height).contains(point)
 
 
 def is_on_relink(card: QRect, layout: CardLayout, point: QPoint) -> bool:
     """Whether ``point`` is on the link Relink of a card whose image has moved."""
-    square = QRect(card.x() + MARGIN, card.y() + MARGIN, layout.image_side, layout.image_side)
+    square = image_square(card, layout)
     link = QRect(square.x(), square.center().y() - 2, square.width(), theme().px(18) + 4)
     return link.contains(point)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Set
 from dataclasses import replace
+from itertools import groupby
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QCursor, QFocusEvent, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
@@ -20,6 +24,8 @@ from semblance.core.language import tr
 from semblance.core.library.case_columns import ImageState
 
 NONE = -1
+#: The processor time that a frame may take to draw cards after a jump to another place.
+JUMP_BUDGET_S = 0.003
 
 
 class CardView(QAbstractScrollArea):
@@ -48,9 +54,11 @@ class CardView(QAbstractScrollArea):
         self._animation.moved.connect(self.viewport().update)
         self._animation.ended.connect(self._update_hover)
         self._layout = CardLayout.cards(1, 0)
-        #: Catalogue rows whose images are drawn next.
+        #: Catalogue rows whose cards are drawn next, since a frame had no time for them or for their images.
         self._late_rows: set[int] = set()
-        self._late_timer = one_shot(self, self._draw_late_images)
+        self._late_timer = one_shot(self, self._draw_late_cards)
+        #: Whether the cards after a jump are still drawn, a few in each frame.
+        self._jumping = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAutoFillBackground(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -265,6 +273,7 @@ class CardView(QAbstractScrollArea):
         if abs(dy) < self.viewport().height():
             self.viewport().scroll(0, dy)
         else:
+            self._jumping = True
             self.viewport().update()
 
     def _restyled(self) -> None:
@@ -285,6 +294,7 @@ class CardView(QAbstractScrollArea):
         top = self.verticalScrollBar().value()
         draw = CardPainter(
             painter,
+            region,
             self._model,
             self._layout,
             self._source,
@@ -297,45 +307,63 @@ class CardView(QAbstractScrollArea):
         places = self._layout.places_between(touched.top() + top, touched.bottom() + top)
         self._request_images(places)
         moving = [place for place in self._animation.places if place not in places]
+        late = self._images.late
+        deadline = time.thread_time() + JUMP_BUDGET_S if self._jumping else math.inf
+        time_is_up = False
         # The current card is drawn above the others.
-        for place in sorted({*places, *moving}, key=lambda place: place == self._place):
+        for place in sorted([*places, *moving], key=self._place.__eq__):
             at = self._layout.card(place).translated(0, -top)
-            at.moveTopLeft(self._animation.position(place) or at.topLeft())
+            position = self._animation.position(place)
+            if position is not None:
+                at.moveTopLeft(position)
             if region.intersects(at):
-                draw.draw(place, at, self._state(place, focused))
+                row = self._model.case_row(place)
+                if time_is_up:
+                    draw.draw_empty(at)
+                    late.add(row)
+                else:
+                    draw.draw(place, row, at, self._state(place, row, focused))
+                    time_is_up = time.thread_time() > deadline
         painter.end()
-        if self._images.late:
+        self._jumping = self._jumping and bool(late)
+        if late:
             # The next frame may draw other cards.
-            self._late_rows |= self._images.late
+            self._late_rows |= late
             self._late_timer.start(0)
 
-    def _state(self, place: int, focused: bool) -> CardState:
-        """How the card at ``place`` is highlighted."""
+    def _state(self, place: int, case_row: int, focused: bool) -> CardState:
+        """How the card of ``case_row`` at ``place`` is highlighted."""
         return CardState(place == self._place, place == self._hover, focused)
 
     def _request_images(self, places: range) -> None:
         # The last request is loaded first, so the top images are requested last.
         if self._source is not None:
             side = round(self._layout.image_side * self.devicePixelRatioF())
-            for place in reversed(places):
-                if self._model.columns.state[self._model.index(place)] == ImageState.OK:
-                    row = self._model.case_row(place)
-                    if self._images.get(row) is None:
-                        self._source.get_sized(row, side)
+            shown = self._model.order[places.start : places.stop]
+            with_image = shown[self._model.columns.state[shown] == ImageState.OK]
+            for row in reversed(self._model.columns.case_row[with_image].tolist()):
+                if self._images.get(row) is None:
+                    self._source.get_sized(row, side)
 
-    def _draw_late_images(self) -> None:
-        """Draw the visible images that earlier frames had no time for."""
+    def _draw_late_cards(self) -> None:
+        """Draw the visible cards and images that earlier frames had no time for."""
         late, self._late_rows = self._late_rows, set()
-        for place in self.visible_places():
-            if self._model.case_row(place) in late:
-                self._update(place)
+        self._update_cases(late)
 
     def _images_ready(self, case_rows: frozenset[int]) -> None:
         for row in case_rows:
             self._images.forget(row)
-        for place in self.visible_places():
-            if self._model.case_row(place) in case_rows:
-                self._update(place)
+        self._update_cases(case_rows)
+
+    def _update_cases(self, case_rows: Set[int]) -> None:
+        """Draw the visible cases of ``case_rows`` again, in each line from the first to the last of them: Qt draws in
+        a few rectangles faster than in many small ones."""
+        places = [place for place in self.visible_places() if self._model.case_row(place) in case_rows]
+        for _, line in groupby(places, lambda place: place // self._layout.columns):
+            first, *others = map(self.card_rect, line)
+            whole = first.united(others[-1]) if others else first
+            whole.setHeight(self._layout.pitch)
+            self.viewport().update(whole)
 
     # Hover
 

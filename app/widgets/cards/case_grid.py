@@ -118,11 +118,11 @@ class CaseGrid(CardView):
             self.viewport().update()
             self.selection_changed.emit()
 
-    def _state(self, place: int, focused: bool) -> CardState:
-        row, hovered = self._model.case_row(place), place == self._hover
-        chosen = row in self._selection.rows
+    def _state(self, place: int, case_row: int, focused: bool) -> CardState:
+        hovered = place == self._hover
+        chosen = case_row in self._selection.rows
         targeted = hovered or (self._hover == NO_PLACE and place == self._place)
-        role = self.comparison.role_text(row, targeted=targeted)
+        role = self.comparison.role_text(case_row, targeted=targeted)
         return CardState(place == self._place, hovered, focused, chosen, role)
 
     def _description(self) -> str:

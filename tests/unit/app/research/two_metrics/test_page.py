@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from unittest.mock import Mock
 
 import numpy as np
@@ -11,7 +12,6 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
 from semblance.app.research.two_metrics.page import ALL_QUERIES, REFINED, TwoMetricsPage
-from semblance.app.research.two_metrics.rank_columns_painter import RankColumnsPainter
 from semblance.app.widgets.cards import card_painter
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.searches.query import Query
@@ -289,19 +289,15 @@ def test_training_data_and_poor_calibration_are_shown(panel):
     assert not panel.facts.cautions[1].isVisible()
 
 
-def test_all_images_are_loaded_when_drawing_is_slow(panel, qtbot, monkeypatch):
-    columns, draw_lines = panel.columns, RankColumnsPainter.draw_lines
-    clock = Mock(perf_counter=Mock(return_value=0.0))
-
-    def draw_slowly(painter, *args):
-        clock.perf_counter.return_value += 2 * card_painter.SCALE_BUDGET_S
-        draw_lines(painter, *args)
+def test_all_images_are_loaded_when_scaling_is_slow(panel, qtbot, monkeypatch):
+    columns = panel.columns
+    # Each image takes more than the time of a frame.
+    clock = Mock(thread_time=Mock(side_effect=count(0, 2 * card_painter.SCALE_BUDGET_S)))
 
     def answer(rows, done):
         done([CardImage(row, np.full((160, 160), 90, dtype=np.uint8)) for row in rows])
 
     monkeypatch.setattr(card_painter, "time", clock)
-    monkeypatch.setattr(RankColumnsPainter, "draw_lines", draw_slowly)
     columns._images.clear()
     columns.set_source(ThumbnailLoader(answer, columns))
     columns.viewport().update()

@@ -8,6 +8,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QContextMenuEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 
+from semblance.app.widgets.cards import card_view
 from semblance.app.widgets.cards.card_layout import MARGIN
 from semblance.app.widgets.cards.card_parts import card_feedback_buttons
 from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_data
@@ -179,6 +180,22 @@ def test_images_come_and_are_drawn(qtbot, grid: CaseGrid) -> None:
         grid.viewport().repaint()
     middle = grid.card_rect(0).topLeft() + QPoint(40, 50)
     qtbot.waitUntil(lambda: grid.viewport().grab().toImage().pixel(middle) != well.pixel(middle))
+
+
+def test_after_a_jump_all_cards_are_drawn_in_several_frames(qtbot, grid: CaseGrid, monkeypatch) -> None:
+    grid.set_source(ThumbnailLoader(answer, grid))
+    end = grid.verticalScrollBar().maximum()
+    grid.verticalScrollBar().setValue(end)
+    qtbot.waitUntil(lambda: all(grid._images.get(place + 1) for place in grid.visible_places()))
+    whole = grid.grab().toImage()
+    grid.verticalScrollBar().setValue(0)
+    qtbot.waitUntil(lambda: not grid._late_timer.isActive())
+    # Time for one card in each frame.
+    monkeypatch.setattr(card_view, "JUMP_BUDGET_S", 0)
+    grid.verticalScrollBar().setValue(end)
+    assert grid.grab().toImage() != whole
+    qtbot.waitUntil(lambda: not grid._jumping)
+    assert grid.grab().toImage() == whole
 
 
 def test_a_source_can_be_changed_and_taken_away(qtbot, grid: CaseGrid) -> None:
