@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage, QPainter, QPen, QPixmap, QRegion
 
 from semblance.app.shell.icons import icon_pixmap
 from semblance.app.shell.theme import BASE, SMALL, Theme, colour, theme
-from semblance.app.widgets.cards.card_layout import DISTANCE_HEIGHT, MARGIN, NOTE_HEIGHT, CardLayout
+from semblance.app.widgets.cards.card_layout import DISTANCE_HEIGHT, NOTE_HEIGHT, CardLayout
 from semblance.app.widgets.cards.card_parts import (
     ROW_END_MARGIN,
     bar_length,
@@ -306,9 +306,7 @@ class CardPainter:
 
     def _shows_feedback_buttons(self, mark: int, state: CardState) -> bool:
         is_always = self._layout.style.shows_buttons and not self._layout.rows
-        return self._judging and (
-            is_always or state.current or state.hovered or state.selected or mark != 0
-        )
+        return self._judging and (is_always or state.current or state.hovered or state.selected or mark != 0)
 
     def _draw_feedback_buttons(self, where: tuple[QRect, QRect], mark: int) -> None:
         for verdict, at in zip((1, -1), where, strict=True):
