@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from semblance.core.language import as_lazy, tr, tr_lazy, tr_name
-
-
-def measured_text(measured_on: str) -> str:
-    """``measured_on`` of a metric's scores in the user's language."""
-    return tr_name(measured_on)
+from semblance.core.language import as_lazy, tr, tr_lazy
 
 
 def measured_note(n: int, measured_on: str, *, stale: bool, n_queries: int | None = None) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from semblance.app.shell.measured_on import measured_text
-from semblance.core.language import tr, translate
+from semblance.core.language import tr, tr_name, translate
 from semblance.core.reports.formatting import prevalence_text
 from semblance.core.workflows.searches.vote import Vote
 
@@ -22,7 +21,7 @@ def estimate_caution(vote: Vote) -> tuple[str, str]:
     shift = "" if vote.prevalence is None else translate(prevalence_text(vote.prevalence))
     if not vote.caution:
         return shift, tr("Search > Set prevalence… changes it.") if shift else ""
-    what = measured_text(vote.measured_on or "")
+    what = tr_name(vote.measured_on or "")
     return "; ".join(filter(None, (shift, translate(vote.caution)))), tr(
         "This is the mean error of the estimates on {n:,} held-out cases ({what}). A perfect "
         "estimate stays below the second number in 95 of 100 measurements. See the tab "

@@ -29,7 +29,7 @@ class SidePanel(QWidget):
     """Panels in tabs, each built when it is first shown.
 
     ``help_requested(name)`` · ``save_requested``: name the refined metric · ``case_requested(case_row)``: show a
-    judged case in the ranking · ``slider_requested``: prepare the steps between visual and diagnostic likeness ·
+    judged case in the ranking · ``slider_requested``: prepare the steps between visual and diagnostic similarity ·
     ``questions_requested``: ask in full size.
     """
 

@@ -126,7 +126,7 @@ def check_panel(panel: EvaluationPanel, scores: Mapping[str, Any]) -> None:
     ]
     finding = panel._finding
     curve = scores["roc"][finding]
-    measured = f"Measured on {scores['n_test']} {scores['measured_on']}."
+    measured = f"Measured on {scores['n_test']} cases of {scores['measured_on']}."
     for view in (panel.overview.accuracy.view, panel.accuracy.view):
         text = view.accessibleDescription().replace(" to ", "–").replace("95 % interval ", "")
         reach, chance = scores["retrieval_ceiling"][9], scores["retrieval_chance"]

@@ -9,7 +9,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from semblance.app.search.similar.estimate_view import EstimateView, ScaleEnd
-from semblance.app.shell.measured_on import measured_text
 from semblance.app.shell.theme import plain_tip, theme, theme_signals
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.elided_label import ElidedLabel
@@ -217,7 +216,7 @@ class SummaryStrip(QFrame):
             high=high,
         )
         for widget in (self.estimate, self.scale):
-            tested_on = measured_text(vote.measured_on or "")
+            tested_on = tr_name(vote.measured_on or "")
             widget.setAccessibleName(tr("{estimate}, tested on {what}", estimate=text, what=tested_on))
             widget.setToolTip(plain_tip(f"{text}.\n{_ESTIMATE_TIP}"))
         if stale:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from semblance.app.shell.measured_on import measured_text
 from semblance.app.shell.state import Change, State
 from semblance.app.widgets.badge import Badge
 from semblance.app.widgets.copy_details_button import CopyDetailsButton
@@ -80,7 +79,7 @@ class MetricSection(QWidget):
         self.facts.set_fact(
             _ACCURACY,
             interval_text(mean, low, high),
-            tr("Tested on {what}", what=measured_text(scored.scores.measured_on)),
+            tr("Tested on {what}", what=tr_name(scored.scores.measured_on)),
         )
         kind = scored.measured
         self.badge.set_kind(kind, tr("held-out") if kind == scored_metrics.HELD_OUT else "")

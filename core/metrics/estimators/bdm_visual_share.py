@@ -42,7 +42,7 @@ def pairs_by_share(
     """(p, 3) rows i < j and +1 similar or -1 dissimilar; ``X`` (n, d) after the steps.
 
     Every case names ``each`` similar and ``each`` dissimilar cases, a quarter of the others at most.
-    Visual likeness decides ``share`` of both: the similar cases are its nearest Euclidean neighbours, the dissimilar
+    Visual similarity decides ``share`` of both: the similar cases are its nearest Euclidean neighbours, the dissimilar
     ones are drawn from all cases. Findings (``codes`` (n,), -1 for none) decide the rest: cases drawn from its own
     finding, and from the others. Where the two disagree on a pair, neighbours are similar; otherwise findings count.
     """

@@ -1,4 +1,4 @@
-"""The slider from visual to diagnostic likeness: BDM+V at several places, trained and stored together."""
+"""The slider from visual to diagnostic similarity: BDM+V at several places, trained and stored together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a slider from visual to diagnostic likeness, read from the cards of their metrics."""
+"""The steps of a slider from visual to diagnostic similarity, read from the cards of their metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 #: Places of the slider, in per cent diagnostic: the share of a step's training pairs that come from findings. The
 #: others come from visual neighbours.
 PLACES = (0, 30, 50, 70, 85, 100)
-#: The default place: findings count most, and visual likeness still counts.
+#: The default place: findings count most, and visual similarity still counts.
 DEFAULT_PLACE = 70
 #: Key of a card that says which slider a metric is a step of.
 CARD_KEY = "slider"
