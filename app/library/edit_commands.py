@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QDialog, QMenu, QWidget
@@ -22,6 +23,7 @@ from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.finding_chip import chip_pixmap
 from semblance.core.language import tr, tr_n, translate, visible
+from semblance.core.library.case_columns import Indices, Rows
 from semblance.core.workflows.library import import_labels
 from semblance.core.workflows.library.edit_cases import EditResult, remove_cases, set_finding, set_patient
 from semblance.core.workflows.library.edit_kinds import describe_edit
@@ -35,7 +37,7 @@ _LISTED = 20
 class EditCommands(QObject):
     """``selected_cases`` returns the catalogue rows of the selected cases in the focused panel."""
 
-    def __init__(self, context: Context, parent: QWidget, selected_cases: Callable[[], list[int]]) -> None:
+    def __init__(self, context: Context, parent: QWidget, selected_cases: Callable[[], Rows]) -> None:
         super().__init__(parent)
         self._context, self._parent, self._selected_cases = context, parent, selected_cases
         self._findings: FindingsDialog | None = None
@@ -82,7 +84,7 @@ class EditCommands(QObject):
     def fill_menu(self, menu: QMenu, case_row: int) -> None:
         """Add the entries for the case of the menu and the cases selected with it."""
         rows = self._selected_cases()
-        rows = rows if case_row in rows else [case_row]
+        rows = rows if case_row in rows else np.array([case_row], dtype=np.int64)
         if not self._context.state.can_edit:
             return
         n = len(rows)
@@ -103,7 +105,7 @@ class EditCommands(QObject):
         if note := edit_operations.outdated_note(self._context):
             menu.addAction(note).setEnabled(False)
 
-    def _fill_lesions(self, menu: QMenu, rows: Sequence[int]) -> None:
+    def _fill_lesions(self, menu: QMenu, rows: Rows) -> None:
         state, n = self._context.state, len(rows)
         assert state.library is not None
         lesions = state.library.lesions
@@ -112,8 +114,9 @@ class EditCommands(QObject):
         if n > 1:
             menu.addAction(tr("Mark {n} cases as one lesion", n=n), partial(self.join, rows))
         elif query_row is not None and query_row not in (*rows, *self._lesion_of(rows[0])):
-            menu.addAction(tr("Mark as the same lesion as the query"), partial(self.join, [query_row, *rows]))
-        if any(row in lesions for row in rows):
+            both = np.array([query_row, rows[0]])
+            menu.addAction(tr("Mark as the same lesion as the query"), partial(self.join, both))
+        if np.isin(np.fromiter(lesions, dtype=np.int64, count=len(lesions)), rows).any():
             text = tr("Mark as another lesion") if n == 1 else tr("Mark {n} cases as other lesions", n=n)
             menu.addAction(text, partial(self.split, rows))
 
@@ -123,7 +126,7 @@ class EditCommands(QObject):
         facts = None if library is None else library.lesions.get(row)
         return () if facts is None else facts.rows
 
-    def join(self, rows: Sequence[int]) -> None:
+    def join(self, rows: Rows) -> None:
         """Make the cases one same-lesion group."""
         ids = self._ids(rows)
         if len(ids) > 1:
@@ -131,17 +134,22 @@ class EditCommands(QObject):
         elif ids:
             self._context.messages.info(tr("Select at least two cases to mark them as one lesion."))
 
-    def split(self, rows: Sequence[int]) -> None:
+    def split(self, rows: Rows) -> None:
         """Take the cases out of their same-lesion groups."""
-        ids = self._ids([row for row in rows if self._lesion_of(row)])
+        library = self._context.state.library
+        lesions = {} if library is None else library.lesions
+        grouped = np.fromiter(lesions, dtype=np.int64, count=len(lesions))
+        ids = self._ids(np.asarray(rows)[np.isin(rows, grouped)])
         if ids:
             edit_operations.edit(self._context, split_lesions, ids)
-        elif rows:
+        elif len(rows):
             self._context.messages.info(tr("No selected case is in a same-lesion group."))
 
-    def _fill_findings(self, menu: QMenu, rows: Sequence[int]) -> None:
+    def _fill_findings(self, menu: QMenu, rows: Rows) -> None:
         columns = self._context.state.columns
-        present = {columns.finding_name(index) for index in self._indices(rows)}
+        # The code of no finding is -1.
+        counts = np.bincount(columns.finding[self._indices(rows)] + 1, minlength=len(columns.findings) + 1)
+        present = {name for name, n in zip([None, *columns.findings], counts.tolist(), strict=True) if n}
         for code, name in enumerate(columns.findings[:_LISTED]):
             chip = QIcon(chip_pixmap(code, columns.letters[name], self._parent.devicePixelRatioF()))
             action = menu.addAction(
@@ -155,16 +163,18 @@ class EditCommands(QObject):
         menu.addAction(tr("No finding"), partial(self.set_finding, rows, None)).setEnabled(present != {None})
         menu.addAction(tr("Other finding…"), partial(self.ask_finding, rows))
 
-    def set_finding(self, rows: Sequence[int], finding: str | None) -> None:
+    def set_finding(self, rows: Rows, finding: str | None) -> None:
         """Give the cases a finding, or none."""
         if ids := self._ids(rows):
             edit_operations.set_label(self._context, set_finding, ids, finding, self._findings_of(rows))
 
-    def _findings_of(self, rows: Sequence[int]) -> list[str | None]:
+    def _findings_of(self, rows: Rows) -> list[str | None]:
         columns = self._context.state.columns
-        return [columns.finding_name(index) for index in self._indices(rows)]
+        # The code of no finding is -1.
+        names = [*columns.findings, None]
+        return [names[code] for code in columns.finding[self._indices(rows)].tolist()]
 
-    def ask_finding(self, rows: Sequence[int]) -> None:
+    def ask_finding(self, rows: Rows) -> None:
         """Ask for the finding of the cases."""
         columns = self._context.state.columns
         seen = self._findings_of(rows)
@@ -179,10 +189,10 @@ class EditCommands(QObject):
             set_finding,
         )
 
-    def ask_patient(self, rows: Sequence[int]) -> None:
+    def ask_patient(self, rows: Rows) -> None:
         """Ask for the patient of the cases."""
         columns = self._context.state.columns
-        seen = [columns.patient_name(index) for index in self._indices(rows)]
+        seen = [columns.patient_name(index) for index in self._indices(rows).tolist()]
         self._ask(
             rows,
             tr("Set patient"),
@@ -196,7 +206,7 @@ class EditCommands(QObject):
 
     def _ask(
         self,
-        rows: Sequence[int],
+        rows: Rows,
         title: str,
         prompt: str,
         known: Sequence[str],
@@ -215,7 +225,7 @@ class EditCommands(QObject):
             edit_operations.set_label(self._context, workflow, ids, dialog.label(), seen)
         dialog.deleteLater()
 
-    def remove(self, rows: Sequence[int]) -> None:
+    def remove(self, rows: Rows) -> None:
         """Remove the cases from the library."""
         if ids := self._ids(rows):
             edit_operations.edit(self._context, remove_cases, ids)
@@ -275,12 +285,12 @@ class EditCommands(QObject):
         self._history.raise_()
         return self._history
 
-    def _indices(self, rows: Sequence[int]) -> list[int]:
-        columns = self._context.state.columns
-        return [index for row in rows if (index := columns.index_of_row(row)) >= 0]
+    def _indices(self, rows: Rows) -> Indices:
+        indices = self._context.state.columns.indices_of_rows(np.asarray(rows, dtype=np.int64))
+        return indices[indices >= 0]
 
-    def _ids(self, rows: Sequence[int]) -> list[str]:
-        return [self._context.state.columns.ids[index] for index in self._indices(rows)]
+    def _ids(self, rows: Rows) -> list[str]:
+        return self._context.state.columns.ids_of_rows(np.asarray(rows, dtype=np.int64))
 
-    def _first_id(self, rows: Sequence[int]) -> str:
-        return next(iter(self._ids(rows)), "")
+    def _first_id(self, rows: Rows) -> str:
+        return next(iter(self._ids(rows[:1])), "")

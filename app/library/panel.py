@@ -247,8 +247,9 @@ class LibraryPanel(Panel):
         filtered = bool(self.search.text()) or len(self._shown_order) < len(self._state.columns)
         if tree is not self._tree:
             self._tree = tree
-            self.patients.set_tree(tree, self._shown_order)
-        self.patients.choose(self._shown_order, filtered=filtered)
+            self.patients.set_tree(tree, self._shown_order, filtered=filtered)
+        else:
+            self.patients.choose(self._shown_order, filtered=filtered)
         self._follow_current(self.grid.current())
 
     def _refresh(self) -> None:
@@ -302,8 +303,10 @@ class LibraryPanel(Panel):
             order = order[np.isin(columns.case_row[order], selected_rows)]
         self._shown_order = columns.sorted_by("id", order)
         if self.view.value() == PATIENTS and self._state.library is not None:
+            is_shown = np.zeros(len(columns), dtype=bool)
+            is_shown[order] = True
             by_patient = self._state.library.tree.order
-            self._shown_order = by_patient[np.isin(by_patient, order)]
+            self._shown_order = by_patient[is_shown[by_patient]]
         same_library = self._state.path == self._listed_library
         self._listed_library = self._state.path
         if not same_library:

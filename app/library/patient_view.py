@@ -54,7 +54,7 @@ class PatientView(QAbstractScrollArea):
     def __init__(self, source: ThumbnailSource) -> None:
         super().__init__()
         self._tree: PatientTree | None = None
-        self._matches: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._matches: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self._expanded: npt.NDArray[np.bool_] = np.empty(0, dtype=bool)
         self._nodes: Indices = np.empty(0, dtype=np.intp)
         self._tops: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
@@ -75,8 +75,9 @@ class PatientView(QAbstractScrollArea):
 
     # What is shown
 
-    def set_tree(self, tree: PatientTree | None, chosen: Indices) -> None:
-        """Show the cases ``chosen`` (positions) of ``tree``. In the same library what is expanded stays so."""
+    def set_tree(self, tree: PatientTree | None, chosen: Indices, *, filtered: bool = False) -> None:
+        """Show the cases ``chosen`` (positions) of ``tree``, as :meth:`choose` does. In the same library what is
+        expanded stays so."""
         before, current = self._expanded_cases(), self.current()
         self._tree = tree
         self._expanded = np.zeros(0 if tree is None else len(tree), dtype=bool)
@@ -84,7 +85,7 @@ class PatientView(QAbstractScrollArea):
             self._expanded = tree.nodes_of(before[:, 0], before[:, 1])
         self._place = _NO_PLACE
         self._images.clear()
-        self.choose(chosen)
+        self.choose(chosen, filtered=filtered)
         if current != NONE:
             self._go_to_node(self._node_of(current))
 
@@ -92,7 +93,7 @@ class PatientView(QAbstractScrollArea):
         """Show the cases ``chosen`` (positions) only; few cases that a filter left are expanded."""
         current = self._node()
         if self._tree is None:
-            self._matches = np.empty(0, dtype=np.int64)
+            self._matches = np.empty(0, dtype=np.int32)
         else:
             self._matches = self._tree.matches(chosen)
             if filtered and len(chosen) <= _EXPANDED:
@@ -154,7 +155,12 @@ class PatientView(QAbstractScrollArea):
         while above >= 0:
             self._expanded[above] = True
             above = int(self._tree.parent[above])
-        self._list(node)
+        self._place = self._place_of_node(node)
+        if self._place == _NO_PLACE:
+            self._list(node)
+        else:
+            self._describe()
+            self.viewport().update()
         self._show_current()
 
     def _place_of_node(self, node: int) -> int:

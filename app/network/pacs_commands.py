@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from semblance.app.shell.context import Context
 from semblance.app.widgets.dialog import bring_to_front
+from semblance.core.library.case_columns import Rows
 
 if TYPE_CHECKING:
     from semblance.app.network.pacs_dialog import PacsDialog
@@ -28,9 +29,7 @@ class PacsCommands(QObject):
     retrieved = Signal(object)
     help_requested = Signal(str)
 
-    def __init__(
-        self, context: Context, parent: QWidget, selected_cases: Callable[[], Sequence[int]]
-    ) -> None:
+    def __init__(self, context: Context, parent: QWidget, selected_cases: Callable[[], Rows]) -> None:
         super().__init__(parent)
         self._context, self._parent, self._selected_cases = context, parent, selected_cases
         self.commands: dict[str, Callable[[], object]] = {

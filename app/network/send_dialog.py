@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
@@ -29,6 +29,7 @@ from semblance.app.widgets.tab_order import Dialog, enable_widgets
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, translate
+from semblance.core.library.case_columns import Rows
 from semblance.core.network.sending import Sending
 from semblance.core.network.servers import DIMSE
 from semblance.core.reports.options import ReportOptions
@@ -47,7 +48,7 @@ class SendDialog(Dialog):
     servers_requested = Signal()
 
     def __init__(
-        self, context: Context, selected_cases: Callable[[], Sequence[int]], parent: QWidget | None = None
+        self, context: Context, selected_cases: Callable[[], Rows], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._context = context
@@ -92,7 +93,7 @@ class SendDialog(Dialog):
 
     def load(self) -> None:
         """Offer what can be sent now, and the saved servers."""
-        self._rows = list(self._selected_cases())
+        self._rows = self._selected_cases().tolist()
         self.what.blockSignals(True)
         self.what.clear()
         if self._context.state.ranking is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QMainWindow
 
@@ -74,7 +73,7 @@ class CaseLinks(QObject):
 
     def _mark_selection(self) -> None:
         if self._map is not None:
-            self._map.highlight_rows(np.array(self._panels.library.grid.selected(), dtype=np.int64))
+            self._map.highlight_rows(self._panels.library.grid.selected())
 
     def _follow(self, grid: CaseGrid, other: CaseGrid, *_row: int) -> None:
         """Another case is current or selected in ``grid``: show that in the other list and on the map."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+import numpy as np
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox
@@ -43,6 +44,7 @@ from semblance.app.window.top_bar import TopBar
 from semblance.app.window.workspaces import READ, RESEARCH, WorkspaceChoice
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.language import LANGUAGES, tr
+from semblance.core.library.case_columns import Rows
 from semblance.core.log import log_folder
 
 #: Errors whose details are copied for a bug report.
@@ -180,19 +182,22 @@ class Commands(QObject):
 
     # Cases
 
-    def selected_cases(self) -> list[int]:
-        """Catalogue rows of the cases selected in the focused list, or of the compared case."""
+    def selected_cases(self) -> Rows:
+        """(k,) catalogue rows of the cases selected in the focused list, or of the compared case."""
         columns = self._context.state.columns
         if self._full.comparing:
             row = self._panels.compare.current_row()
-            return [row] if row >= 0 else []
+            return np.array([row] if row >= 0 else [], dtype=np.int64)
         focus, library = QApplication.focusWidget(), self._panels.library
         in_library = focus is not None and library.isAncestorOf(focus)
         grids = [self._panels.ranking.grid, library.grid]
         for grid in reversed(grids) if in_library else grids:
-            if rows := [row for row in grid.selected() if columns.index_of_row(row) >= 0]:
+            rows = grid.selected()
+            if grid.model().columns is not columns:
+                rows = rows[columns.indices_of_rows(rows) >= 0]
+            if len(rows):
                 return rows
-        return []
+        return np.empty(0, dtype=np.int64)
 
     def find_case(self) -> None:
         """Focus the filter of the library."""

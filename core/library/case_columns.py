@@ -21,6 +21,7 @@ from semblance.core.library.natural_key import natural_key
 from semblance.core.library.packed_texts import Texts, natural_order
 
 Indices = npt.NDArray[np.intp]
+Rows = npt.NDArray[np.int64]
 NO_FINDING = -1
 NO_PATIENT = -1
 #: Case ids whose positions are remembered at most.
@@ -115,8 +116,18 @@ class CaseColumns:
         """(n,) the position of each catalogue row in this snapshot, -1 where it is not in it."""
         if not len(self):
             return np.full(len(case_rows), -1, dtype=np.intp)
+        first = self.case_row[0]
+        if self.case_row[-1] - first == len(self) - 1:
+            # Without a gap between them, their numbers say where they are.
+            indices = case_rows - first
+            return np.where((indices >= 0) & (indices < len(self)), indices, -1)
         indices = np.minimum(np.searchsorted(self.case_row, case_rows), len(self) - 1)
         return np.where(self.case_row[indices] == case_rows, indices, -1)
+
+    def ids_of_rows(self, case_rows: Rows) -> list[str]:
+        """The ids of the catalogue rows that are in this snapshot, in their order."""
+        indices = self.indices_of_rows(case_rows)
+        return self.ids.chosen(indices[indices >= 0])
 
     def index_of_id(self, case_id: str) -> int:
         """The position of a case id, -1 where it is not in this snapshot."""

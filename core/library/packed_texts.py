@@ -15,6 +15,8 @@ from semblance.core.library.natural_key import DIGITS, natural_key
 _END = "\n"
 #: Bytes of a key that are compared at once, behind what all texts begin with; texts made at once.
 _KEY_BYTES, _PART = 64, 1 << 16
+#: With more than one in so many chosen, all texts are made at once.
+_MANY = 16
 
 
 class Texts(Sequence[str]):
@@ -55,6 +57,11 @@ class Texts(Sequence[str]):
         listed = self.data.decode().split(_END)
         # A text may itself contain a line feed.
         return iter(listed[:-1] if len(listed) == len(self) + 1 else [self[at] for at in range(len(self))])
+
+    def chosen(self, at: npt.NDArray[np.intp]) -> list[str]:
+        """The texts at the places ``at``."""
+        texts = self if len(at) < len(self) // _MANY else list(self)
+        return [texts[place] for place in at.tolist()]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Texts) and self.data == other.data and np.array_equal(self.ends, other.ends)

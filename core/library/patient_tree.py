@@ -70,32 +70,36 @@ class PatientTree:
 
         So the nodes of an earlier tree are found again.
         """
-        place = np.empty(len(self.order), dtype=np.int64)
+        place = np.empty(len(self.order), dtype=np.int32)
         place[self.order] = np.arange(len(self.order))
         index = self.columns.indices_of_rows(rows)
         found = np.zeros(len(self), dtype=bool)
-        for level in TreeLevel:
+        for level in np.unique(levels[index >= 0]).tolist():
             of_level = np.flatnonzero(self.level == level)
-            places = np.sort(place[index[(levels == level) & (index >= 0)]])
-            before = np.searchsorted(places, self.start[of_level])
-            found[of_level] = np.searchsorted(places, self.stop[of_level]) > before
+            places = place[index[(levels == level) & (index >= 0)]]
+            # The last node of the level that begins before the case, if the case is in it.
+            before = np.searchsorted(self.start[of_level], places, side="right") - 1
+            nodes = of_level[before[before >= 0]]
+            found[nodes[places[before >= 0] < self.stop[nodes]]] = True
         return found
 
-    def matches(self, chosen: Indices) -> npt.NDArray[np.int64]:
+    def matches(self, chosen: Indices) -> npt.NDArray[np.int32]:
         """(m,) how many of the cases ``chosen``, positions in ``columns``, each node has."""
-        mask = np.zeros(len(self.columns), dtype=np.int64)
-        mask[chosen] = 1
-        total = np.concatenate(([0], np.cumsum(mask[self.order])))
-        found: npt.NDArray[np.int64] = total[self.stop] - total[self.start]
-        return found
+        if len(chosen) == len(self.columns):
+            return self.stop - self.start
+        mask = np.zeros(len(self.columns), dtype=bool)
+        mask[chosen] = True
+        total = np.zeros(len(self.order) + 1, dtype=np.int32)
+        np.cumsum(mask[self.order], out=total[1:])
+        return total[self.stop] - total[self.start]
 
-    def visible(self, matches: npt.NDArray[np.int64], expanded: npt.NDArray[np.bool_]) -> Indices:
+    def visible(self, matches: npt.NDArray[np.int32], expanded: npt.NDArray[np.bool_]) -> Indices:
         """Ascending nodes with matches whose ancestors are all ``expanded`` (m,)."""
-        closed = np.flatnonzero(~expanded & (self.end > np.arange(len(self)) + 1))
-        change = np.zeros(len(self) + 1, dtype=np.int64)
-        np.add.at(change, closed + 1, 1)
-        np.add.at(change, self.end[closed], -1)
-        return np.flatnonzero((np.cumsum(change[:-1]) == 0) & (matches > 0))
+        # How far the nodes under what is not expanded reach, up to each node.
+        reach = np.maximum.accumulate(np.where(expanded, 0, self.end))
+        is_visible = matches > 0
+        is_visible[1:] &= reach[:-1] <= np.arange(1, len(self))
+        return np.flatnonzero(is_visible)
 
     def title(self, node: int) -> str:
         """The name of a node: patient or folder, study, series or case."""

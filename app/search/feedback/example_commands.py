@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -14,6 +15,7 @@ from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.file_dialogs import choose_file
 from semblance.core.language import tr
+from semblance.core.library.case_columns import Rows
 
 
 class ExampleCommands(QObject):
@@ -25,7 +27,7 @@ class ExampleCommands(QObject):
     name_requested = Signal()
 
     def __init__(
-        self, context: Context, parent: QWidget, concepts: Concepts, selected_cases: Callable[[], list[int]]
+        self, context: Context, parent: QWidget, concepts: Concepts, selected_cases: Callable[[], Rows]
     ) -> None:
         super().__init__(parent)
         self._context, self._parent, self._concepts = context, parent, concepts
@@ -55,7 +57,7 @@ class ExampleCommands(QObject):
     def mark(self, *, has: bool | None) -> None:
         """Mark the selected cases for the selected concept."""
         current = self._concepts.current
-        cases = self._ids(self._selected_cases())
+        cases = self._context.state.columns.ids_of_rows(self._selected_cases())
         if current is not None and cases:
             self._concepts.mark(current.id, cases, has)
             self._context.messages.info(_mark_message(cases, current.name, has))
@@ -63,7 +65,7 @@ class ExampleCommands(QObject):
     def fill_menu(self, menu: QMenu, case_row: int) -> None:
         """Add the entries for the case of the menu and the cases selected with it."""
         rows = self._selected_cases()
-        rows = rows if case_row in rows else [case_row]
+        rows = rows if case_row in rows else np.array([case_row], dtype=np.int64)
         if self._context.state.search is not None:
             menu.addSeparator()
             add = partial(examples.add_cases, self._context, rows)
@@ -71,26 +73,26 @@ class ExampleCommands(QObject):
             menu.addAction(tr("Add as negative example\tShift+E"), partial(add, like=False))
         if not self._context.state.can_write or self._context.state.metric is None:
             return
-        cases, current = self._ids(rows), self._concepts.current
+        current = self._concepts.current
+        case = self._context.state.columns.ids_of_rows(rows[:1])[0]
         concepts = menu.addMenu(tr("Concepts"))
         for one in self._concepts.facts:
             keys = ("\tY", "\tN") if one is current else ("", "")
-            has = one.own.get(cases[0])
+            has = one.own.get(case)
             sub = concepts.addMenu(one.name.replace("&", "&&"))
             for text, value in (
                 (tr("With it") + keys[0], True),
                 (tr("Without it") + keys[1], False),
                 (tr("Remove mark"), None),
             ):
-                action = sub.addAction(text, partial(self._concepts.mark, one.id, cases, value))
+                action = sub.addAction(text, partial(self._mark, one.id, rows, value))
                 action.setCheckable(True)
                 action.setChecked(has is value)
         concepts.addSeparator()
         concepts.addAction(tr("New concept…"), self.name_requested.emit)
 
-    def _ids(self, rows: Sequence[int]) -> list[str]:
-        columns = self._context.state.columns
-        return [columns.ids[index] for row in rows if (index := columns.index_of_row(row)) >= 0]
+    def _mark(self, concept: int, rows: Rows, has: bool | None) -> None:
+        self._concepts.mark(concept, self._context.state.columns.ids_of_rows(rows), has)
 
 
 def _mark_message(cases: Sequence[str], concept: str, has: bool | None) -> str:

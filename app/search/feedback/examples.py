@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from semblance.app.shell import search_operations
 from semblance.app.shell.context import Context
 from semblance.app.shell.state import State
@@ -43,11 +46,11 @@ def add(context: Context, queries: Sequence[Query], *, like: bool) -> None:
     _set_examples(context, [*remaining, *((one, like) for one in new)])
 
 
-def add_cases(context: Context, case_rows: Sequence[int], *, like: bool) -> None:
+def add_cases(context: Context, case_rows: npt.ArrayLike, *, like: bool) -> None:
     """Add cases of the library by their catalogue rows."""
-    columns = context.state.columns
-    found = [index for row in case_rows if (index := columns.index_of_row(row)) >= 0]
-    add(context, [Query(case=columns.ids[index]) for index in found], like=like)
+    # One more than can be added, beside the query itself, is enough to refuse them.
+    rows = np.asarray(case_rows, dtype=np.int64)[: MAX_EXAMPLES + 2]
+    add(context, [Query(case=case) for case in context.state.columns.ids_of_rows(rows)], like=like)
 
 
 def add_file(context: Context, path: Path, *, like: bool) -> None:

@@ -62,7 +62,7 @@ class CardFeedback(QObject):
     def judge(self, mark: int, rows: Sequence[int] = ()) -> None:
         """Mark ``rows``, or the selected cases, as alike (1) or not alike (-1). The same mark again removes it."""
         search = self._state.search
-        selected = [row for row in rows or self._grid.selected() if row not in self._pending]
+        selected = [row for row in rows or self._grid.selected().tolist() if row not in self._pending]
         if search is None or not self._state.can_judge or not selected:
             return
         if search.strength == 0.0:
@@ -112,7 +112,7 @@ class CardFeedback(QObject):
         """Add the entries that judge the selected cases."""
         if not self._state.can_judge:
             return
-        rows = self._grid.selected()
+        rows = self._grid.selected().tolist()
         marks = self.marks()
         menu.addSeparator()
         for mark, text, key in ((1, tr("More like this"), "U"), (-1, tr("Less like this"), "D")):
@@ -175,7 +175,7 @@ class CardFeedback(QObject):
         self._grid.set_judging(self._state.ranking is not None, self._state.why_not_written)
 
     def _mark_card(self, row: int, mark: int) -> None:
-        selected = self._grid.selected()
+        selected = self._grid.selected().tolist()
         self.judge(mark, selected if row in selected else [row])
 
     def _show_comparing(self, row: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -26,7 +27,7 @@ from semblance.app.widgets.cards.case_drag import drag, mime_data
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.cards.case_selection import Selection
 from semblance.core.language import tr
-from semblance.core.library.case_columns import ImageState
+from semblance.core.library.case_columns import ImageState, Rows
 
 __all__ = ["NONE", "CaseGrid"]
 
@@ -84,20 +85,19 @@ class CaseGrid(CardView):
 
     # Selection
 
-    def selected(self) -> list[int]:
-        """The catalogue rows of the selected cases in the order shown, or of the current case."""
+    def selected(self) -> Rows:
+        """(k,) the catalogue rows of the selected cases in the order shown, or of the current case."""
         return self._selection.ordered_rows(self._model, self.current())
 
     @property
-    def selection(self) -> frozenset[int]:
-        """The catalogue rows of several selected cases, empty while only the current case is selected."""
+    def selection(self) -> Rows:
+        """The catalogue rows of several selected cases, ascending; none while only the current case is selected."""
         return self._selection.rows
 
-    def mirror(self, current: int, selection: frozenset[int]) -> None:
+    def mirror(self, current: int, selection: Rows) -> None:
         """Take over the current case and the selection of another list, as far as their cases are shown here."""
         before = self._selection.rows
-        shown = frozenset(row for row in selection if self._model.place_of(row) != NO_PLACE)
-        self._selection.replace(shown, current)
+        self._selection.replace(selection[self._model.contains(selection)], current)
         self.set_current(current)
         self._emit_selection(before)
 
@@ -113,14 +113,14 @@ class CaseGrid(CardView):
         self._set_place(place)
         self._emit_selection(before)
 
-    def _emit_selection(self, before: frozenset[int]) -> None:
-        if self._selection.rows != before:
+    def _emit_selection(self, before: Rows) -> None:
+        if not np.array_equal(self._selection.rows, before):
             self.viewport().update()
             self.selection_changed.emit()
 
     def _state(self, place: int, case_row: int, focused: bool) -> CardState:
         hovered = place == self._hover
-        chosen = case_row in self._selection.rows
+        chosen = case_row in self._selection
         targeted = hovered or (self._hover == NO_PLACE and place == self._place)
         role = self.comparison.role_text(case_row, targeted=targeted)
         return CardState(place == self._place, hovered, focused, chosen, role)
@@ -138,7 +138,7 @@ class CaseGrid(CardView):
         row = self._model.case_row(place)
         if left and (self._press_part(place, event) or self.comparison.finish(row)):
             return
-        if left or row not in self._selection.rows:
+        if left or row not in self._selection:
             self._choose(place, event.modifiers() if left else Qt.KeyboardModifier.NoModifier)
         else:
             self._set_place(place)
@@ -227,7 +227,7 @@ class CaseGrid(CardView):
             place = self._place_at(self.viewport().mapFromGlobal(event.globalPos()))
             where = event.globalPos()
         if place != NO_PLACE:
-            if self._model.case_row(place) in self._selection.rows:
+            if self._model.case_row(place) in self._selection:
                 self._set_place(place)
             else:
                 self._choose(place, Qt.KeyboardModifier.NoModifier)
@@ -264,7 +264,7 @@ class CaseGrid(CardView):
         before = self._selection.rows
         self._selection.select_only(self.current())
         self._emit_selection(before)
-        return bool(before)
+        return len(before) > 0
 
     # Drag and drop
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.language import tr, tr_n, visible
-from semblance.core.library.case_columns import CaseColumns, Indices, no_cases
+from semblance.core.library.case_columns import CaseColumns, Indices, Rows, no_cases
 from semblance.core.reports.formatting import MIN_DIGITS, digits_for, distance_text
 
 #: Judgement -> its text.
@@ -60,6 +60,15 @@ class CaseModel:
     def case_row(self, place: int) -> int:
         """The catalogue row of the case at ``place``."""
         return int(self.columns.case_row[self.order[place]])
+
+    def contains(self, case_rows: Rows) -> npt.NDArray[np.bool_]:
+        """(k,) which of these catalogue rows are shown."""
+        if not len(case_rows):
+            return np.zeros(0, dtype=bool)
+        is_shown = np.zeros(len(self.columns) + 1, dtype=bool)
+        is_shown[self.order] = True
+        # The last one stands for rows of no case.
+        return is_shown[self.columns.indices_of_rows(case_rows)]
 
     def place_of(self, case_row: int) -> int:
         """The place of a catalogue row, -1 if it is not shown."""

@@ -46,7 +46,7 @@ def test_a_report_goes_into_the_record_of_its_patient(qtbot, window, archive):
 
 
 def test_selected_cases_are_sent_as_their_files(qtbot, window, archive):
-    rows = [int(row) for row in window.state.columns.case_row[:2]]
+    rows = window.state.columns.case_row[:2]
     window.parts.commands.pacs._selected_cases = lambda: rows
     dialog = window.parts.commands.pacs.show_send()
     assert dialog.what.currentText() == "The DICOM files of 2 selected cases"

@@ -138,8 +138,11 @@ def test_letters_stay_different_however_many() -> None:
     assert all(letters.values())
 
 
-def test_many_rows_are_found_as_one_by_one():
-    columns = case_columns([2, 5, 9], ["a", "b", "c"], [None] * 3, [None] * 3, [0] * 3)
-    rows = np.array([9, 1, 2, 10, 5])
-    assert columns.indices_of_rows(rows).tolist() == [columns.index_of_row(int(row)) for row in rows]
-    assert no_cases().indices_of_rows(rows).tolist() == [-1] * 5
+@pytest.mark.parametrize("given", [[2, 5, 9], [4, 5, 6]], ids=["gaps", "no_gap"])
+def test_many_rows_are_found_as_one_by_one(given):
+    columns = case_columns(given, ["a", "b", "c"], [None] * 3, [None] * 3, [0] * 3)
+    rows = np.array([9, 1, 2, 10, 5, 4, 6, 7, 3])
+    found = [columns.index_of_row(int(row)) for row in rows]
+    assert columns.indices_of_rows(rows).tolist() == found
+    assert columns.ids_of_rows(rows) == [columns.ids[index] for index in found if index >= 0]
+    assert no_cases().indices_of_rows(rows).tolist() == [-1] * len(rows)

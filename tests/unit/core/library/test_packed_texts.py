@@ -56,3 +56,10 @@ def test_texts_without_capitals_are_not_copied() -> None:
     assert texts.casefolded() is texts
     assert texts != Texts.of(["a/1b", "/2"])
     np.testing.assert_array_equal(texts.ends, [4, 8])
+
+
+def test_few_and_many_are_chosen_alike():
+    texts = Texts.of(["é\n", "", *map(str, range(98))])
+    places = np.random.default_rng(0).permutation(100)
+    for many in (1, 5, 6, 7, 100):
+        assert texts.chosen(places[:many]) == [texts[int(place)] for place in places[:many]]

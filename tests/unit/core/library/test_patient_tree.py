@@ -130,3 +130,40 @@ def test_names_distinguish_cases(columns):
 def test_an_empty_library_has_an_empty_tree():
     tree = patient_tree(case_columns([], [], [], [], []))
     assert (len(tree), lines(tree, [])) == (0, [])
+
+
+def test_nodes_of_any_library_are_found_as_one_by_one():
+    rng = np.random.default_rng(0)
+    n = 300
+    patients = [f"P{k}" if k else None for k in rng.integers(40, size=n)]
+    said = HeaderColumns(
+        np.arange(0, n, 2),
+        [None] * (n // 2),
+        [json.dumps(["CT", *[None] * (len(TEXTS) - 1)])] * (n // 2),
+        {name: [str(k) for k in rng.integers(4, size=n // 2)] for name in (*GROUPS, DATE)},
+    )
+    headers = case_headers(said, np.arange(n))
+    tree = patient_tree(
+        case_columns(
+            range(n), [f"a{k % 7}/{k}" for k in range(n)], [None] * n, patients, [0] * n, headers=headers
+        )
+    )
+    cases = [set(tree.order[tree.start[node] : tree.stop[node]].tolist()) for node in range(len(tree))]
+    for chosen in (np.arange(n), rng.choice(n, 30, replace=False), np.empty(0, dtype=np.intp)):
+        matches = tree.matches(chosen)
+        assert matches.tolist() == [len(one & set(chosen.tolist())) for one in cases]
+        expanded = rng.random(len(tree)) < 0.6
+
+        def opened(node: int, expanded=expanded) -> bool:
+            above = int(tree.parent[node])
+            return above < 0 or (bool(expanded[above]) and opened(above))
+
+        shown = [node for node in range(len(tree)) if matches[node] and opened(node)]
+        assert tree.visible(matches, expanded).tolist() == shown
+    rows, levels = rng.integers(n + 20, size=50), rng.integers(4, size=50)
+    asked = set(zip(rows.tolist(), levels.tolist(), strict=True))
+    found = [
+        any((row, level) in asked for row in one)
+        for one, level in zip(cases, tree.level.tolist(), strict=True)
+    ]
+    assert tree.nodes_of(rows, levels).tolist() == found

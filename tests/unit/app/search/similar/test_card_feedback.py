@@ -82,11 +82,11 @@ def test_several_cases_are_judged_and_undone_together(qtbot, ranking_panel, judg
     ranking_panel.grid.setFocus()
     for key, pending in ((Qt.Key.Key_Home, None), (Qt.Key.Key_Right, SHIFT), (Qt.Key.Key_Right, SHIFT)):
         qtbot.keyClick(ranking_panel.grid, key, *([pending] if pending else []))
-    chosen = ranking_panel.grid.selected()
+    chosen = ranking_panel.grid.selected().tolist()
     ranking_panel.card_feedback.judge(-1)
     jobs.run_pending()
     assert ranking_panel.grid.model().judgements == dict.fromkeys(chosen, -1)
-    assert ranking_panel.grid.selected() == sorted(chosen, key=ranking_panel.grid.model().place_of)
+    assert ranking_panel.grid.selected().tolist() == sorted(chosen, key=ranking_panel.grid.model().place_of)
     # A mark on one selected case applies to all of them.
     ranking_panel.card_feedback._mark_card(chosen[1], -1)
     jobs.run_pending()

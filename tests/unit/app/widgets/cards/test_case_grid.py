@@ -15,7 +15,7 @@ from semblance.app.widgets.cards.case_drag import CASE_MIME, dragged_case, mime_
 from semblance.app.widgets.cards.case_grid import NONE, CaseGrid
 from semblance.app.widgets.cards.case_model import CaseModel
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
-from semblance.core.library.case_columns import ImageState, case_columns
+from semblance.core.library.case_columns import CaseColumns, ImageState, case_columns
 from tests.helpers.gallery import answer, sample_cases
 from tests.helpers.widgets import show_widget
 
@@ -247,39 +247,57 @@ class TestChoosingSeveral:
     def test_by_mouse(self, qtbot, several: CaseGrid) -> None:
         click(qtbot, several, 1)
         click(qtbot, several, 4, stateKey=CTRL)
-        assert several.selected() == [2, 5]
+        assert several.selected().tolist() == [2, 5]
         with qtbot.waitSignal(several.selection_changed):
             click(qtbot, several, 2, stateKey=SHIFT)
-        assert several.selected() == [3, 4, 5]
+        assert several.selected().tolist() == [3, 4, 5]
         assert several.accessibleDescription().endswith("3 selected")
         click(qtbot, several, 0)
-        assert several.selected() == [1]
+        assert several.selected().tolist() == [1]
 
     def test_by_keys(self, qtbot, several: CaseGrid) -> None:
         several.set_current(2)
         for key in (Qt.Key.Key_Right, Qt.Key.Key_Down):
             qtbot.keyClick(several, key, SHIFT)
-        assert several.selected() == [2, 3, 4, 5, 6, 7, 8]
+        assert several.selected().tolist() == [2, 3, 4, 5, 6, 7, 8]
         qtbot.keyClick(several, Qt.Key.Key_Escape)
-        assert several.selected() == [8]
+        assert several.selected().tolist() == [8]
         qtbot.keyClick(several, Qt.Key.Key_A, CTRL)
         assert len(several.selected()) == 40
         qtbot.keyClick(several, Qt.Key.Key_Home)
-        assert several.selected() == [1]
+        assert several.selected().tolist() == [1]
 
     def test_only_where_it_is_offered(self, qtbot, grid: CaseGrid) -> None:
         click(qtbot, grid, 1)
         click(qtbot, grid, 4, stateKey=CTRL)
-        assert grid.selected() == [5]
+        assert grid.selected().tolist() == [5]
 
     def test_what_is_chosen_stays_in_another_order_and_goes_with_its_cases(self, several: CaseGrid) -> None:
         several.set_current(2)
         several._choose(3, SHIFT)
         model = several.model()
         several.set_model(CaseModel(model.columns, model.order[::-1]))
-        assert several.selected() == [4, 3, 2]
+        assert several.selected().tolist() == [4, 3, 2]
         several.set_model(CaseModel(model.columns, np.array([0, 2])))
-        assert several.selected() == [3]
+        assert several.selected().tolist() == [3]
+
+    def test_all_of_many_are_chosen_and_taken_over_without_a_step_for_each(
+        self, qtbot, several: CaseGrid, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        n, looked_up = 20_000, []
+        columns = case_columns(range(n), [str(k) for k in range(n)], [None] * n, [None] * n, [0] * n)
+        several.set_model(CaseModel(columns, np.arange(n)[::-1]))
+        find = CaseColumns.index_of_row
+        monkeypatch.setattr(
+            CaseColumns, "index_of_row", lambda self, row: looked_up.append(row) or find(self, row)
+        )
+        several.set_current(n - 1)
+        qtbot.keyClick(several, Qt.Key.Key_A, CTRL)
+        assert several.selected().tolist() == list(range(n))[::-1]
+        several.mirror(5, several.selection)
+        several.set_model(CaseModel(columns, np.arange(0, n, 2)))
+        assert several.selected().tolist() == list(range(0, n, 2))
+        assert len(looked_up) < 10
 
     def test_the_menu_of_a_chosen_case_is_about_all_of_them(self, qtbot, several: CaseGrid) -> None:
         click(qtbot, several, 1)
@@ -287,7 +305,7 @@ class TestChoosingSeveral:
         for place, chosen in ((1, [2, 4]), (2, [3])):
             at = several.card_rect(place).center()
             several.contextMenuEvent(QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
-            assert several.selected() == chosen
+            assert several.selected().tolist() == chosen
 
 
 class TestComparing:
