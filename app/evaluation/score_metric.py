@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.edit_operations import EDIT_TOPIC
 from semblance.app.shell.jobs import Job, Lane
-from semblance.core.language import tr
+from semblance.core.language import tr, tr_n
 from semblance.core.workflows.evaluation import hardest_queries
 from semblance.core.workflows.evaluation.hardest_queries import HardestQueries
 from semblance.core.workflows.metrics import score_metric
@@ -67,4 +70,19 @@ def score(context: Context) -> Job | None:
     )
     name = state.metric.name
     rank_again = partial(search_operations.rank_after_scoring, context, name)
-    return context.follow(job, lambda _result: library_operations.renew(context, rank_again))
+
+    def show(scores: Mapping[str, Any]) -> None:
+        n = int(scores["n_test"])
+        # What the last edit made out of date is no longer so.
+        context.messages.info(
+            tr_n(
+                "{name} was evaluated again on {n} held-out case.",
+                "{name} was evaluated again on {n} held-out cases.",
+                n,
+                name=name,
+            ),
+            topic=EDIT_TOPIC,
+        )
+        library_operations.renew(context, rank_again)
+
+    return context.follow(job, show)

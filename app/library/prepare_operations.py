@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 
 from semblance.app.shell import library_operations, search_operations
 from semblance.app.shell.context import Context
+from semblance.app.shell.edit_operations import EDIT_TOPIC
 from semblance.app.shell.jobs import Job, Lane
 from semblance.app.shell.messages import Action
 from semblance.app.shell.state import Change
@@ -162,6 +163,9 @@ class PreparationView(QObject):
             topic=NEW_LIBRARY,
             library=self._path,
         )
+        if self._is_open:
+            # What the last edit made out of date is trained again.
+            self._context.messages.close(EDIT_TOPIC)
 
     def report_cancelled(self) -> None:
         """Say what a cancelled preparation left, and how to continue it."""

@@ -18,9 +18,10 @@ from semblance.core.workflows.library import edit_lesions, undo_edits
 from semblance.core.workflows.library.edit_cases import EditResult, LabelConflict
 from semblance.core.workflows.library.edit_kinds import describe_edit
 from semblance.core.workflows.library.edit_staleness import newly_outdated, outdated_text
+from semblance.core.workflows.metrics.train_request import PREPARED
 
 #: The message about the last edit takes the place of the one before.
-_TOPIC = "edit"
+EDIT_TOPIC = "edit"
 _CONFLICT = "conflict"
 #: Cases of a conflict that are named.
 _LISTED = 5
@@ -49,6 +50,8 @@ def edit(
         actions = [(tr("Undo"), lambda: undo(context))]
         current = context.state.metric
         if current is not None and current.name in result.outdated:
+            if PREPARED in current.card:
+                actions.append((tr("Train again"), context.actions["prepare"].trigger))
             actions.append((tr("Evaluate again"), context.actions["score"].trigger))
         hint = (
             tr_n(
@@ -59,7 +62,9 @@ def edit(
             if result.outdated
             else ""
         )
-        context.messages.info(tr("Done: {edit}.", edit=translate(result.text)), hint, actions, topic=_TOPIC)
+        context.messages.info(
+            tr("Done: {edit}.", edit=translate(result.text)), hint, actions, topic=EDIT_TOPIC
+        )
         _read_again(context, path, then)
 
     def fail(error: SemblanceError) -> None:
@@ -176,7 +181,7 @@ def _reverse(
         if reversal is not None:
             description = translate(describe_edit(reversal.edit.kind, reversal.edit.summary))
             hint = translate(undo_edits.skipped_text(reversal.skipped))
-            context.messages.info(text.format(edit=description), hint, [action], topic=_TOPIC)
+            context.messages.info(text.format(edit=description), hint, [action], topic=EDIT_TOPIC)
         _read_again(context, path, then)
 
     context.follow(job, done)

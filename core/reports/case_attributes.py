@@ -96,7 +96,7 @@ _ALLOWED: dict[str, Callable[[str], str | None]] = {
     "subtlety": _category,
     "diameter_mm": _number,
 }
-#: Name of an attribute -> its title in a report.
+#: Name of an attribute -> its title.
 _TITLES = {
     "laterality": tr_lazy("Laterality"),
     "view": tr_lazy("View"),
@@ -108,15 +108,21 @@ _TITLES = {
     "series_description": tr_lazy("Series description"),
     "study_description": tr_lazy("Study description"),
     "series_number": tr_lazy("Series number"),
-    "slice_thickness": tr_lazy("Slice thickness in mm"),
+    "slice_thickness": tr_lazy("Slice thickness, mm"),
+    "kernel": tr_lazy("Kernel"),
+    "protocol": tr_lazy("Protocol"),
+    "date": tr_lazy("Date"),
+    "station": tr_lazy("Station"),
+    "institution": tr_lazy("Institution"),
+    "manufacturer": tr_lazy("Manufacturer"),
     "age": tr_lazy("Age"),
     "sex": tr_lazy("Sex"),
 }
 
 
 def attribute_title(name: str) -> str:
-    """The title of the attribute ``name`` in a report."""
-    return _TITLES.get(name, name.capitalize())
+    """The title of the attribute ``name`` in a list of facts, to be translated."""
+    return _TITLES.get(name, name.replace("_", " ").capitalize())
 
 
 def shown_attributes(attributes: Mapping[str, str], *, identified: bool, free_text: bool) -> dict[str, str]:

@@ -11,8 +11,10 @@ from semblance.app.widgets.elided_label import ElidedLabel
 from semblance.app.widgets.finding_chip import FindingChip
 from semblance.app.widgets.panel import Panel
 from semblance.app.widgets.wrapped_label import WrappedLabel
-from semblance.core.language import format_number, localise_number, tr, tr_n
+from semblance.core.language import format_number, localise_number, tr, tr_n, translate
 from semblance.core.library.case_columns import CaseColumns
+from semblance.core.library.case_names import date_name
+from semblance.core.reports.case_attributes import attribute_title
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 ROW, NAMES, WIDTH = 24, 84, 320
@@ -128,13 +130,20 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
         for name, value in viewed.case.attributes.items():
             if name in _IDENTIFIERS:
                 continue
-            out[name.replace("_", " ").capitalize()] = _age(value) if name == "age" else value
+            out[translate(attribute_title(name))] = _shown(name, value)
     return out
 
 
 def _length(mm: float) -> str:
     """A length in mm, in tenths below 100 mm."""
     return format_number(mm, ".0f" if mm >= 100 else ".1f")
+
+
+def _shown(name: str, value: str) -> str:
+    """The ``value`` of the attribute ``name`` as people write it."""
+    if name == "age":
+        return _age(value)
+    return date_name(value) if name == "date" else value
 
 
 def _age(value: str) -> str:

@@ -33,7 +33,7 @@ class QueryNotice(EmptyState):
 
     def show_table_row(self) -> None:
         self.set_icon("table")
-        self.show_message(tr("A row of a table"), tr("This case has numbers and no image."))
+        self.show_message(tr("No image"), tr("The case is a row of a table: it has numbers only."))
 
     def show_image_error(self, error: SemblanceError, retry: Callable[[], None]) -> None:
         self.set_icon("warning")

@@ -37,15 +37,11 @@ from semblance.core.workflows.metrics.choose_learner import (
     validate_learners,
 )
 from semblance.core.workflows.metrics.held_out_searches import held_out_searches
-from semblance.core.workflows.metrics.provisional_metric import (
-    PREPARED,
-    PROVISIONAL,
-    store_provisional_metric,
-)
+from semblance.core.workflows.metrics.provisional_metric import store_provisional_metric
 from semblance.core.workflows.metrics.store_metric import store_metric
 from semblance.core.workflows.metrics.stored_metric import stored_metric
 from semblance.core.workflows.metrics.train_metric import fit_and_score
-from semblance.core.workflows.metrics.train_request import TrainRequest
+from semblance.core.workflows.metrics.train_request import PREPARED, PROVISIONAL, TrainRequest
 from semblance.core.workflows.metrics.training_data import NO_FINDINGS, TrainingData, read_training_data
 
 if TYPE_CHECKING:

@@ -12,15 +12,12 @@ from semblance.core.metrics.pipeline import fit_metric
 from semblance.core.metrics.registry import make_learner
 from semblance.core.metrics.steps.extractor_steps import chosen_steps
 from semblance.core.metrics.storage import save_metric
+from semblance.core.workflows.metrics.train_request import PREPARED, PROVISIONAL
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library
     from semblance.core.library.records import FeatureSet
 
-#: Key of the card of a metric that a preparation made: the learners it was compared with.
-PREPARED = "prepared"
-#: Key of the card of a metric that is used only until all cases are measured.
-PROVISIONAL = "provisional"
 #: Measured cases that its steps are fitted on at most.
 MOST_FITTED = 2000
 

@@ -18,6 +18,9 @@ HELD_OUT = 0.3
 #: Key of a card in a library: the request beside learner, settings and seed, by the names of the command's
 #: options; and the mark of a request that the command has no options for.
 REQUESTED, ONLY_IN_WINDOW = "asked", "only in the window"
+#: Key of the card of a metric that a preparation made: the learners it was compared with; and of one that is used only
+#: until all cases are measured.
+PREPARED, PROVISIONAL = "prepared", "provisional"
 _SEED, _JUDGEMENTS_ALONE = "seed", "judgements alone"
 
 

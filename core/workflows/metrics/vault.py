@@ -30,8 +30,8 @@ from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.metrics.held_out_cases import HeldOutCases
 from semblance.core.workflows.metrics.held_out_searches import held_out_searches
 from semblance.core.workflows.metrics.leakage import IdentityIndex
-from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
 from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.metrics.train_request import PROVISIONAL
 
 if TYPE_CHECKING:
     from semblance.core.library.library import Library

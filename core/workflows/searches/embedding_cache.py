@@ -19,7 +19,7 @@ from semblance.core.metrics.metric import Metric
 from semblance.core.retrieval.index import Index, PreparedRows
 from semblance.core.retrieval.scan_index import index_for
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
+from semblance.core.workflows.metrics.train_request import PROVISIONAL
 from semblance.core.workflows.searches.derived_arrays import EMBEDDING_SUFFIX, load_arrays, save_arrays
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from semblance.core.features.encoder.model_file import TRAINED
 from semblance.core.retrieval.index import Matrix, Rows
 from semblance.core.retrieval.match_distance import leave_one_out_distances, mean_of_nearest
 from semblance.core.retrieval.ranking import EmbeddedQuery
-from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
+from semblance.core.workflows.metrics.train_request import PROVISIONAL
 
 if TYPE_CHECKING:
     from semblance.core.library.records import FeatureSet

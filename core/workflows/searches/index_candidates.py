@@ -17,8 +17,8 @@ from semblance.core.library.stored_values import store_value, stored_value
 from semblance.core.retrieval.candidate_index import RECALL_AT, CandidateIndex, CandidateSource
 from semblance.core.retrieval.index import Index, Rows
 from semblance.core.tasks import SILENT, Reporter
-from semblance.core.workflows.metrics.provisional_metric import PROVISIONAL
 from semblance.core.workflows.metrics.stored_metric import stored_metric
+from semblance.core.workflows.metrics.train_request import PROVISIONAL
 from semblance.core.workflows.searches.candidates import can_have_candidates
 from semblance.core.workflows.searches.embedding_cache import embed_cases
 

@@ -18,6 +18,7 @@ from semblance.app.evaluation.panel import (
     EvaluationPanel,
 )
 from semblance.app.evaluation.score_table import FULL
+from semblance.app.shell.edit_operations import EDIT_TOPIC
 from semblance.app.shell.jobs import Jobs
 from semblance.app.shell.state import TrainingRun
 from semblance.core.evaluation.evaluate_metric import HELD_OUT_CASES
@@ -108,8 +109,14 @@ def test_the_badge_shows_the_least_trusted_split(panel, context):
 
 def test_a_stale_metric_can_be_evaluated_again(panel, context, jobs, qtbot, monkeypatch):
     requests = []
-    monkeypatch.setattr(score_metric, "score_metric", lambda *args, **_: requests.append(args))
+
+    def evaluate(*args, **_options):
+        requests.append(args)
+        return {"n_test": 1200}
+
+    monkeypatch.setattr(score_metric, "score_metric", evaluate)
     context.state.set_library(LIBRARY)
+    context.messages.info("2 metrics are out of date now.", topic=EDIT_TOPIC)
     assert not panel.evaluate_again_button.isVisible()
     context.state.set_metric("outdated")
     assert panel.overview.accuracy.badge.kind == "stale"
@@ -122,6 +129,10 @@ def test_a_stale_metric_can_be_evaluated_again(panel, context, jobs, qtbot, monk
     jobs.pending[0].run()
     qtbot.waitUntil(panel.score_button.isEnabled)
     assert requests == [(LIBRARY.path, "outdated")]
+    # It takes the place of the message that the metric is out of date.
+    message = context.messages.history[-1]
+    assert message.what == "outdated was evaluated again on 1,200 held-out cases."
+    assert message.topic == EDIT_TOPIC
 
 
 def test_a_metric_trained_on_all_cases_cannot_be_evaluated(panel, context):

@@ -16,6 +16,7 @@ from semblance.core.searches.query import Query
 from semblance.core.workflows.library.edit_findings import list_findings, recolour_finding
 from semblance.core.workflows.library.edit_lesions import list_lesions
 from semblance.core.workflows.library.library_snapshot import read_snapshot
+from semblance.core.workflows.metrics.train_request import PREPARED
 from tests.helpers.libraries import finding_of, make_library, numbers_set
 
 
@@ -71,6 +72,25 @@ def test_the_menu_labels_the_selected_cases_and_shows_first_what_becomes_out_of_
     menu = QMenu()
     commands.fill_menu(menu, 2)
     assert list(entries(menu)) == ["Set finding", "Set patient…", "Remove from the library"]
+
+
+def test_a_metric_that_a_preparation_made_is_offered_to_be_trained_again(qtbot, context, path):
+    with Library.open(path) as library:
+        features, file = numbers_set(library), library.new_metric_file()
+        scores, card = {"auc": 0.8}, {PREPARED: {}}
+        library.add_metric("prepared", "bdm_v", features.id, file, card, np.empty(0, np.int64), scores)
+    context.state.set_library(read_snapshot(path))
+    context.state.set_metric("prepared")
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    commands = EditCommands(context, parent, lambda: [1])
+    commands.set_finding([1], None)
+    context.jobs.run_pending()
+    assert newest_message(context)[2] == ["Undo", "Train again", "Evaluate again"]
+    started = []
+    context.actions["prepare"].triggered.connect(lambda: started.append(True))
+    dict(context.messages.history[-1].actions)["Train again"]()
+    assert started == [True]
 
 
 def test_undo_and_redo_name_what_they_do(commands, context, path):

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel
 from semblance.app.library import library_commands
 from semblance.app.library.prepare_operations import import_and_prepare, prepare_for_searching
 from semblance.app.screenshot import settle
+from semblance.app.shell.edit_operations import EDIT_TOPIC
 from semblance.app.widgets.empty_state import EmptyState
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import Cancelled
@@ -163,9 +164,13 @@ def test_the_plain_distance_is_one_press_away_from_a_trained_metric(monkeypatch,
 
     monkeypatch.setattr(prepare_library, "prepare_library", prepare)
     with open_window(library) as window:
+        closed = []
+        window.context.messages.outdated.connect(closed.append)
         prepare_for_searching(window.context)
         wait_for(window, lambda: window.state.ranking is not None)
         assert window.state.ranking.metric == "trained"
+        # The message that an edit made metrics out of date is no longer true.
+        assert EDIT_TOPIC in closed
         message = window.context.messages.history[-1]
         assert (message.what, message.hint) == ("trained is better.", "By 0.1.")
         ((text, run),) = message.actions

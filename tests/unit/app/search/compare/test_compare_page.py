@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from semblance.core.workflows.searches.rank_cases import nearest_cases
 from tests.helpers.ranked_searches import unrefined_search
 from tests.helpers.striped_library import striped_library
 from tests.helpers.tables import PLAIN, table_library
+from tests.helpers.use_language import use_language
 from tests.helpers.widgets import show_widget
 
 
@@ -274,6 +276,23 @@ def test_cases_and_notes_are_chosen_for_the_report(panel, qtbot, jobs):
 )
 def test_a_dicom_age_is_written_as_people_write_it(value, text):
     assert compare_facts._age(value) == text
+
+
+def test_facts_of_the_header_have_names_units_and_dates_of_the_language(panel):
+    attributes = {"modality": "CT", "slice_thickness": "1.25", "kernel": "B30f", "date": "2019-03-14"}
+    image = SimpleNamespace(width=4, height=4, spacing_mm=None)
+    viewed = SimpleNamespace(
+        image=image, region=None, stack=None, case=SimpleNamespace(attributes=attributes)
+    )
+
+    def facts() -> list[tuple[str, str]]:
+        return list(compare_facts._facts(panel.state.columns, None, viewed).items())[1:]
+
+    assert facts() == [
+        ("Modality", "CT"), ("Slice thickness, mm", "1.25"), ("Kernel", "B30f"), ("Date", "14 Mar 2019")
+    ]  # fmt: skip
+    with use_language("de"):
+        assert [name for name, _ in facts()] == ["Modalität", "Schichtdicke, mm", "Kernel", "Datum"]
 
 
 def test_in_portrait_the_images_are_above_each_other(panel, qtbot):
