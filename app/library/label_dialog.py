@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCompleter, QLabel, QLineEdit, QPushButton, QWidget
 
@@ -14,6 +14,10 @@ from semblance.app.widgets.layouts import hbox
 from semblance.app.widgets.tab_order import Dialog
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.language import visible
+from semblance.core.library.packed_texts import Texts
+
+#: Names that are proposed at most.
+_PROPOSED = 100
 
 
 class LabelDialog(Dialog):
@@ -40,7 +44,12 @@ class LabelDialog(Dialog):
         self.field.setAccessibleName(prompt)
         self.field.selectAll()
         label.setBuddy(self.field)
-        completer = QCompleter(list(known), self.field)
+        self._known = known if isinstance(known, Texts) else Texts.of(known)
+        self._folded, self._new_text = self._known.casefolded(), new_text
+        # Qt would compare what is typed with each of very many names.
+        self._proposals = QStringListModel(self)
+        self.field.textEdited.connect(self._propose)
+        completer = QCompleter(self._proposals, self.field)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         # Enter takes the name that is proposed in the field. A list below it would cover the buttons.
         completer.setCompletionMode(QCompleter.CompletionMode.InlineCompletion)
@@ -56,7 +65,6 @@ class LabelDialog(Dialog):
         layout = dialog_layout(self)
         layout.addWidget(label)
         layout.addWidget(self.field)
-        self._known, self._new_text = set(known), new_text
         self.new_label = QLabel()
         set_look(self.new_label, role="second")
         layout.addWidget(self.new_label)
@@ -88,8 +96,15 @@ class LabelDialog(Dialog):
     def _name(self) -> str:
         """What is in the field, as the known name that differs in upper and lower case at most."""
         name = self.field.text().strip()
-        alike = [one for one in self._known if one.casefold() == name.casefold()]
-        return alike[0] if name not in self._known and len(alike) == 1 else name
+        alike = self._alike(name)
+        return alike[0] if name not in alike and len(alike) == 1 else name
+
+    def _alike(self, name: str) -> list[str]:
+        return self._known.chosen(self._folded.equal_to(name.casefold()))
+
+    def _propose(self, text: str) -> None:
+        found = self._folded.starting_with(text.casefold())[:_PROPOSED]
+        self._proposals.setStringList(self._known.chosen(found))
 
     def _remove(self) -> None:
         self._removed = True
@@ -99,5 +114,5 @@ class LabelDialog(Dialog):
         name = self._name()
         self.accept_button.setEnabled(bool(name))
         self.new_label.setText(
-            self._new_text.format(name=visible(name)) if name and name not in self._known else " "
+            self._new_text.format(name=visible(name)) if name and name not in self._alike(name) else " "
         )

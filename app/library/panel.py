@@ -301,12 +301,13 @@ class LibraryPanel(Panel):
         selected_rows = self._state.selected_rows
         if selected_rows is not None:
             order = order[np.isin(columns.case_row[order], selected_rows)]
-        self._shown_order = columns.sorted_by("id", order)
         if self.view.value() == PATIENTS and self._state.library is not None:
             is_shown = np.zeros(len(columns), dtype=bool)
             is_shown[order] = True
             by_patient = self._state.library.tree.order
             self._shown_order = by_patient[is_shown[by_patient]]
+        else:
+            self._shown_order = columns.sorted_by("id", order)
         same_library = self._state.path == self._listed_library
         self._listed_library = self._state.path
         if not same_library:

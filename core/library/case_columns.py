@@ -154,6 +154,18 @@ class CaseColumns:
                 break
         return -1
 
+    def count_held_out(self, training: Rows, sealed: npt.ArrayLike = ()) -> int:
+        """Cases with a finding that are no ``training`` case, of no training case's patient, and not ``sealed``."""
+        of_training = self.indices_of_rows(training)
+        of_training = of_training[of_training >= 0]
+        of_sealed = self.indices_of_rows(np.asarray(sealed, dtype=np.int64))
+        unseen = self.finding != NO_FINDING
+        unseen[of_training] = unseen[of_sealed[of_sealed >= 0]] = False
+        patients = self.patient[of_training]
+        is_training_patient = np.zeros(len(self.patients) + 1, dtype=bool)
+        is_training_patient[patients[patients != NO_PATIENT]] = True
+        return int((unseen & ~is_training_patient[self.patient]).sum())
+
     def codes(self, findings: Collection[str | None]) -> set[int]:
         """The codes of finding names; ``None`` stands for cases without a finding."""
         known: dict[str | None, int] = {name: code for code, name in enumerate(self.findings)}

@@ -75,6 +75,22 @@ class Texts(Sequence[str]):
         lower = self.data.lower()
         return self if lower == self.data else Texts(lower, self.ends)
 
+    def starting_with(self, beginning: str) -> npt.NDArray[np.intp]:
+        """The places of the texts that start with ``beginning``."""
+        data, sought = np.frombuffer(self.data, dtype=np.uint8), beginning.encode()
+        starts = np.append(0, self.ends[:-1])[: len(self)]
+        found = np.flatnonzero(self.ends - starts > len(sought))
+        for offset, byte in enumerate(sought):
+            found = found[data[starts[found] + offset] == byte]
+        return found
+
+    def equal_to(self, text: str) -> npt.NDArray[np.intp]:
+        """The places of the texts that are ``text``."""
+        found = self.starting_with(text)
+        size = len(text.encode()) + len(_END)
+        is_equal: npt.NDArray[np.bool_] = np.diff(self.ends, prepend=0)[found] == size
+        return found[is_equal]
+
     def containing(self, word: str) -> npt.NDArray[np.bool_]:
         """(n,) which texts contain ``word``, which has no white space."""
         found, sought = np.zeros(len(self), dtype=bool), word.encode()

@@ -16,7 +16,6 @@ from semblance.core.evaluation.evaluate_metric import HELD_OUT_PATIENTS, MetricS
 from semblance.core.evaluation.intervals import wilson
 from semblance.core.evaluation.shuffled_control import ShuffledControl, stored_control
 from semblance.core.language import tr_lazy
-from semblance.core.library.case_columns import NO_FINDING, NO_PATIENT, CaseColumns
 from semblance.core.library.label_staleness import is_changed_since
 from semblance.core.library.vault import VaultOpening, stored_openings
 from semblance.core.reports.csv_table import csv_text
@@ -236,22 +235,6 @@ def sensitivity_interval(shares: Sequence[float], n: int) -> tuple[tuple[float, 
     return tuple(low.tolist()), tuple(high.tolist())
 
 
-def count_held_out(
-    columns: CaseColumns, training: Sequence[int] | np.ndarray[Any, Any], sealed: Sequence[int] = ()
-) -> int:
-    """Cases with a finding that are no training case, of no training case's patient, and not ``sealed`` (row ids)."""
-    places = np.searchsorted(columns.case_row, training)
-    places = places[places < len(columns)]
-    places = places[np.isin(columns.case_row[places], training)]
-    unseen = columns.finding != NO_FINDING
-    unseen[places] = False
-    patients = columns.patient[places]
-    is_training_patient = np.zeros(len(columns.patients) + 1, dtype=bool)
-    is_training_patient[patients[patients != NO_PATIENT]] = True
-    unseen &= ~is_training_patient[columns.patient] & ~np.isin(columns.case_row, sealed)
-    return int(unseen.sum())
-
-
 def is_stale(metric: MetricFacts, snapshot: LibrarySnapshot) -> bool:
     """Whether the library has cases or findings that ``metric`` was not measured on."""
     scores = _scores(metric)
@@ -302,7 +285,7 @@ def _outdated(metric: MetricFacts, scores: MetricScores, snapshot: LibrarySnapsh
     if having != len(snapshot.columns) or metric.card.get("findings_map"):
         return False
     then = (metric.scores or {}).get(COUNTED, scores.n_test)
-    return bool(count_held_out(snapshot.columns, metric.training, snapshot.sealed) != then)
+    return bool(snapshot.held_out[metric.name] != then)
 
 
 def _measured(measured_on: str) -> str:

@@ -102,6 +102,13 @@ class LibrarySnapshot:
         """The cases by patient, study and series. :func:`read_snapshot` makes it in advance."""
         return patient_tree(self.columns)
 
+    @cached_property
+    def held_out(self) -> Mapping[str, int]:
+        """Metric -> number of its held-out cases now. :func:`read_snapshot` counts them in advance."""
+        return {
+            metric.name: self.columns.count_held_out(metric.training, self.sealed) for metric in self.metrics
+        }
+
     @property
     def unusable_files(self) -> list[tuple[str, str, str, str]]:
         """(source, path, state, reason) of files that failed or are missing; ignored ones left out."""
@@ -173,7 +180,7 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
             opened.outdated_indexes(),
             opened.copied,
         )
-    _ = snapshot.tree
+    _ = snapshot.tree, snapshot.held_out
     return snapshot
 
 

@@ -63,3 +63,12 @@ def test_few_and_many_are_chosen_alike():
     places = np.random.default_rng(0).permutation(100)
     for many in (1, 5, 6, 7, 100):
         assert texts.chosen(places[:many]) == [texts[int(place)] for place in places[:many]]
+
+
+@given(st.lists(st.text("aAé\n ", max_size=4), max_size=8), st.text("aAé\n ", max_size=3))
+def test_what_starts_with_a_text_and_what_is_it_are_found(texts, sought):
+    packed = Texts.of(texts)
+    assert packed.starting_with(sought).tolist() == [
+        k for k, one in enumerate(texts) if one.startswith(sought)
+    ]
+    assert packed.equal_to(sought).tolist() == [k for k, one in enumerate(texts) if one == sought]

@@ -14,7 +14,6 @@ from semblance.core.workflows.evaluation.scored_metrics import (
     MOST_DRAWN,
     accuracy_curves,
     calibration_curves,
-    count_held_out,
     is_stale,
     least_trusted,
     plotted_metrics,
@@ -162,10 +161,11 @@ def test_held_out_are_cases_with_a_finding_of_no_training_patient():
         ["P1", "P1", "P2", None, None, "P3"],
         [0] * 6,
     )
-    assert count_held_out(columns, np.array([10])) == 3
-    assert count_held_out(columns, np.array([40])) == 4
-    assert count_held_out(columns, np.array([], dtype=np.int64)) == 5
-    assert count_held_out(columns, np.array([35, 999])) == 5
+    assert columns.count_held_out(np.array([10])) == 3
+    assert columns.count_held_out(np.array([40])) == 4
+    assert columns.count_held_out(np.array([10]), (40, 99)) == 2
+    assert columns.count_held_out(np.array([], dtype=np.int64)) == 5
+    assert columns.count_held_out(np.array([35, 999])) == 5
 
 
 def test_the_table_has_every_metric_and_on_what_it_was_measured():
