@@ -27,6 +27,7 @@ def write_report(context: Context, path: Path, options: ReportOptions | None = N
         state.search,
         path,
         options,
+        window_level=state.window_level,
     )
     return exports.report_saved_file(
         context, job, path, can_be_opened=path.suffix in (".pdf", ".html", ".csv")

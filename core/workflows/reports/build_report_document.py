@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from semblance.core.errors import SemblanceError
 from semblance.core.evaluation.evaluate_metric import MetricScores, scored_card
 from semblance.core.imaging import ImageAddress, open_image
 from semblance.core.imaging.hide_text import TextHider
-from semblance.core.imaging.image import Image
+from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.region import Region
 from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
@@ -61,6 +62,9 @@ from semblance.core.workflows.searches.loaded_metric import LoadedMetric
 from semblance.core.workflows.searches.rank_cases import RankedSearch
 from semblance.core.workflows.searches.search_result import RankedCase, SearchResult
 
+if TYPE_CHECKING:
+    from semblance.core.workflows.imaging.card_images import WindowLevel
+
 #: Pixels of the image of the query or of a compared case, and of a plot on paper.
 IMAGE_SIDE, PLOT = 480, (380, 270)
 #: Marked cases that are named in a sentence at most.
@@ -80,16 +84,18 @@ def report_document(
     *,
     case_names: CaseNames | None = None,
     hider: TextHider | None = None,
+    window_level: WindowLevel | None = None,
 ) -> ReportDocument:
     """The document of ``ranked_search``, de-identified unless ``options`` say otherwise; ``case_names``: the
     pseudonyms of cases, and ``hider``: what blacks out burnt-in text, both shared with other reports.
+    ``window_level``: how the query is displayed, and the large images of cases with the same unit of values.
 
     Raises:
         BadInput: an image that cannot be read.
         SemblanceError: burnt-in text is to be blacked out, and what finds it is not installed.
         Cancelled: asked for by the reporter.
     """
-    images = _Images((hider or TextHider(reporter)) if options.clean_pixels else None)
+    images = _Images((hider or TextHider(reporter)) if options.clean_pixels else None, window_level)
     result, search = ranked_search.result, ranked_search.search
     details = loaded.library.catalogue.details([case.row for case in result.ranked])
     thumbnails = loaded.library.thumbnails.get([case.content for case in details.values()])
@@ -323,7 +329,7 @@ def _example(example: Query, names: CaseNames | None) -> str:
 def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions, images: _Images) -> QueryFacts:
     if query.case is None:
         assert query.image is not None
-        image = images.open(ImageAddress(query.image), query.region)
+        image = images.windowed(images.open(ImageAddress(query.image), query.region), is_query=True)
         return QueryFacts(
             None,
             str(query.image),
@@ -336,7 +342,7 @@ def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions, ima
     small = whole = None
     if case.address is not None:
         region = query.region or case.region
-        image = images.open(case.address, region)
+        image = images.windowed(images.open(case.address, region), is_query=True)
         small, whole = thumbnail(image.cropped(region), IMAGE_SIDE), _overview(image, region)
     attributes = shown_attributes(case.attributes, identified=options.identified, free_text=options.free_text)
     facts = tuple(Fact(attribute_title(name), value) for name, value in attributes.items())
@@ -361,8 +367,8 @@ class _Images:
     ``hidden``: the number of areas blacked out so far, ``None`` without a ``hider``.
     """
 
-    def __init__(self, hider: TextHider | None) -> None:
-        self._hider = hider
+    def __init__(self, hider: TextHider | None, window_level: WindowLevel | None = None) -> None:
+        self._hider, self._window_level = hider, window_level
         self.hidden = None if hider is None else 0
 
     @property
@@ -401,7 +407,21 @@ class _Images:
             # The report names the case; the list of unreadable files has its missing image.
             return (None if self.hides_text else stored), None
         small = thumbnail(image) if stored is None or self.hides_text else stored
-        return small, thumbnail(image, IMAGE_SIDE) if is_large else None
+        return small, thumbnail(self.windowed(image), IMAGE_SIDE) if is_large else None
+
+    def windowed(self, image: Image, *, is_query: bool = False) -> Image:
+        """``image`` as it is displayed beside the query: with the window of the query if its values are comparable,
+        which only values with a unit are."""
+        shown = self._window_level
+        if (
+            shown is None
+            or image.is_colour
+            or shown.unit != image.values.unit
+            or not (shown.unit or is_query)
+        ):
+            return image
+        windows = (ValueWindow(shown.low, shown.high),)
+        return replace(image, values=replace(image.values, windows=windows, inverse=shown.negative))
 
 
 @dataclass(frozen=True)

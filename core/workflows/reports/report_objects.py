@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     from pydicom import Dataset
 
+    from semblance.core.workflows.imaging.card_images import WindowLevel
+
 #: What an object is, by its modality.
 _KINDS = {"SR": "sr", "KO": "kos", "DOC": "pdf", "SEG": "seg"}
 
@@ -49,10 +51,12 @@ def report_objects(
     *,
     case_names: CaseNames | None = None,
     hider: TextHider | None = None,
+    window_level: WindowLevel | None = None,
 ) -> list[bytes]:
     """The files of a search as ``options.dicom`` says, the object itself first, then those it needs: secondary
     captures of images that are in no DICOM file, the montage, or key objects of further studies. ``all``: the
     structured report, key objects, PDF and, where there is a region, segmentations, which share what they need.
+    ``window_level``: of :func:`report_document`.
 
     Raises:
         BadInput: an image that cannot be read, or that lacks the region or the pixels that the object needs.
@@ -61,7 +65,14 @@ def report_objects(
     # Only the header identifies the patient, because the content also names cases of other patients.
     plain = replace(options, identified=False)
     document = report_document(
-        loaded, library, ranked_search, plain, reporter, case_names=case_names, hider=hider
+        loaded,
+        library,
+        ranked_search,
+        plain,
+        reporter,
+        case_names=case_names,
+        hider=hider,
+        window_level=window_level,
     )
     return _Objects(loaded, ranked_search, options, document).files()
 

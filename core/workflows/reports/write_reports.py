@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.files import write_file
@@ -23,6 +23,9 @@ from semblance.core.workflows.reports.build_report_document import report_docume
 from semblance.core.workflows.reports.report_objects import file_names, report_objects
 from semblance.core.workflows.searches.rank_cases import rank_cases
 from semblance.core.workflows.searches.search_metric import open_search_metric
+
+if TYPE_CHECKING:
+    from semblance.core.workflows.imaging.card_images import WindowLevel
 
 #: Ranked cases on a report.
 LISTED = 20
@@ -52,10 +55,11 @@ def write_report_files(
     out: Path,
     options: ReportOptions | None = None,
     *,
+    window_level: WindowLevel | None = None,
     reporter: Reporter = SILENT,
 ) -> list[Path]:
     """Run ``search`` and write its report to ``out`` (.pdf, .html, .csv, .json or .dcm); returns the files written:
-    ``out``, and further DICOM objects beside it.
+    ``out``, and further DICOM objects beside it. ``window_level``: how the query is displayed.
 
     Raises:
         BadArguments: no such metric, a suffix no report has, or a DICOM object in another file than .dcm.
@@ -75,10 +79,15 @@ def write_report_files(
     reporter.progress(0, None, tr_lazy("Writing {out}", out=out.name))
     if out.suffix.lower() == DICOM:
         files = _write_objects(
-            out, report_objects(loaded, library, ranked_search, chosen, reporter, hider=hider)
+            out,
+            report_objects(
+                loaded, library, ranked_search, chosen, reporter, hider=hider, window_level=window_level
+            ),
         )
     else:
-        document = report_document(loaded, library, ranked_search, chosen, reporter, hider=hider)
+        document = report_document(
+            loaded, library, ranked_search, chosen, reporter, hider=hider, window_level=window_level
+        )
         write_report(document, out, chosen.page)
         files = [out]
     log_export(library, "report", out.suffix, identified=chosen.identified, files=len(files))

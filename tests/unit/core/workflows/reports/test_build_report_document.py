@@ -14,17 +14,20 @@ from pydicom import dcmread
 
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging import ImageAddress, text_detector
+from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.library.library import Library
 from semblance.core.reports.options import ReportOptions
 from semblance.core.searches.query import Query
 from semblance.core.searches.search import Search
 from semblance.core.workflows.features.extract_features import extract_features
+from semblance.core.workflows.imaging.card_images import WindowLevel
 from semblance.core.workflows.library.import_source import import_source
 from semblance.core.workflows.metrics.train_metric import train_metric
 from semblance.core.workflows.metrics.train_request import TrainRequest
 from semblance.core.workflows.reports.build_report_document import IMAGE_SIDE, _Images
 from semblance.core.workflows.reports.write_reports import write_report_files, write_reports
 from tests.helpers.burnt_in_words import BurntInImage, burnt_in_image
+from tests.helpers.dicom_files import ct_slice, save
 
 CASES = 5
 
@@ -48,6 +51,31 @@ def test_images_that_may_show_a_name_are_enlarged_only_in_identified_reports(
     assert (large is not None) == is_large
     if large is not None:
         assert Image.open(io.BytesIO(large)).size == (IMAGE_SIDE, IMAGE_SIDE)
+
+
+def test_large_images_of_a_report_have_the_window_of_the_query_where_values_are_comparable(tmp_path):
+    levels = np.full((64, 64), 1024 - 600, dtype=np.int16)
+    ct, grey = tmp_path / "ct.dcm", tmp_path / "grey.png"
+    save(ct_slice(levels, WindowCenter=40, WindowWidth=400), ct)
+    Image.new("L", (64, 64), 90).save(grey)
+
+    def shade(path, images) -> int:
+        case = SimpleNamespace(address=ImageAddress(path), region=None, attributes={})
+        _, large = images.of_case(case, b"stored", is_large=True, identified=False)
+        return Image.open(io.BytesIO(large)).convert("L").getpixel((32, 32))
+
+    lung = _Images(None, WindowLevel(-1350, 150, "HU", 16))
+    assert shade(ct, _Images(None)) <= 2
+    assert abs(shade(ct, lung) - 255 / 2) <= 2
+    assert (
+        abs(shade(ct, _Images(None, WindowLevel(-1350, 0, "HU", 16, negative=True))) - 255 * 600 / 1350) <= 2
+    )
+    assert shade(grey, lung) == shade(grey, _Images(None)) == 90
+    # Grey levels without a unit are comparable with nothing but the query itself.
+    own = _Images(None, WindowLevel(0, 180))
+    assert shade(grey, own) == 90
+    query = own.windowed(own.open(ImageAddress(grey), None), is_query=True)
+    assert abs(Image.open(io.BytesIO(thumbnail(query, 64))).getpixel((32, 32)) - 255 / 2) <= 2
 
 
 @pytest.fixture
