@@ -152,7 +152,7 @@ def test_table_row_shows_a_notice(panel, context, jobs, tmp_path):
     context.state.set_library(library_snapshot.read_snapshot(path))
     search_operations.submit_query(context, Query(case=context.state.columns.ids[1]))
     jobs.run_pending()
-    assert "row of a table" in notice(panel)[0].lower()
+    assert notice(panel) == ("No image", "The case is a row of a table: it has numbers only.")
     assert panel.facts._values["Finding"].accessibleName() == "malignant"
     assert not panel.tools.isEnabled()
 
