@@ -219,6 +219,10 @@ class PatientView(QAbstractScrollArea):
         node = int(self._nodes[place])
         if self._tree.has_children(node) and self._expanded[node] != expanded:
             self._expanded[node] = expanded
+            child = node + 1
+            is_only = self._tree.end[child] == self._tree.end[node]
+            if expanded and is_only and self._tree.level[child] == TreeLevel.STUDY:
+                self._expanded[child] = True
             top = int(self._tops[place]) - self.verticalScrollBar().value()
             self._list(node if self._place == place else self._node())
             self.verticalScrollBar().setValue(int(self._tops[self._place_of_node(node)]) - top)

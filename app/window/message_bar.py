@@ -80,9 +80,9 @@ class MessageView(QFrame):
         texts.addWidget(self._what)
         texts.addWidget(self._hint)
         row = hbox(self, spacing=6, margins=(12, 4, 8, 4))
-        row.addWidget(
-            IconLabel(_ICONS[level], "error" if level == "error" else "second"), 0, Qt.AlignmentFlag.AlignTop
-        )
+        # Beside a title alone, which is centred, and at the first line of more.
+        at = Qt.AlignmentFlag.AlignTop if hint else Qt.AlignmentFlag.AlignVCenter
+        row.addWidget(IconLabel(_ICONS[level], "error" if level == "error" else "second"), 0, at)
         row.addSpacing(2)
         self._buttons = hbox(spacing=6)
         for text, then in actions:

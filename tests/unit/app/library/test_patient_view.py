@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -8,7 +10,8 @@ from PySide6.QtTest import QTest
 from semblance.app.library.patient_view import PatientView
 from semblance.app.widgets.thumbnail_loader import ThumbnailLoader
 from semblance.core.library.case_columns import case_columns
-from semblance.core.library.patient_tree import PatientTree, patient_tree
+from semblance.core.library.case_headers import TEXTS, HeaderColumns, case_headers
+from semblance.core.library.patient_tree import PatientTree, TreeLevel, patient_tree
 
 LEFT = Qt.MouseButton.LeftButton
 #: Case -> its patient.
@@ -30,6 +33,11 @@ def view(qtbot) -> PatientView:
     made.show()
     made.set_tree(make_tree(), np.arange(4))
     return made
+
+
+def levels(view: PatientView) -> list[int]:
+    assert view._tree is not None
+    return view._tree.level[view._nodes].tolist()
 
 
 def titles(view: PatientView) -> list[str]:
@@ -54,6 +62,26 @@ def test_keys_expand_collapse_and_go_to_rows(qtbot, view):
     assert view.accessibleDescription().startswith("A, 2 images")
     QTest.keyClick(view, Qt.Key.Key_Left)
     assert titles(view) == ["A", "B", "Patient unknown"]
+
+
+def test_the_only_study_of_a_patient_is_expanded_with_the_patient(view):
+    # Two studies of one patient, and two series of one study.
+    groups = {"study": ["1", "2", "3", "3"], "series": [*"abcd"], "date": ["2019-03-14"] * 4}
+    said = HeaderColumns(
+        np.arange(4), [None] * 4, [json.dumps([{"modality": "CT"}.get(name) for name in TEXTS])] * 4, groups
+    )
+    headers = case_headers(said, np.arange(4))
+    tree = patient_tree(
+        case_columns(range(20, 24), [*"abcd"], [None] * 4, [*"AABB"], [3] * 4, headers=headers)
+    )
+    view.set_tree(tree, np.arange(4))
+    view.setFocus()
+    for key in (Qt.Key.Key_Home, Qt.Key.Key_Right):
+        QTest.keyClick(view, key)
+    assert levels(view) == [TreeLevel.PATIENT, TreeLevel.STUDY, TreeLevel.STUDY, TreeLevel.PATIENT]
+    for key in (Qt.Key.Key_End, Qt.Key.Key_Right):
+        QTest.keyClick(view, key)
+    assert levels(view)[3:] == [TreeLevel.PATIENT, TreeLevel.STUDY, TreeLevel.CASE, TreeLevel.CASE]
 
 
 def test_a_double_click_searches_with_a_case_but_expands_a_patient(qtbot, view):
