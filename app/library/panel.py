@@ -187,6 +187,9 @@ class LibraryPanel(Panel):
         self.search.clear()
         for filter_list in (self._findings, self._split):
             filter_list.set_entries([])
+        # Row numbers of another library are not valid here.
+        self._tree = None
+        self.patients.set_tree(None, np.empty(0, dtype=np.intp))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.search.hasFocus():

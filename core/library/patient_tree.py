@@ -74,9 +74,11 @@ class PatientTree:
         place[self.order] = np.arange(len(self.order))
         index = self.columns.indices_of_rows(rows)
         found = np.zeros(len(self), dtype=bool)
-        for level in np.unique(levels[index >= 0]).tolist():
-            of_level = np.flatnonzero(self.level == level)
+        for level in TreeLevel:
             places = place[index[(levels == level) & (index >= 0)]]
+            if not places.size:
+                continue
+            of_level = np.flatnonzero(self.level == level)
             # The last node of the level that begins before the case, if the case is in it.
             before = np.searchsorted(self.start[of_level], places, side="right") - 1
             nodes = of_level[before[before >= 0]]

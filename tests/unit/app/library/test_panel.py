@@ -352,3 +352,15 @@ def test_studies_are_shown_by_patient_until_a_view_is_chosen(qtbot, panel, conte
     panel.view.changed.emit("grid")
     context.state.set_library(replace(snapshot(), path=Path("cd.semblance"), columns=columns))
     assert panel.view.value() == "grid"
+
+
+def test_patients_of_another_library_are_collapsed_and_those_of_a_closed_one_are_not_kept(panel, context):
+    panel.view.changed.emit("patients")
+    panel.patients._set_expanded(0, expanded=True)
+    assert panel.patients._expanded.any()
+    context.state.set_library(replace(LIBRARY, path=Path("/other.semblance")))
+    assert len(panel.patients._nodes)
+    assert not panel.patients._expanded.any()
+    panel.view.changed.emit("list")
+    context.state.set_library(None)
+    assert panel.patients._tree is None
