@@ -22,7 +22,7 @@ from semblance.app.shell.file_dialogs import choose_file
 from semblance.app.shell.jobs import Lane
 from semblance.app.shell.state import Change
 from semblance.app.widgets.finding_chip import chip_pixmap
-from semblance.core.language import tr, tr_n, translate, visible
+from semblance.core.language import format_number, tr, tr_n, translate, visible
 from semblance.core.library.case_columns import Indices, Rows
 from semblance.core.workflows.library import import_labels
 from semblance.core.workflows.library.edit_cases import EditResult, remove_cases, set_finding, set_patient
@@ -87,9 +87,8 @@ class EditCommands(QObject):
         rows = rows if case_row in rows else np.array([case_row], dtype=np.int64)
         if not self._context.state.can_edit:
             return
-        n = len(rows)
+        one, n = len(rows) == 1, format_number(len(rows), ",")
         menu.addSeparator()
-        one = n == 1
         self._fill_findings(
             menu.addMenu(tr("Set finding") if one else tr("Set finding of {n} cases", n=n)), rows
         )
@@ -106,18 +105,18 @@ class EditCommands(QObject):
             menu.addAction(note).setEnabled(False)
 
     def _fill_lesions(self, menu: QMenu, rows: Rows) -> None:
-        state, n = self._context.state, len(rows)
+        state, one, n = self._context.state, len(rows) == 1, format_number(len(rows), ",")
         assert state.library is not None
         lesions = state.library.lesions
         query = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
         query_row = int(state.columns.case_row[query]) if query >= 0 else None
-        if n > 1:
+        if not one:
             menu.addAction(tr("Mark {n} cases as one lesion", n=n), partial(self.join, rows))
         elif query_row is not None and query_row not in (*rows, *self._lesion_of(rows[0])):
             both = np.array([query_row, rows[0]])
             menu.addAction(tr("Mark as the same lesion as the query"), partial(self.join, both))
         if np.isin(np.fromiter(lesions, dtype=np.int64, count=len(lesions)), rows).any():
-            text = tr("Mark as another lesion") if n == 1 else tr("Mark {n} cases as other lesions", n=n)
+            text = tr("Mark as another lesion") if one else tr("Mark {n} cases as other lesions", n=n)
             menu.addAction(text, partial(self.split, rows))
 
     def _lesion_of(self, row: int) -> tuple[int, ...]:
