@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from semblance.app.window.main_window import MainWindow
 
 #: Longest wait for the library, its ranking, thumbnails and plots.
-PATIENCE_MS = 120_000
+PATIENCE_MS = 300_000
 #: The window is settled when nothing was pending at so many checks at which no event waited: Qt has short timers of its
 #: own. They are counted, not timed, because on a busy machine handling one event can take as long.
 IDLE_CHECKS = 4

@@ -8,7 +8,7 @@ from typing import Any
 from pytestqt.qtbot import QtBot
 
 #: Time limit of everything a test waits for.
-PATIENCE_MS = 120_000
+PATIENCE_MS = 300_000
 
 
 class PatientQtBot(QtBot):

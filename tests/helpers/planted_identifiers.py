@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,8 +31,11 @@ class Planted:
 
     def left_in(self, content: bytes) -> list[str]:
         """Where what is still in ``content`` was planted."""
-        planted = {**self.texts, **self.uids, **self.dates}
-        return [place for place, value in planted.items() if value.encode() in content]
+        planted = {**self.texts, **self.uids}
+        left = [place for place, value in planted.items() if value.encode() in content]
+        # Not within a UID, which may have any digits.
+        dates = {day: re.compile(rb"(?<![\d.])" + day.encode()) for day in set(self.dates.values())}
+        return left + [place for place, day in self.dates.items() if dates[day].search(content)]
 
 
 def planted_object(number: int, *, patient: str = "", instance: int = 0) -> Planted:

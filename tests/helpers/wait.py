@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
