@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -103,6 +104,14 @@ class Listener:
             ) from error
         self._entity, self.port = entity, server.server_address[1]
         return self
+
+    def wait_for_ends(self, seconds: float) -> None:
+        """Let the associations end, for ``seconds`` at most: closed at once, the last one would not get its answer."""
+        end = time.monotonic() + seconds
+        with self._lock:
+            started = [thread for thread, _ in self._associations if thread.ident is not None]
+        for thread in started:
+            thread.join(max(0.0, end - time.monotonic()))
 
     def __exit__(self, *_: object) -> None:
         for opened in self._entity.active_associations:

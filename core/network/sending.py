@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for the result of storage commitment, which a PACS may send at any time.
 COMMIT_S: Final = 60.0
+#: Seconds that the PACS may take to end the association in which it reported.
+_REPORT_END_S: Final = 2.0
 #: Files and bytes of one request of STOW-RS.
 _BATCH, _BATCH_BYTES = 50, 32 << 20
 #: Presentation contexts of one association, without that of commitment.
@@ -190,7 +192,7 @@ def _check_by_commitment(
         allowed=[server.ae_title],
         report=take,
         tls=listener_tls(server),
-    ):
+    ) as listener:
         with association(server, [build_context(StorageCommitmentPushModel)]) as opened:
             status, _ = opened.send_n_action(
                 asked, 1, StorageCommitmentPushModel, StorageCommitmentPushModelInstance
@@ -199,6 +201,7 @@ def _check_by_commitment(
         for _ in range(max(1, round(10 * seconds))):
             reporter.check_cancelled()
             if came.wait(0.1):
+                listener.wait_for_ends(_REPORT_END_S)
                 break
     _note_commitment(sent, reports, result)
 

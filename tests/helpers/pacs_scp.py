@@ -44,7 +44,8 @@ class Archive:
     """What the PACS has and does.
 
     ``destination``: port of C-MOVE and of reports. ``break_after``: an association is broken after so many sent
-    objects. ``refuse``: status of C-STORE. ``uncommitted``: instances that it does not promise to keep.
+    objects. ``refuse``: status of C-STORE. ``uncommitted``: instances that it does not promise to keep. ``answers``:
+    the status of each answer to a report of a commitment, ``None`` where the connection ended without one.
     """
 
     datasets: list[Dataset] = field(default_factory=list)
@@ -54,6 +55,7 @@ class Archive:
     refuse: int = 0
     uncommitted: tuple[str, ...] = ()
     sent: list[str] = field(default_factory=list)
+    answers: list[int | None] = field(default_factory=list)
     asked: list[Dataset] = field(default_factory=list)
     threads: list[threading.Thread] = field(default_factory=list)
 
@@ -126,9 +128,10 @@ class Archive:
         role = build_role(StorageCommitmentPushModel, scp_role=True)
         opened = entity.associate("127.0.0.1", self.destination, ae_title="SEMBLANCE", ext_neg=[role])
         assert opened.is_established
-        opened.send_n_event_report(
+        status, _ = opened.send_n_event_report(
             report, 2 if failed else 1, StorageCommitmentPushModel, StorageCommitmentPushModelInstance
         )
+        self.answers.append(status.get("Status"))
         opened.release()
         opened.join()
 
@@ -192,11 +195,13 @@ def running_archive(
     try:
         yield archive
     finally:
+        for thread in archive.threads:
+            if isinstance(thread, Association) and not thread.is_established:
+                # One who only tested the port asked for nothing, which would be waited for, and cannot be aborted.
+                thread.dul.to_user_queue.put(None)
+                thread.kill()
         entity.shutdown()
         for thread in archive.threads:
-            if isinstance(thread, Association):
-                # One who only tested the port asked for nothing, which would be waited for.
-                thread.dul.to_user_queue.put(None)
             thread.join(30)
         for one in sockets:
             one.close()

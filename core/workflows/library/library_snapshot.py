@@ -121,33 +121,23 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
     Raises:
         BadInput: not a library, damaged, half written, or from a newer version.
     """
-    import sqlalchemy as sa
-
     from semblance.core.library.edit_log import read_edits
-    from semblance.core.library.schema import HAS_IMAGE, cases
 
     reporter.progress(0, None, tr_lazy("Opening {library}", library=library.name))
     with open_library(library) as opened:
         catalogue = opened.catalogue
-        rows, ids, findings, patients, has_image = catalogue.read_columns(
-            sa.select(cases.c.id, cases.c.case_id, cases.c.finding, cases.c.patient, HAS_IMAGE).order_by(
-                cases.c.id
-            )
-        )
-        case_rows = np.array(rows, dtype=np.int64)
+        case_rows, ids, findings, patients = _read_cases(catalogue)
         features = opened.features
         sets = features.all()
         current = opened.current_metric()
-        styles = all_styles(
-            stored_styles(catalogue), {finding for finding in findings if finding is not None}
-        )
+        styles = all_styles(stored_styles(catalogue), set(findings) - {None})
         by_id = {feature_set.id: feature_set.name for feature_set in sets}
         columns = case_columns(
             case_rows,
             ids,
             findings,
             patients,
-            _states(catalogue, case_rows, np.array(has_image, dtype=bool)),
+            _states(catalogue, case_rows),
             [style.name for style in styles],
             case_headers(catalogue.headers(), case_rows),
         )
@@ -184,10 +174,31 @@ def read_snapshot(library: Path, *, reporter: Reporter = SILENT) -> LibrarySnaps
     return snapshot
 
 
-def _states(
-    catalogue: Catalogue, case_rows: npt.NDArray[np.int64], has_image: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.uint8]:
+def _read_cases(catalogue: Catalogue) -> tuple[npt.NDArray[np.int64], list[Any], list[Any], list[Any]]:
+    """The rows of all cases, ascending, with their ids, findings and patients."""
+    import sqlalchemy as sa
+
+    from semblance.core.library.schema import cases
+
+    # Without an order, which would double the time: a folder's catalogue is read by rows anyhow.
+    rows, *columns = catalogue.read_columns(
+        sa.select(cases.c.id, cases.c.case_id, cases.c.finding, cases.c.patient)
+    )
+    case_rows = np.array(rows, dtype=np.int64)
+    if (case_rows[1:] < case_rows[:-1]).any():
+        order = np.argsort(case_rows)
+        case_rows = case_rows[order]
+        columns = [[column[place] for place in order.tolist()] for column in columns]
+    ids, findings, patients = columns
+    return case_rows, ids, findings, patients
+
+
+def _states(catalogue: Catalogue, case_rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
     """(n,) the :class:`ImageState` of each case."""
+    import sqlalchemy as sa
+
+    from semblance.core.library.schema import HAS_IMAGE, cases
+
     states = np.full(len(case_rows), ImageState.OK, dtype=np.uint8)
     found = catalogue.states_of_cases()
     for state in set(found.values()):
@@ -195,7 +206,8 @@ def _states(
         states[np.isin(case_rows, of_state)] = (
             ImageState.MISSING if state == "missing" else ImageState.UNREADABLE
         )
-    states[~has_image] = ImageState.NO_IMAGE
+    (without_image,) = catalogue.read_columns(sa.select(cases.c.id).where(sa.not_(HAS_IMAGE)))
+    states[np.isin(case_rows, without_image)] = ImageState.NO_IMAGE
     return states
 
 

@@ -13,6 +13,7 @@ from semblance.core.workflows.network.send_files import send
 from tests.helpers.dicom_files import ROOT, ct_series
 from tests.helpers.orthanc import free_port
 from tests.helpers.pacs_scp import running_archive
+from tests.helpers.wait import wait_until
 
 
 @pytest.fixture
@@ -58,6 +59,8 @@ def test_storage_commitment_lists_what_is_not_committed(archive, server, folder)
     (missing,) = result.unconfirmed
     assert Path(missing["path"]).name == "001.dcm"
     assert missing["reason"] == "The PACS does not promise to keep it (reason 274)."
+    wait_until(lambda: bool(archive.answers), "the PACS has its answer")
+    assert archive.answers == [0]
 
 
 def test_a_commitment_without_a_result_is_not_waited_for_without_end(archive, server, folder, monkeypatch):
