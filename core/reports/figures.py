@@ -108,7 +108,8 @@ def roc_figure(curves: Sequence[RocCurve], layout: PlotLayout) -> bytes:
     frame(canvas, scale, ticks, ticks, x_label=tr("1 − specificity"), y_label=tr("sensitivity"))
     if styled:
         canvas.line(scale.across([0, 1]), scale.up([0, 1]), canvas.colours.third, 1, REFERENCE_DASHES)
-        left, middle = float(scale.across(0.52)) + 6, float(scale.up(0.48))
+        # Beside the line, where neither curves nor the key are.
+        left, middle = float(scale.across(0.8)), float(scale.up(0.7))
         canvas.write(left, middle, tr("chance"), canvas.colours.third, halo=True)
     for curve, line_style in reversed(styled):
         x = scale.across(curve.fpr)

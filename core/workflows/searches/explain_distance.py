@@ -243,9 +243,11 @@ class ExplanationContext:
         return self.grouping.head_rows(features_of_cases(self.loaded, cases, self.loaded.feature_set))
 
     def usual(self) -> Matrix:
-        """(n, G) the contributions of the groups to the query's distances to cases drawn from the whole library."""
+        """(n, G) the contributions of the groups to the query's distances to other cases, drawn from the library."""
         if self._usual is None:
-            self._usual = self.grouping.shares(self.query_row(), self.sample_rows(), rows=SAMPLE_ROWS)
+            shares = self.grouping.shares(self.query_row(), self.sample_rows(), rows=SAMPLE_ROWS)
+            # Not to the query itself and copies of it.
+            self._usual = shares[shares.any(axis=1)]
         return self._usual
 
     def sentence(self, amounts: Matrix, ranks: Matrix) -> str:

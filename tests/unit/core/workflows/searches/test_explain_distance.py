@@ -155,3 +155,13 @@ def test_no_group_is_called_close_or_far_in_a_small_library(tmp_path):
     search = Search("plain", Query(read_snapshot(library).columns.ids[0]))
     for case in rank_cases(library, search, k=2).result.ranked:
         assert explain_distance(library, search, case.case_id).sentence == ""
+
+
+def test_the_query_is_not_counted_among_the_cases_that_another_is_nearer_than(tmp_path):
+    (tmp_path / "t.csv").write_text("case_id,f0,label\n" + "".join(f"c{n},{n},x\n" for n in range(20)))
+    library = tmp_path / "lib.semblance"
+    import_source(tmp_path / "t.csv", library)
+    extract_features(library, "raw")
+    train_metric(library, PLAIN)
+    nearest = explain_distance(library, Search(PLAIN.name, Query(case="t/c0")), "t/c1")
+    assert nearest.sentence == "Nearer to the query in f0 than 97 % of the library's cases."
