@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QDialog, QMenu, QWidget
@@ -107,7 +108,6 @@ class EditCommands(QObject):
     def _fill_lesions(self, menu: QMenu, rows: Rows) -> None:
         state, one, n = self._context.state, len(rows) == 1, format_number(len(rows), ",")
         assert state.library is not None
-        lesions = state.library.lesions
         query = state.columns.index_of_id(state.query.case) if state.query and state.query.case else -1
         query_row = int(state.columns.case_row[query]) if query >= 0 else None
         if not one:
@@ -115,7 +115,7 @@ class EditCommands(QObject):
         elif query_row is not None and query_row not in (*rows, *self._lesion_of(rows[0])):
             both = np.array([query_row, rows[0]])
             menu.addAction(tr("Mark as the same lesion as the query"), partial(self.join, both))
-        if np.isin(np.fromiter(lesions, dtype=np.int64, count=len(lesions)), rows).any():
+        if self._are_grouped(rows).any():
             text = tr("Mark as another lesion") if one else tr("Mark {n} cases as other lesions", n=n)
             menu.addAction(text, partial(self.split, rows))
 
@@ -124,6 +124,12 @@ class EditCommands(QObject):
         library = self._context.state.library
         facts = None if library is None else library.lesions.get(row)
         return () if facts is None else facts.rows
+
+    def _are_grouped(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """(k,) which cases are in a same-lesion group."""
+        library = self._context.state.library
+        lesions = {} if library is None else library.lesions
+        return np.isin(rows, np.fromiter(lesions, dtype=np.int64, count=len(lesions)))
 
     def join(self, rows: Rows) -> None:
         """Make the cases one same-lesion group."""
@@ -135,10 +141,7 @@ class EditCommands(QObject):
 
     def split(self, rows: Rows) -> None:
         """Take the cases out of their same-lesion groups."""
-        library = self._context.state.library
-        lesions = {} if library is None else library.lesions
-        grouped = np.fromiter(lesions, dtype=np.int64, count=len(lesions))
-        ids = self._ids(np.asarray(rows)[np.isin(rows, grouped)])
+        ids = self._ids(np.asarray(rows)[self._are_grouped(rows)])
         if ids:
             edit_operations.edit(self._context, split_lesions, ids)
         elif len(rows):
