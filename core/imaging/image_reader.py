@@ -6,7 +6,8 @@ import contextlib
 import io
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -110,8 +111,9 @@ class ImageReader:
         from semblance.core.imaging.dicom.images import DicomImages
 
         images = DicomImages(file, str(address), self.max_pixels)
-        frame = shown_slice(len(images), region) if address.frame is None else address.frame
-        return images.image(frame)
+        if address.frame is None:
+            return images.image(images.order[shown_slice(len(images), region)])
+        return images.image(address.frame)
 
     @contextlib.contextmanager
     def dicom_file(self, address: ImageAddress) -> Iterator[BinaryIO | None]:
@@ -172,6 +174,10 @@ class ImageReader:
             BadInput: as :meth:`open`, or a single image.
         """
         if address.slices:
+            first = address.slices[0]
+            if first.frame is not None and len({(one.container, one.member) for one in address.slices}) == 1:
+                frames = [one.frame or 0 for one in address.slices]
+                return self._stack_of_frames(replace(first, frame=None), frames)
             return self._stack_of_files(address)
         if not self.is_stack(address):
             raise BadInput(
@@ -185,14 +191,14 @@ class ImageReader:
         assert not isinstance(found, bytes)
         return array_stack(found, str(address), self._array_spacing(address))
 
-    def _stack_of_frames(self, address: ImageAddress) -> Stack:
+    def _stack_of_frames(self, address: ImageAddress, frames: Sequence[int] = ()) -> Stack:
         from semblance.core.imaging.dicom.images import DicomStack
 
         if address.member:
             file: BinaryIO = io.BytesIO(self.read_bytes(address))
         else:
             file = open_regular_file(address.container, str(address.container))
-        return DicomStack(file, str(address), self.max_pixels)
+        return DicomStack(file, str(address), self.max_pixels, frames)
 
     def _stack_of_files(self, address: ImageAddress) -> Stack:
         stack = FileStack(address, self.open)

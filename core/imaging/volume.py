@@ -57,8 +57,7 @@ class Volume:
 @dataclass(frozen=True)
 class StackLocation:
     """The position of a volume: its frame of reference (a UID, "" where not given), the ``cosines`` of a row and a
-    column of a slice, rounded so that equal ones compare equal, and the ``height`` of the first slice in mm along the
-    slices."""
+    column of a slice, and the ``height`` of the first slice in mm along the slices."""
 
     frame_of_reference: str
     cosines: tuple[float, ...]

@@ -42,3 +42,32 @@ def cases_of_other_issuers(catalogue: Catalogue, rows: Collection[int], issuer: 
         query = sa.select(cases.c.id).where(cases.c.id.in_(part), named.is_not(None), named != issuer)
         out |= {int(row.id) for row in catalogue.read(query)}
     return out
+
+
+def shared_uids(catalogue: Catalogue) -> dict[tuple[str, str], list[str]]:
+    """("series" or "study", UID) -> the cases, where several patients have it; a study only where no series of it is
+    shared. Cases with a region are those of their image."""
+    names = ("series", "study", "issuer")
+    query = sa.select(
+        cases.c.case_id, cases.c.patient, *(json_text(cases.c.attributes, name).label(name) for name in names)
+    ).where(
+        cases.c.patient.is_not(None),
+        cases.c.region.is_(None),
+        json_text(cases.c.attributes, "study").is_not(None),
+    )
+    patients: dict[tuple[str, str], dict[str, set[str]]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
+    for r in catalogue.read(query.order_by(cases.c.id)):
+        for uid in (("series", r.series), ("study", r.study)):
+            if uid[1]:
+                patients.setdefault(uid, {}).setdefault(r.patient, set()).add(r.issuer or "")
+                found.setdefault(uid, []).append(r.case_id)
+    out: dict[tuple[str, str], list[str]] = {}
+    told: set[str] = set()
+    for uid in sorted(patients):
+        # One id of two issuers is two patients.
+        several = len(patients[uid]) > 1 or any(len(one - {""}) > 1 for one in patients[uid].values())
+        if several and not told.issuperset(found[uid]):
+            out[uid] = found[uid]
+            told.update(found[uid])
+    return out

@@ -124,8 +124,9 @@ def errors_as_bad_input(name: str) -> Iterator[None]:
         ) from None
 
 
-def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> DicomFile:
-    """Read the header of ``file`` from its start, all of it or only ``tags`` (keywords); no pixels.
+def open_dicom(file: BinaryIO, name: str, tags: Sequence[str | int] | None = None) -> DicomFile:
+    """Read the header of ``file`` from its start, all of it or only ``tags`` (keywords, or numbers of
+    private ones); no pixels.
 
     Raises:
         BadInput: not a DICOM file, or its header is damaged.
@@ -152,7 +153,9 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str] | None = None) -> 
                 "Leave it out.",
             )
         file.seek(0)
-        tag_numbers: Any = None if tags is None else [tag_of(tag) for tag in tags]
+        tag_numbers: Any = (
+            None if tags is None else [tag_of(tag) if isinstance(tag, str) else tag for tag in tags]
+        )
         is_deflated = _is_deflated(file)
         if is_deflated:
             # pydicom would inflate it whole, however large it becomes.

@@ -69,7 +69,16 @@ class SlicePlane:
 def slice_plane(dataset: Dataset, frame: int = 0) -> SlicePlane | None:
     """The plane of a single-frame object or of one frame; ``None`` where the file has none."""
     per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
-    from_frame = per_frame[frame] if frame < len(per_frame) else None
+    return _plane(dataset, per_frame[frame] if frame < len(per_frame) else None)
+
+
+def frame_planes(dataset: Dataset, frames: int) -> list[SlicePlane | None]:
+    """:func:`slice_plane` of every frame of an object."""
+    per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
+    return [_plane(dataset, per_frame[n] if n < len(per_frame) else None) for n in range(frames)]
+
+
+def _plane(dataset: Dataset, from_frame: Dataset | None) -> SlicePlane | None:
     shared = item(dataset, "SharedFunctionalGroupsSequence")
     placed = item(from_frame, "PlanePositionSequence") or item(shared, "PlanePositionSequence") or dataset
     transposed = (
@@ -88,7 +97,7 @@ def slice_plane(dataset: Dataset, frame: int = 0) -> SlicePlane | None:
         (position[0], position[1], position[2]),
         (float(row[0]), float(row[1]), float(row[2])),
         (float(column[0]), float(column[1]), float(column[2])),
-        spacing_of(dataset, frame),
+        _spacing(dataset, from_frame),
     )
 
 
@@ -96,7 +105,10 @@ def spacing_of(dataset: Dataset, frame: int = 0) -> tuple[float, float] | None:
     """(row, column) spacing in mm: in the patient where known, else on the detector, brought to the patient
     by the magnification the file estimates; of ultrasound that of its only region."""
     per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
-    from_frame = per_frame[frame] if frame < len(per_frame) else None
+    return _spacing(dataset, per_frame[frame] if frame < len(per_frame) else None)
+
+
+def _spacing(dataset: Dataset, from_frame: Dataset | None) -> tuple[float, float] | None:
     measured = item(from_frame, "PixelMeasuresSequence") or item(
         dataset, "SharedFunctionalGroupsSequence", "PixelMeasuresSequence"
     )
@@ -134,9 +146,12 @@ def aspect_of(dataset: Dataset) -> tuple[float, float] | None:
     return None if ratio is None or ratio[0] == ratio[1] else ratio
 
 
-def directions(plane: SlicePlane) -> tuple[str, str, str]:
-    """The directions of slices, rows and columns, by the nearest axis of the patient."""
-    return _letter(plane.normal), _letter(plane.along_column), _letter(plane.along_row)
+def directions(plane: SlicePlane, following: SlicePlane | None = None) -> tuple[str, str, str]:
+    """The directions of slices, rows and columns, by the nearest axis of the patient; of slices against their normal
+    where the ``following`` one lies there."""
+    is_against = following is not None and plane.normal @ following.position < plane.height
+    normal = -plane.normal if is_against else plane.normal
+    return _letter(normal), _letter(plane.along_column), _letter(plane.along_row)
 
 
 def distance_between(planes: Sequence[SlicePlane]) -> float | None:
@@ -153,6 +168,30 @@ def gaps_in(planes: Sequence[SlicePlane]) -> list[int]:
     steps = np.abs(np.diff(heights))
     median = float(np.median(steps)) if len(steps) else 0.0
     return [int(place) for place in np.flatnonzero(np.abs(steps - median) > max(GAP * median, 0.01))]
+
+
+def sideways(planes: Sequence[SlicePlane]) -> npt.NDArray[np.float64]:
+    """(n, 3) of each slice: mm along the normal of the first, and the pixels (row, column) by which it lies sideways
+    of the first, as slices of a tilted gantry do (PS3.3 C.7.6.2.1.1)."""
+    first = planes[0]
+    row, column = first.spacing or (1.0, 1.0)
+    offset = np.array([plane.position for plane in planes]) - np.array(first.position)
+    axes = np.array([first.normal, np.array(first.along_column) / row, np.array(first.along_row) / column])
+    found: npt.NDArray[np.float64] = offset @ axes.T
+    return found
+
+
+def slant_of(planes: Sequence[SlicePlane]) -> float | None:
+    """Degrees between the direction in which slices follow each other and their normal; 0 where they lie sideways of
+    each other in no one direction; ``None`` where no slice lies more than half a pixel sideways."""
+    found = sideways(planes)
+    height, aside = found[:, 0], found[:, 1:]
+    if np.abs(aside).max() <= 0.5 or not height.any():
+        return None
+    slope = height @ aside / (height @ height)
+    if np.abs(aside - height[:, None] * slope).max() > 0.5:
+        return 0.0
+    return float(np.degrees(np.arctan(np.linalg.norm(slope * (planes[0].spacing or (1.0, 1.0))))))
 
 
 def _positive(found: tuple[float, ...]) -> tuple[float, float] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,6 +20,7 @@ from semblance.core.imaging.dicom.geometry import (
     aspect_of,
     directions,
     distance_between,
+    frame_planes,
     slice_distance,
     slice_plane,
     spacing_of,
@@ -26,8 +29,10 @@ from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN
 from semblance.core.imaging.dicom.uncompressed_frames import read_frame
 from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, modality_lut_values, values_of
+from semblance.core.imaging.dicom.volumes import slice_order
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
+from semblance.core.imaging.stacks import checked_slice
 from semblance.core.imaging.volume import Spacing, Stack, StackLocation
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_PIXELS
@@ -77,6 +82,11 @@ class DicomImages:
 
     def __len__(self) -> int:
         return self.layout.frames
+
+    @functools.cached_property
+    def order(self) -> Sequence[int]:
+        """The frames in the order of space: what :class:`DicomStack` calls its slices."""
+        return slice_order(self.dataset, len(self))
 
     def stored(self, frame: int) -> tuple[npt.NDArray[Any], str]:
         """(h, w) or (h, w, 3) the numbers as stored, and their photometric interpretation.
@@ -139,10 +149,12 @@ class DicomImages:
 
 
 class DicomStack(Stack):
-    """The frames of one object as a volume, in the order of the file."""
+    """The frames of one object as a volume, in the order of space (:attr:`DicomImages.order`)."""
 
-    def __init__(self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS) -> None:
-        """The stack owns ``file`` and closes it.
+    def __init__(
+        self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS, frames: Sequence[int] = ()
+    ) -> None:
+        """The stack owns ``file`` and closes it. ``frames``: only these, in this order.
 
         Raises:
             BadInput: as :class:`DicomImages`.
@@ -150,29 +162,33 @@ class DicomStack(Stack):
         self._file = file
         try:
             self._images = DicomImages(file, name, max_pixels)
+            self._order = frames or self._images.order
         except BaseException:
             file.close()
             raise
         layout = self._images.layout
-        self.name, self.shape = name, (layout.frames, layout.rows, layout.columns)
+        self.name, self.shape = name, (len(self._order), layout.rows, layout.columns)
         dataset = self._images.dataset
-        planes = [slice_plane(dataset, frame) for frame in range(min(layout.frames, 3))]
-        known = [plane for plane in planes if plane is not None]
+        known = [plane for plane in (slice_plane(dataset, frame) for frame in self._order[:3]) if plane]
         if known:
-            self.directions = directions(known[0])
-            if len(known) < 2 or known[1].height > known[0].height:
-                self.location = _location(dataset, known[0])
+            self.directions = directions(known[0], known[1] if len(known) > 1 else None)
+            self.location = _location(dataset, known)
         # Two frames at one position (time points, segments) have no slice distance.
-        distance = distance_between(known) if len(known) == len(planes) else None
+        distance = distance_between(known) if len(known) == len(self._order[:3]) else None
         self.spacing_mm = _volume_spacing(distance or slice_distance(dataset), spacing_of(dataset))
 
     def image(self, index: int) -> Image:
-        """Frame ``index`` as an image.
+        """Slice ``index`` as an image.
 
         Raises:
-            BadInput: no such frame, or its pixels are damaged.
+            BadInput: no such slice, or its pixels are damaged.
         """
-        return self._images.image(index)
+        return self._images.image(self._order[checked_slice(self, index)])
+
+    def planes(self) -> list[SlicePlane | None]:
+        """The plane of each slice."""
+        planes = frame_planes(self._images.dataset, len(self._images))
+        return [planes[frame] for frame in self._order]
 
     def close(self) -> None:
         """Close the file."""
@@ -188,11 +204,15 @@ def series_facts(
         return None, None, None
     distance = distance_between(planes) or slice_distance(datasets[0])
     spacing = _volume_spacing(distance, planes[0].spacing)
-    return spacing, directions(planes[0]), _location(datasets[0], planes[0])
+    second = planes[1] if len(planes) > 1 else None
+    return spacing, directions(planes[0], second), _location(datasets[0], planes)
 
 
-def _location(dataset: Dataset, first: SlicePlane) -> StackLocation:
-    return StackLocation(text(dataset, "FrameOfReferenceUID"), first.orientation, first.height)
+def _location(dataset: Dataset, planes: list[SlicePlane]) -> StackLocation | None:
+    """``None`` for slices against their normal, which have no heights that grow."""
+    if len(planes) > 1 and planes[1].height <= planes[0].height:
+        return None
+    return StackLocation(text(dataset, "FrameOfReferenceUID"), planes[0].cosines, planes[0].height)
 
 
 def check_dicom(file: BinaryIO, name: str) -> None:

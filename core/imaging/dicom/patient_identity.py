@@ -68,6 +68,14 @@ def patient_of(dataset: Dataset) -> str | None:
     return text(dataset, "PatientID") or text(dataset, "StudyInstanceUID") or None
 
 
+def owner_of(dataset: Dataset) -> tuple[str, str]:
+    """What keeps two patients apart, as the file has it: the id and its issuer, the name where there is no id."""
+    patient = text(dataset, "PatientID")
+    return (
+        (patient, text(dataset, "IssuerOfPatientID")) if patient else (f"^{text(dataset, 'PatientName')}", "")
+    )
+
+
 def date_of(dataset: Dataset) -> datetime.date | None:
     """The date of the study, else of the series; ``None`` where the file has no valid date."""
     for keyword in ("StudyDate", "SeriesDate"):

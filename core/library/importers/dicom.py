@@ -90,10 +90,19 @@ class DicomImporter(Importer):
                 _read_header(source, entry, found)
         yield from found.rejected
         listing = read_label_tables(source, [one.path for one in found.images])
+        copies, ambiguous = _take_out_copies(source, found)
+        yield from copies.values()
         yield from listing.rejected
-        groups = group_instances(found.images)
+        groups = group_instances(
+            found.images,
+            lambda key, modality: source.known_files(case_key(key, modality, source.pseudonyms)),
+        )
         for group in groups:
-            lines = [line for one in group.instances for line in listing.lines.get(one.path, ())]
+            paths = [one.path for one in group.instances]
+            if not ambiguous.isdisjoint(paths):
+                group.problems.append(tr_lazy("other images have the same SOP instance UID"))
+            paths += [path for path, copy in copies.items() if copy.of in paths]
+            lines = [line for path in paths for line in listing.lines.get(path, ())]
             yield _case(group, lines[0] if lines else None, source)
             for line in lines[1:]:
                 if line.finding != lines[0].finding:
@@ -104,6 +113,40 @@ class DicomImporter(Importer):
         for one in found.regions:
             reporter.check_cancelled()
             yield from regions.cases(one)
+
+
+@dataclass(frozen=True)
+class _Copy(RejectedFile):
+    """A file with the same object as the file ``of``."""
+
+    of: str = ""
+
+
+def _take_out_copies(source: Source, found: _ScannedHeaders) -> tuple[dict[str, _Copy], set[str]]:
+    """The files that repeat an object, taken out of the images; and those with one SOP instance UID that differ."""
+    from semblance.core.imaging.dicom.compare_objects import compare_objects
+
+    first_of: dict[str, list[Instance]] = {}
+    copies: dict[str, _Copy] = {}
+    ambiguous: set[str] = set()
+    for one in found.images:
+        others = first_of.setdefault(one.sop_instance, []) if one.sop_instance else []
+        for other in others:
+            with source.stream(other.path) as kept, source.stream(one.path) as file:
+                differences = compare_objects(kept, file, source.label(one.path))
+            if differences.is_same_image and (other.study, other.series) == (one.study, one.series):
+                reason = tr_lazy(
+                    "A duplicate of '{path}', with the same pixels", path=source.label(other.path)
+                )
+                if differences:
+                    reason = tr_lazy("{reason}; {change}", reason=reason, change=differences.describe())
+                copies[one.path] = _Copy(one.path, tr_lazy("{reason}.", reason=reason), False, other.path)
+                break
+        else:
+            ambiguous.update(other.path for other in (*others, one) if others)
+            others.append(one)
+    found.images = [one for one in found.images if one.path not in copies]
+    return copies, ambiguous
 
 
 def _has_dicom_name(name: str) -> bool:
@@ -200,7 +243,7 @@ def _reject_directory(
 def _case(group: InstanceGroup, line: LabelLine | None, source: Source) -> FoundCase:
     first = group.instances[0]
     attributes = dict(first.attributes)
-    if group.is_volume:
+    if len(group.instances) > 1:
         attributes.pop("instance", None)
     if group.problems:
         attributes["geometry"] = "; ".join(group.problems)
@@ -215,5 +258,5 @@ def _case(group: InstanceGroup, line: LabelLine | None, source: Source) -> Found
         finding=line.finding if line is not None else None,
         patient=patient or first.patient,
         attributes=attributes | (line.attributes if line is not None else {}),
-        slices=tuple((one.path, None) for one in group.instances) if group.is_volume else (),
+        slices=group.slices if group.is_volume else (),
     )

@@ -12,6 +12,7 @@ from semblance.core.imaging.dicom.geometry import SlicePlane, slice_plane
 from semblance.core.imaging.dicom.images import DicomImages
 from semblance.core.imaging.dicom.patient_identity import names_patient
 from semblance.core.imaging.dicom.segmentations import NamedRegion, referenced_instances
+from semblance.core.imaging.dicom.volumes import order_of
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.dicom_series import Instance, InstanceGroup, case_key
@@ -79,7 +80,7 @@ class RegionFinder:
             if group is None:
                 return []
             places = {one.sop_instance: place for place, one in enumerate(group.instances)}
-            if not group.is_volume and group.instances[0].frames > 1:
+            if group.instances[0].frames > 1:
                 places = {}
             size = group.instances[0].size[:2]
             regions = segmentations.segments(images, places, self._planes(group), size)
@@ -108,7 +109,9 @@ class RegionFinder:
 
     def _planes(self, group: InstanceGroup) -> list[SlicePlane | None]:
         """Where each slice or frame of a group lies."""
-        if group.is_volume or group.instances[0].frames == 1:
+        if group.instances[0].frame_headers:
+            return list(group.planes)
+        if group.instances[0].frames == 1:
             return [one.plane for one in group.instances]
         path = group.instances[0].path
         with self._source.stream(path) as file:
@@ -137,13 +140,16 @@ class RegionFinder:
             groups = self._groups_of_instance.get(mark.instance, [])
             if not groups:
                 continue
-            group = groups[0]
-            place = [one.sop_instance for one in group.instances].index(mark.instance)
+            frame = mark.frame or 0
+            group = next((one for one in groups if frame in one.frames), groups[0])
             region, z = mark.region, None
-            if group.is_volume:
-                z = place
+            if group.instances[0].frame_headers:
+                frames = group.frames or order_of(group.instances[0].frame_headers)
+                z = frames.index(frame) if frame in frames else 0
             elif group.instances[0].frames > 1:
-                z = mark.frame or 0
+                z = frame
+            elif group.is_volume:
+                z = [one.sop_instance for one in group.instances].index(mark.instance)
             rows, columns = group.instances[0].size[:2]
             try:
                 part = region.clipped(rows, columns)
@@ -168,7 +174,7 @@ class RegionFinder:
             patient=instance.patient,
             region=region,
             attributes={name: value for name, value in attributes.items() if value},
-            slices=tuple((one.path, None) for one in group.instances),
+            slices=group.slices,
         )
 
     def _unlinked_case(self, instance: Instance, reason: str) -> FoundCase:

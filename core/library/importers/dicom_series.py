@@ -5,14 +5,26 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semblance.core.imaging.dicom import burnt_in_text, patient_identity
 from semblance.core.imaging.dicom.attributes import case_attributes, integer, numbers, text
 from semblance.core.imaging.dicom.descriptions import clean_description
-from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, slice_plane
+from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, slant_of
+from semblance.core.imaging.dicom.volumes import (
+    TAGS,
+    FoundVolume,
+    SliceHeader,
+    find_volumes,
+    frame_headers,
+    mixed_marks,
+    order_of,
+    same_direction,
+    slice_header,
+)
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
 
@@ -27,10 +39,11 @@ _TYPED = ("series_description", "study_description", "protocol", "kernel")
 #: Older patients are given this age unless identified: few people are as old (PS3.15).
 _OLDEST_AGE = 90
 #: All that is read of a file to place it.
-HEADER_TAGS = (
+HEADER_TAGS: tuple[str | int, ...] = (
     *patient_identity.TAGS,
     *patient_identity.NAMING,
     *burnt_in_text.TAGS,
+    *TAGS,
     "SpecificCharacterSet",
     "SOPClassUID",
     "SOPInstanceUID",
@@ -40,13 +53,7 @@ HEADER_TAGS = (
     "ProtocolName",
     "StationName",
     "InstitutionName",
-    "ConvolutionKernel",
-    "SliceThickness",
     "SeriesNumber",
-    "InstanceNumber",
-    "AcquisitionNumber",
-    "EchoNumbers",
-    "TemporalPositionIdentifier",
     "Modality",
     "BodyPartExamined",
     "ViewPosition",
@@ -73,11 +80,18 @@ HEADER_TAGS = (
 
 #: Series, (rows, columns, samples), direction, frame of reference.
 _SeriesKey = tuple[str, tuple[int, int, int], tuple[float, ...], str]
+#: The files of the case that a library has under a key, for one of a modality.
+KnownFiles = Callable[[str, str], Collection[str]]
 
 
 @dataclass(frozen=True)
 class Instance:
-    """The header of one file; ``pixels`` is False if it has none."""
+    """The header of one file; ``pixels`` is False if it has none.
+
+    ``owner``: the patient's id and its issuer as the file has them, or the name where there is no id. They keep
+    patients apart and go no further. ``header``: where its slice lies; ``frame_headers``: where each frame does, of an
+    object that is one volume or several.
+    """
 
     path: str
     sop_class: str
@@ -88,25 +102,51 @@ class Instance:
     patient: str | None
     frames: int
     size: tuple[int, int, int]
-    order: tuple[int, ...]
     frame_of_reference: str
-    plane: SlicePlane | None
+    header: SliceHeader | None
     attributes: dict[str, str]
     pixels: bool
+    owner: tuple[str, str] = ("", "")
+    frame_headers: tuple[SliceHeader, ...] = ()
+
+    @property
+    def plane(self) -> SlicePlane | None:
+        """The plane of its slice, or of its first frame."""
+        return None if self.header is None else self.header.plane
 
 
 @dataclass
 class InstanceGroup:
-    """Instances that are one case: a volume in order, or a single object; ``problems``: inconsistencies."""
+    """Instances that are one case: a volume in order, or a single object; ``problems``: what is unusual about it.
+
+    ``frames``: of a volume that is a part of one object, its frames in order.
+    """
 
     key: str
     instances: list[Instance]
     problems: list[str] = field(default_factory=list)
+    frames: tuple[int, ...] = ()
 
     @property
     def is_volume(self) -> bool:
-        """Whether the group has several slices."""
-        return len(self.instances) > 1
+        """Whether the group has several slices, or one that is a part of a file."""
+        return len(self.instances) > 1 or bool(self.frames)
+
+    @property
+    def slices(self) -> tuple[tuple[str, int | None], ...]:
+        """(file, frame of it) of each slice, in order."""
+        if self.frames:
+            return tuple((self.instances[0].path, frame) for frame in self.frames)
+        return tuple((one.path, None) for one in self.instances)
+
+    @property
+    def planes(self) -> list[SlicePlane]:
+        """The plane of each slice or frame, in their order, of those that have one."""
+        first = self.instances[0]
+        if first.frame_headers:
+            frames = self.frames or order_of(first.frame_headers)
+            return [first.frame_headers[frame].plane for frame in frames]
+        return [one.plane for one in self.instances if one.plane is not None]
 
 
 def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudonyms | None) -> Instance:
@@ -148,7 +188,7 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
     attributes |= {"issuer": keys.issuer, "order": keys.accession}
     if date is not None:
         attributes["date"] = date.isoformat()
-    order_keywords = ("TemporalPositionIdentifier", "EchoNumbers", "AcquisitionNumber", "InstanceNumber")
+    frames = max(1, integer(dataset, "NumberOfFrames") or 1)
     return Instance(
         path,
         text(dataset, "SOPClassUID"),
@@ -157,17 +197,18 @@ def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseu
         header["series"],
         header["modality"],
         patient,
-        max(1, integer(dataset, "NumberOfFrames") or 1),
+        frames,
         (
             integer(dataset, "Rows") or 0,
             integer(dataset, "Columns") or 0,
             integer(dataset, "SamplesPerPixel") or 1,
         ),
-        tuple(integer(dataset, keyword) or 0 for keyword in order_keywords),
         text(dataset, "FrameOfReferenceUID"),
-        slice_plane(dataset),
+        slice_header(dataset),
         {name: value for name, value in attributes.items() if value},
         pixels,
+        patient_identity.owner_of(dataset),
+        tuple(frame_headers(dataset, frames) or ()),
     )
 
 
@@ -177,48 +218,168 @@ def _thickness(dataset: Dataset) -> str:
     return f"{thickness[0]:g}" if thickness and thickness[0] > 0 else ""
 
 
-def group_instances(instances: Iterable[Instance]) -> list[InstanceGroup]:
-    """Volumes and single objects, in the order of their first files.
+def group_instances(
+    instances: Iterable[Instance], known: KnownFiles = lambda _key, _modality: ()
+) -> list[InstanceGroup]:
+    """Volumes and single objects, in the order of their files.
 
-    Slices of one series, size, direction and frame of reference are a volume. Several in one place (echoes,
-    phases, copies) become volumes of their own, each with one slice a place.
+    Slices of one patient, study, series, size, direction and frame of reference are a volume, of which each place has
+    one slice: phases, b-values, echoes and what else fills a place twice are volumes of their own. A case that is
+    ``known`` keeps its key when others of its series come.
     """
-    series: dict[_SeriesKey, list[Instance]] = {}
-    single: list[Instance] = []
-    for found in instances:
-        if (
-            found.plane is None
-            or found.frames > 1
-            or not found.series
-            or found.modality not in VOLUME_MODALITIES
-        ):
-            single.append(found)
-            continue
-        key = (found.series, found.size, found.plane.orientation, found.frame_of_reference)
-        series.setdefault(key, []).append(found)
-    directions: dict[str, int] = {}
-    for key in series:
-        directions[key[0]] = directions.get(key[0], 0) + 1
-    groups = [InstanceGroup(found.path, [found]) for found in single]
-    for key, members in series.items():
-        stacks = _stacks(members)
-        for number, stack in enumerate(stacks):
-            if len(stack) == 1:
-                groups.append(InstanceGroup(stack[0].path, stack))
-                continue
-            problems = []
-            if directions[key[0]] > 1:
-                problems.append(
-                    tr_lazy("the series has {directions} directions or sizes", directions=directions[key[0]])
-                )
-            if len(stacks) > 1:
-                problems.append(tr_lazy("{n} slices in one place", n=len(stacks)))
-            gaps = gaps_in([one.plane for one in stack if one.plane is not None])
-            if gaps:
-                shown = ", ".join(str(gap + 1) for gap in gaps[:8]) + (", ..." if len(gaps) > 8 else "")
-                problems.append(tr_lazy("uneven or missing slices after number {shown}", shown=shown))
-            groups.append(InstanceGroup(_series_key(key, stack, number), stack, problems))
+    found = sorted(instances, key=lambda one: one.path)
+    owners = _owners(found)
+    series: dict[tuple[Any, ...], list[Instance]] = {}
+    groups: list[InstanceGroup] = []
+    for one, owner in zip(found, owners, strict=True):
+        if one.frame_headers:
+            groups += _frame_groups(one)
+        elif one.plane is None or one.frames > 1 or not one.series or one.modality not in VOLUME_MODALITIES:
+            groups.append(InstanceGroup(one.path, [one]))
+        else:
+            key = (one.series, one.study, owner, one.size, one.frame_of_reference)
+            series.setdefault(key, []).append(one)
+    named: dict[_SeriesKey, list[InstanceGroup]] = {}
+    kinds: dict[object, list[list[InstanceGroup]]] = {}
+    for (uid, study, owner, *_), members in sorted(series.items(), key=lambda part: repr(part[0])):
+        for places in same_direction([one.plane for one in members if one.plane is not None]):
+            own = [members[place] for place in places]
+            seen = Counter(one.plane.orientation for one in own if one.plane is not None)
+            direction = min(seen, key=lambda one: (-seen[one], one))
+            volumes = _volumes(own)
+            kinds.setdefault((uid, study, owner), []).append(volumes)
+            key = (uid, own[0].size, direction, own[0].frame_of_reference)
+            named.setdefault(key, []).extend(volumes)
+    for same_series in kinds.values():
+        for group in (one for volumes in same_series if len(same_series) > 1 for one in volumes):
+            if group.is_volume:
+                several = tr_lazy("the series has {n} directions or sizes", n=len(same_series))
+                group.problems.append(several)
+    for key, same in named.items():
+        _name_volumes(key, [group for group in same if group.is_volume], known)
+    groups += sorted(
+        (group for same in named.values() for group in same), key=lambda group: group.instances[0].path
+    )
+    _note_owners(groups, dict(zip((one.path for one in found), owners, strict=True)))
     return groups
+
+
+def _volumes(members: Sequence[Instance]) -> list[InstanceGroup]:
+    """The volumes, and the slices without others, of instances that have one direction."""
+    headers = [one.header for one in members if one.header is not None]
+    found = list(find_volumes(headers))
+    groups = []
+    for number, volume in enumerate(found, start=1):
+        stack = [members[place] for place in volume.members]
+        group = InstanceGroup(stack[0].path, stack)
+        if len(stack) > 1:
+            group.problems = _problems([headers[place] for place in volume.members])
+        if len(found) > 1:
+            group.problems.insert(0, _told_by(volume, number, len(found)))
+        groups.append(group)
+    return groups
+
+
+def _frame_groups(one: Instance) -> list[InstanceGroup]:
+    """An object with frames at several places: one case, or one for each of its volumes."""
+    volumes = list(find_volumes(one.frame_headers))
+    if len(volumes) == 1:
+        headers = [one.frame_headers[frame] for frame in volumes[0].members]
+        return [InstanceGroup(one.path, [one], _problems(headers))]
+    return [
+        InstanceGroup(
+            f"{one.path}[{number}]" if number > 1 else one.path,
+            [one],
+            [
+                _told_by(volume, number, len(volumes)),
+                *_problems([one.frame_headers[frame] for frame in volume.members]),
+            ],
+            volume.members,
+        )
+        for number, volume in enumerate(volumes, start=1)
+    ]
+
+
+def _told_by(volume: FoundVolume, number: int, n: int) -> str:
+    marks = ", ".join(f"{name} {value or '-'}" for name, value in volume.told_by)
+    if not marks:
+        return tr_lazy("volume {number} of {n} of the series", number=number, n=n)
+    return tr_lazy("volume {number} of {n} of the series ({marks})", number=number, n=n, marks=marks)
+
+
+def _problems(headers: Sequence[SliceHeader]) -> list[str]:
+    """What is unusual about the slices of a volume, in their order."""
+    planes = [one.plane for one in headers]
+    problems = []
+    gaps = gaps_in(planes)
+    if gaps:
+        shown = ", ".join(str(gap + 1) for gap in gaps[:8]) + (", ..." if len(gaps) > 8 else "")
+        problems.append(tr_lazy("uneven or missing slices after number {shown}", shown=shown))
+    slant = slant_of(planes)
+    if slant is not None:
+        problems.append(
+            tr_lazy("shifted sideways from slice to slice")
+            if slant == 0
+            else tr_lazy("gantry tilt of {angle:.1f}°", angle=slant)
+        )
+    problems += [tr_lazy("mixed: {what}", what=what) for what in mixed_marks(headers)]
+    if len({tuple(round(side, 3) for side in plane.spacing or ()) for plane in planes}) > 1:
+        problems.append(tr_lazy("mixed: {what}", what=tr_lazy("pixel spacing")))
+    return problems
+
+
+def _name_volumes(key: _SeriesKey, groups: list[InstanceGroup], known: KnownFiles) -> None:
+    """Give volumes of one series their keys: first to each that is known the one it has, then to the others."""
+    paths = [{one.path for one in group.instances} for group in groups]
+    free, unnamed = list(range(len(groups))), list(range(len(groups)))
+    for number in range(len(groups)):
+        shared = {
+            place: len(
+                paths[place]
+                & set(
+                    known(
+                        _series_key(key, groups[place].instances, number), groups[place].instances[0].modality
+                    )
+                )
+            )
+            for place in unnamed
+        }
+        best = max(unnamed, key=lambda place: shared[place], default=None)
+        if best is not None and shared[best]:
+            groups[best].key = _series_key(key, groups[best].instances, number)
+            free.remove(number)
+            unnamed.remove(best)
+    for number, place in zip(free, unnamed, strict=True):
+        groups[place].key = _series_key(key, groups[place].instances, number)
+
+
+def _note_owners(groups: Sequence[InstanceGroup], owners: dict[str, tuple[str, str]]) -> None:
+    """Say on every case of a series UID that it is that of several patients or studies."""
+    patients: dict[str, set[tuple[str, str]]] = {}
+    studies: dict[str, set[str]] = {}
+    for group in groups:
+        first = group.instances[0]
+        if first.series:
+            patients.setdefault(first.series, set()).add(owners[first.path])
+            studies.setdefault(first.series, set()).add(first.study)
+    for group in groups:
+        series = group.instances[0].series
+        if len(patients.get(series, ())) > 1:
+            n = len(patients[series])
+            group.problems.insert(0, tr_lazy("{n} patients have this series UID", n=n))
+        elif len(studies.get(series, ())) > 1:
+            group.problems.insert(0, tr_lazy("{n} studies have this series UID", n=len(studies[series])))
+
+
+def _owners(instances: Sequence[Instance]) -> list[tuple[str, str]]:
+    """The owner of each; an issuer that some files of a patient's series lack tells nobody apart."""
+    issuers: dict[tuple[str, str], set[str]] = {}
+    for one in instances:
+        issuers.setdefault((one.series, one.owner[0]), set()).add(one.owner[1])
+    return [
+        one.owner if len(issuers[one.series, one.owner[0]] - {""}) > 1 else (one.owner[0], "")
+        for one in instances
+    ]
 
 
 def case_key(key: str, modality: str, pseudonyms: Pseudonyms | None) -> str:
@@ -228,21 +389,6 @@ def case_key(key: str, modality: str, pseudonyms: Pseudonyms | None) -> str:
         return key
     kind = modality.lower() if re.fullmatch(r"[A-Za-z]{2,8}", modality) else "picture"
     return f"{kind}-{pseudonyms.case(key)}"
-
-
-def _stacks(members: Sequence[Instance]) -> list[list[Instance]]:
-    """The members by height, those in one place dealt out to piles."""
-    places: dict[float, list[Instance]] = {}
-    for member in members:
-        assert member.plane is not None
-        places.setdefault(round(member.plane.height, 2), []).append(member)
-    stacks: list[list[Instance]] = []
-    for place in sorted(places):
-        for number, member in enumerate(sorted(places[place], key=lambda one: (one.order, one.path))):
-            if number == len(stacks):
-                stacks.append([])
-            stacks[number].append(member)
-    return stacks
 
 
 def _series_key(key: _SeriesKey, stack: Sequence[Instance], number: int) -> str:

@@ -160,18 +160,18 @@ def _dicom(source: Source, path: str, instances: list[Instance], scans: ScanInde
 
 def _series(group: InstanceGroup) -> Scan:
     first = group.instances[0]
-    planes = [one.plane for one in group.instances if one.plane is not None]
+    planes = group.planes
     rows, columns, _ = first.size
     names = [group.key, first.series, *_folder_names(group)]
     for one in group.instances:
         names += _file_names(one.path)
-    slice_distance = distance_between(planes) if len(planes) == len(group.instances) > 1 else None
+    depth = len(group.slices) if group.is_volume else first.frames
+    slice_distance = distance_between(planes) if len(planes) == depth > 1 else None
     in_plane = planes[0].spacing if planes else None
-    depth = len(group.instances) if group.is_volume else first.frames
     return Scan(
         first.path,
         tuple(name for name in names if name),
-        slices=tuple((one.path, None) for one in group.instances) if group.is_volume else (),
+        slices=group.slices if group.is_volume else (),
         shape=(depth, rows, columns) if depth > 1 else None,
         spacing=None if slice_distance is None or in_plane is None else (slice_distance, *in_plane),
         plane=planes[0] if planes else None,

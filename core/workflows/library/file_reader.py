@@ -206,7 +206,7 @@ class FileReader:
             if depth is not None:
                 self._verified_hash(path)
             for case in cases:
-                image = images.image(shown_slice(len(images), case.region))
+                image = images.image(images.order[shown_slice(len(images), case.region)])
                 content = content_of_part(digest, case.region)
                 out.images[content] = thumbnail(image)
                 record = self._record(case, image.width, image.height, content)

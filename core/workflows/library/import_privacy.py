@@ -10,12 +10,13 @@ from semblance.core.library.importers.importer import Found, FoundRows, Rejected
 
 
 class ImportPrivacy:
-    """Checks the cases of one import; ``requested``: whether this import should keep ids."""
+    """Checks the cases of one import; ``requested``: whether this import should keep ids. ``has_headers``: whether some
+    had headers with patient data."""
 
     def __init__(self, identified: bool, *, requested: bool) -> None:
         self._identified, self._requested = identified, requested
         self._left_out: set[str] = set()
-        self._headers = False
+        self.has_headers = False
         self._burnt_in = {"yes": 0, "possible": 0}
 
     def check(self, item: Found) -> Found:
@@ -29,7 +30,7 @@ class ImportPrivacy:
         burnt_in = item.attributes.get("burnt_in_text", "")
         if burnt_in in self._burnt_in:
             self._burnt_in[burnt_in] += 1
-        self._headers = self._headers or "study" in item.attributes
+        self.has_headers = self.has_headers or "study" in item.attributes
         identifying = [] if self._identified else [name for name in item.attributes if is_identifying(name)]
         if not identifying:
             return item
@@ -42,14 +43,14 @@ class ImportPrivacy:
     def notes(self) -> list[str]:
         """Sentences about what was removed; none for sources without patient data."""
         notes = []
-        if self._headers and not self._identified:
+        if self.has_headers and not self._identified:
             notes.append(
                 tr_lazy(
                     "De-identified: patient ids and UIDs are replaced by codes of this library, dates are "
                     "moved, case ids do not show folders."
                 )
             )
-        elif self._headers and not self._requested:
+        elif self.has_headers and not self._requested:
             notes.append(tr_lazy("Patient ids are kept: this source was imported with them before."))
         if self._left_out:
             columns = ", ".join(sorted(self._left_out))

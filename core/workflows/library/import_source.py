@@ -27,6 +27,7 @@ from semblance.core.library.importers.source import Source
 from semblance.core.library.lesion_groups import lesion_codes, read_groups
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.library.records import NOT_THERE, CaseRecord, FileRecord, SourceRecord
+from semblance.core.library.same_patient import shared_uids
 from semblance.core.library.slice_tables import slices_of_source
 from semblance.core.library.table_rows import TableRowRecords, put_rows
 from semblance.core.tasks import SILENT, Reporter
@@ -46,7 +47,7 @@ FIRST_BATCH = 25
 DECODERS = 2
 
 
-#: Cases of a label conflict that a note names.
+#: Cases that a note names.
 _NAMED = 3
 
 
@@ -151,6 +152,7 @@ class _ImportRun:
         self.known = library.catalogue.files(self.record)
         #: The labels of the cases that the source had before; those of rows are compared as they are written.
         self.labels = library.catalogue.labels(self.record) if self.known and not importer.finds_rows else {}
+        source.known_files = self._files_of
         self.given_labels = given_labels(library)
         self.removed_case_ids = removed_case_ids(library)
         #: Content -> the case that shows it.
@@ -163,9 +165,16 @@ class _ImportRun:
         self.n_cases = 0
         #: Cases that a person removed from the library.
         self.left_out: set[str] = set()
+        #: Case -> what is unusual about its slices.
+        self.geometry: dict[str, str] = {}
         self.failed: set[str] = set()
         self.rejected: list[FileRecord] = []
         self.total = len(source.entries())
+
+    def _files_of(self, key: str) -> Sequence[str]:
+        """The files of the case that the library has under ``key``."""
+        known = self.labels.get(self.reader.case_id(key))
+        return () if known is None else [known.path, *(path for path, _ in known.slices)]
 
     def _source_record(self, identified: bool) -> SourceRecord:
         """The source as catalogued before, or a new one."""
@@ -229,8 +238,32 @@ class _ImportRun:
                     len(self.left_out),
                 )
             )
+        self._note_geometry()
         self._find_label_conflicts()
         return self.result
+
+    def _note_geometry(self) -> None:
+        """Say what is unusual about series, and which UIDs several patients have."""
+        for case_id, problems in list(self.geometry.items())[:_NAMED]:
+            self.result.notes.append(tr_lazy("{case}: {problems}.", case=case_id, problems=problems))
+        if len(self.geometry) > _NAMED:
+            self.result.notes.append(
+                tr_lazy_n(
+                    "The slices of {n} more case are unusual. The field Geometry of the case says in what.",
+                    "The slices of {n} more cases are unusual. The field Geometry of each says in what.",
+                    len(self.geometry) - _NAMED,
+                )
+            )
+        if self.result.added and self.privacy.has_headers:
+            for uid, cases in shared_uids(self.library.catalogue).items():
+                # What came together is said above.
+                if self.case_ids.intersection(cases) and not self.case_ids.issuperset(cases):
+                    text = tr_lazy(
+                        "{cases}: different patients have the same {uid} UID. Each patient has cases of its own.",
+                        cases=", ".join(cases[:_NAMED]) + (", ..." if len(cases) > _NAMED else ""),
+                        uid=uid[0],
+                    )
+                    self.result.notes.append(text)
 
     def _check_in_place(self) -> None:
         """
@@ -320,6 +353,8 @@ class _ImportRun:
                     yield batch, path
                     batch, most = [], min(BATCH, 2 * most)
                 batch.append(item)
+                if "geometry" in item.attributes:
+                    self.geometry[self.reader.case_id(item.key)] = item.attributes["geometry"]
                 size += sum(self.reader.size(part) for part in item.paths if part not in self.visited_paths)
                 self.visited_paths.update(item.paths)
             self.visited_paths.add(path)
