@@ -92,6 +92,12 @@ def slice_plane(dataset: Dataset, frame: int = 0) -> SlicePlane | None:
     )
 
 
+def slice_order(dataset: Dataset, frames: int) -> Sequence[int]:
+    """The frames of an object in the order in which they are shown as slices, each as its index in the file."""
+    del dataset
+    return range(frames)
+
+
 def spacing_of(dataset: Dataset, frame: int = 0) -> tuple[float, float] | None:
     """(row, column) spacing in mm: in the patient where known, else on the detector, brought to the patient
     by the magnification the file estimates; of ultrasound that of its only region."""

@@ -19,6 +19,7 @@ from semblance.core.imaging.dicom.geometry import (
     directions,
     distance_between,
     slice_distance,
+    slice_order,
     slice_plane,
     spacing_of,
 )
@@ -28,6 +29,7 @@ from semblance.core.imaging.dicom.uncompressed_frames import read_frame
 from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, modality_lut_values, values_of
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
+from semblance.core.imaging.stacks import checked_slice
 from semblance.core.imaging.volume import Spacing, Stack, StackLocation
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_PIXELS
@@ -125,7 +127,13 @@ class DicomImages:
             bits = 8 * colours.dtype.itemsize
             white = float((1 << (bits if palette else min(self.layout.stored, bits))) - 1)
             return Image(
-                np.ascontiguousarray(colours), white, self.name, spacing, notes=notes, attributes=attributes
+                np.ascontiguousarray(colours),
+                white,
+                self.name,
+                spacing,
+                notes=notes,
+                attributes=attributes,
+                photometric=self.layout.photometric,
             )
         values = values_of(dataset, self.layout, frame)
         mapped = modality_lut_values(stored, dataset)
@@ -135,11 +143,22 @@ class DicomImages:
         pixels = to_image_type(stored, self.name)
         black, white = grey_range(values, pixels, self.layout, text(dataset, "Modality"))
         part = text(dataset, "BodyPartExamined")[:32]
-        return Image(pixels, white, self.name, spacing, black, values, notes, part, attributes)
+        return Image(
+            pixels,
+            white,
+            self.name,
+            spacing,
+            black,
+            values,
+            notes,
+            part,
+            attributes,
+            photometric=self.layout.photometric,
+        )
 
 
 class DicomStack(Stack):
-    """The frames of one object as a volume, in the order of the file."""
+    """The frames of one object as a volume, in the order of space (:func:`slice_order`)."""
 
     def __init__(self, file: BinaryIO, name: str, max_pixels: int = MAX_PIXELS) -> None:
         """The stack owns ``file`` and closes it.
@@ -156,7 +175,8 @@ class DicomStack(Stack):
         layout = self._images.layout
         self.name, self.shape = name, (layout.frames, layout.rows, layout.columns)
         dataset = self._images.dataset
-        planes = [slice_plane(dataset, frame) for frame in range(min(layout.frames, 3))]
+        self._order = slice_order(dataset, layout.frames)
+        planes = [slice_plane(dataset, frame) for frame in self._order[:3]]
         known = [plane for plane in planes if plane is not None]
         if known:
             self.directions = directions(known[0])
@@ -167,12 +187,12 @@ class DicomStack(Stack):
         self.spacing_mm = _volume_spacing(distance or slice_distance(dataset), spacing_of(dataset))
 
     def image(self, index: int) -> Image:
-        """Frame ``index`` as an image.
+        """Slice ``index`` as an image.
 
         Raises:
-            BadInput: no such frame, or its pixels are damaged.
+            BadInput: no such slice, or its pixels are damaged.
         """
-        return self._images.image(index)
+        return self._images.image(self._order[checked_slice(self, index)])
 
     def close(self) -> None:
         """Close the file."""
