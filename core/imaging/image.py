@@ -53,7 +53,7 @@ class ValueWindow:
     high: float
     name: str = ""
     curve: Curve | None = None
-    stated: tuple[float, float] | None = None
+    stated: tuple[float, float] | None = field(default=None, compare=False)
 
 
 def linear_window(centre: float, width: float, name: str = "") -> ValueWindow | None:
