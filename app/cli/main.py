@@ -32,6 +32,7 @@ from semblance.app.cli import (
     search,
     serve,
     shared_library,
+    show_image,
     vault,
 )
 from semblance.app.cli.missing_package import missing_package
@@ -57,6 +58,7 @@ for group in (
     maintenance,
     deidentify,
     registry_lists,
+    show_image,
     serve,
 ):
     cli.add_typer(group.commands)

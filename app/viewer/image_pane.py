@@ -17,7 +17,7 @@ from semblance.app.viewer.image_view import ImageView
 from semblance.app.viewer.slice_bar import SliceBar
 from semblance.app.viewer.slices import Slices
 from semblance.app.viewer.view_settings import ViewSettings
-from semblance.app.viewer.window_level import Window
+from semblance.app.viewer.window_level import window_on_values
 from semblance.core.imaging.cut_planes import cut_planes
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image_address import ImageAddress
@@ -120,8 +120,7 @@ class ImagePane(QWidget):
         if stored is None:
             return
         if stored.window is not None and not image.is_colour:
-            low, high = sorted((end - image.intercept) / image.slope for end in stored.window)
-            self.view.set_window(Window(low, high))
+            self.view.set_window(window_on_values(image, *stored.window))
         if stored.inverted != self.view.inverted:
             self.view.invert()
         self.slices.go_to_slice(stored.place)

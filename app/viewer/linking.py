@@ -36,12 +36,11 @@ def linked_window(source: Window, one: DisplayImage, other: DisplayImage) -> Win
     same_range = (one.low, one.high, one.slope) == (other.low, other.high, other.slope)
     if (one.unit and one.unit == other.unit) or same_range:
         low, high = ((one.value(end) - other.intercept) / other.slope for end in (source.low, source.high))
-        return Window(low, high)
+        return replace(source, low=low, high=high)
     scale = (other.high - other.low) / (one.high - one.low)
-    return Window(
-        other.low + (source.low - one.low) * scale,
-        other.low + (source.high - one.low) * scale,
-    )
+    ends = (other.low + (end - one.low) * scale for end in (source.low, source.high))
+    low, high = ends
+    return replace(source, low=low, high=high)
 
 
 def linked_slice(place: int, one: StackFacts, other: StackFacts, together: tuple[int, int]) -> int:

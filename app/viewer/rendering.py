@@ -110,8 +110,7 @@ class Renderer:
         self, part: npt.NDArray[Any], window: Window | None, inverted: bool
     ) -> npt.NDArray[np.uint8]:
         if part.ndim == 3:
-            shown = part if part.dtype == np.uint8 else (part >> 8).astype(np.uint8)
-            return np.ascontiguousarray(255 - shown if inverted else shown)
+            return np.ascontiguousarray(255 - part if inverted else part)
         assert window is not None
         return np.ascontiguousarray(self._table(window, inverted).take(part))
 

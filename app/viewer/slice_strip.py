@@ -14,7 +14,7 @@ from semblance.app.shell.jobs import Job, Jobs, Lane
 from semblance.app.shell.theme import SMALL, colour, font, theme, theme_signals
 from semblance.app.viewer.rendering import Renderer
 from semblance.app.viewer.viewport import Viewport
-from semblance.app.viewer.window_level import Window, same_values
+from semblance.app.viewer.window_level import Window, auto_window, same_values
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.display import DisplayImage
 from semblance.core.imaging.image_address import ImageAddress
@@ -198,7 +198,7 @@ class SliceStrip(QWidget):
         if image.spacing_mm is not None and min(image.spacing_mm) > 0:
             aspect = image.spacing_mm[0] / image.spacing_mm[1]
         view = Viewport(image.width, image.height, aspect=aspect).resized(cell.width(), cell.height())
-        window: Window | None = None if image.is_colour else Window(*image.auto)
+        window: Window | None = None if image.is_colour else auto_window(image)
         inverted = image.inverse
         if self._window_level is not None:
             shown, window_level, inverted = self._window_level

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.display import DisplayImage, grey_table
+from semblance.core.imaging.image import Curve
 from semblance.core.language import format_number, tr
 
 
 @dataclass(frozen=True)
 class Window:
-    """Stored numbers up to ``low`` are black, from ``high`` on white, a straight line between."""
+    """Stored numbers up to ``low`` are black, from ``high`` on white, a straight line between or ``curve``."""
 
     low: float
     high: float
+    curve: Curve | None = None
 
     @property
     def width(self) -> float:
@@ -33,9 +35,7 @@ class Window:
 
     def table(self, size: int, *, inverted: bool = False) -> npt.NDArray[np.uint8]:
         """(size,) uint8: the grey of every stored number 0 to ``size`` - 1."""
-        ramp = (np.arange(size, dtype=np.float32) - self.low) * (255.0 / max(self.width, 1e-6))
-        grey: npt.NDArray[np.uint8] = np.rint(np.clip(ramp, 0, 255)).astype(np.uint8)
-        return 255 - grey if inverted else grey
+        return grey_table(size, self.low, self.high, self.curve, inverted=inverted)
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,19 @@ PRESETS = (
 
 def auto_window(image: DisplayImage) -> Window:
     """The window an image is opened with."""
-    return Window(*image.auto)
+    return Window(*image.auto, image.curve)
+
+
+def window_on_values(image: DisplayImage, low: float, high: float) -> Window:
+    """The window between two values of the image; the one it is opened with keeps its curve."""
+    low, high = sorted((end - image.intercept) / image.slope for end in (low, high))
+    return Window(low, high, image.curve_between(low, high))
 
 
 def preset_window(image: DisplayImage, preset: Preset) -> Window:
     """``preset`` in the image's stored numbers."""
-    low = (preset.level - preset.width / 2 - image.intercept) / image.slope
-    return Window(low, low + preset.width / image.slope)
+    low = preset.level - preset.width / 2
+    return window_on_values(image, low, low + preset.width)
 
 
 def same_values(window: Window, before: DisplayImage, after: DisplayImage) -> Window:
@@ -74,7 +80,7 @@ def same_values(window: Window, before: DisplayImage, after: DisplayImage) -> Wi
         return window
     ends = ((before.value(stored) - after.intercept) / after.slope for stored in (window.low, window.high))
     low, high = sorted(ends)
-    return Window(low, high)
+    return replace(window, low=low, high=high)
 
 
 def dragged(window: Window, image: DisplayImage, right: float, down: float) -> Window:

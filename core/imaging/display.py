@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.image import Image, ValueWindow
-from semblance.core.imaging.shown_range import CLIPPED, first_window
+from semblance.core.imaging.image import Curve, Image, ValueWindow, window_greys
+from semblance.core.imaging.shown_range import first_window, shown_bytes, shown_window
 
 #: Bytes of the finest level handed over: a 4,664 x 3,064 image of 16 bits goes whole, and unpacking
 #: it holds the window's thread for about 20 ms.
@@ -28,15 +28,15 @@ _TOP_16 = 65535
 class DisplayImage:
     """An image of ``height`` x ``width`` pixels prepared for a viewer.
 
-    ``levels``: grey (h_i, w_i) or colour (h_i, w_i, 3), uint8 or uint16, the finest first; a pixel of
+    ``levels``: grey (h_i, w_i), uint8 or uint16, or colour (h_i, w_i, 3), uint8, the finest first; a pixel of
     ``levels[i]`` is the mean of ``factor(i)`` x ``factor(i)`` pixels of the image. Signed pixels are stored
-    from -32768 up, so that all slices of a volume share one scale.
+    from -32768 up, so that all slices of a volume share one scale. Padding that would be bright is stored as black.
     ``reduced``: ``factor(0)``; 1 unless the image is larger than :data:`MAX_BYTES`.
     ``slope``, ``intercept``: a stored number ``s`` means the value ``s * slope + intercept``, in ``unit``
     ("HU", or nothing).
     ``counts``: (BINS,) int64, the histogram of a sample between the stored numbers ``low`` and ``high``.
-    ``auto``: black and white of the first window, as stored numbers: the file's own, else of a CT's body part,
-    else by percentiles.
+    ``auto``, ``curve``: black and white of the first window, as stored numbers, and the greys between them
+    (:func:`semblance.core.imaging.shown_range.shown_window`).
     ``spacing_mm``: row and column spacing of the image's own pixels where known.
     ``inverse``: high numbers are dark. ``windows``: those the file offers, on values.
     ``notes``: short facts for the corner of the view.
@@ -58,6 +58,7 @@ class DisplayImage:
     inverse: bool = False
     windows: tuple[ValueWindow, ...] = ()
     notes: tuple[str, ...] = ()
+    curve: Curve | None = None
 
     @property
     def is_colour(self) -> bool:
@@ -71,6 +72,12 @@ class DisplayImage:
     def factor(self, level: int) -> int:
         """Pixels of the image, along each side, in one pixel of ``levels[level]``."""
         return self.reduced << level
+
+    def curve_between(self, low: float, high: float) -> Curve | None:
+        """The curve of the first window if the stored numbers ``low`` and ``high`` are its ends."""
+        nearest = 1e-6 * (1 + abs(self.auto[1] - self.auto[0]))
+        same = abs(low - self.auto[0]) <= nearest and abs(high - self.auto[1]) <= nearest
+        return self.curve if same else None
 
     def value(self, stored: float) -> float:
         """The value of a stored number."""
@@ -94,7 +101,7 @@ def display_image(
     their least and greatest finite value; what is not a number is shown black. Padding is left out of the
     histogram and of the first window.
     """
-    pixels: npt.NDArray[Any] = _plain(image.pixels)
+    pixels: npt.NDArray[Any] = _plain(shown_bytes(image) if image.is_colour else image.pixels)
     padded = image.padding_mask()
     scale, offset = 1.0, 0.0
     if pixels.dtype.kind == "f":
@@ -102,6 +109,7 @@ def display_image(
     elif pixels.dtype.kind == "i":
         offset = float(np.iinfo(np.int16).min)
         pixels = (pixels.astype(np.int16, copy=False).view(np.uint16)) ^ np.uint16(0x8000)
+    pixels = _with_dark_padding(pixels, padded, image.values.inverse)
     slope = image.values.slope * scale
     intercept = image.values.slope * offset + image.values.intercept
     reduced = 1
@@ -110,13 +118,19 @@ def display_image(
     levels = [pixels]
     while max(levels[-1].shape[:2]) > smallest:
         levels.append(_halve(levels[-1]))
-    if like is not None and (like.slope, like.intercept) == (slope, intercept):
-        low, high, counts, auto = like.low, like.high, like.counts, like.auto
+    is_further = like is not None and (like.slope, like.intercept) == (slope, intercept)
+    if like is not None and is_further:
+        low, high, counts = like.low, like.high, like.counts
     else:
-        low, high, counts, auto = _histogram(pixels, None if reduced > 1 else padded)
-    window = first_window(image)
-    if window is not None and not image.is_colour and slope > 0:
-        auto = ((window[0] - intercept) / slope, (window[1] - intercept) / slope)
+        low, high, counts = _histogram(pixels, None if reduced > 1 else padded)
+    curve: Curve | None = None
+    if image.is_colour:
+        auto = (0.0, 255.0)
+    elif like is not None and is_further and first_window(image) is None:
+        auto, curve = like.auto, like.curve
+    else:
+        black, white, curve = shown_window(image)
+        auto = ((black - offset) / scale, (white - offset) / scale)
     return DisplayImage(
         image.name,
         image.height,
@@ -134,7 +148,30 @@ def display_image(
         image.values.inverse,
         image.values.windows,
         image.notes,
+        curve,
     )
+
+
+def grey_table(
+    size: int, low: float, high: float, curve: Curve | None = None, *, inverted: bool = False
+) -> npt.NDArray[np.uint8]:
+    """(size,) uint8: the grey, 0 black to 255 white, of every stored number 0 to ``size`` - 1 in a window."""
+    greys = window_greys(np.arange(size), low, high, curve)
+    table: npt.NDArray[np.uint8] = np.rint(greys * np.float32(255.0)).astype(np.uint8)
+    return 255 - table if inverted else table
+
+
+def _with_dark_padding(
+    pixels: npt.NDArray[Any], padded: npt.NDArray[np.bool_] | None, inverse: bool
+) -> npt.NDArray[Any]:
+    """``pixels`` whose padding is as dark as the darkest of the image, if it is not darker already."""
+    if padded is None or padded.all():
+        return pixels
+    if inverse:
+        darkest = pixels.max(where=~padded, initial=0)
+        return np.where(padded, np.maximum(pixels, darkest), pixels)
+    darkest = pixels.min(where=~padded, initial=np.iinfo(pixels.dtype).max)
+    return np.where(padded, np.minimum(pixels, darkest), pixels)
 
 
 def _plain(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -187,7 +224,7 @@ def _halve(pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _histogram(
     pixels: npt.NDArray[Any], padded: npt.NDArray[np.bool_] | None
-) -> tuple[float, float, npt.NDArray[np.int64], tuple[float, float]]:
+) -> tuple[float, float, npt.NDArray[np.int64]]:
     step = max(1, int((pixels.shape[0] * pixels.shape[1] / _SAMPLED) ** 0.5))
     sample = pixels[::step, ::step]
     if padded is not None:
@@ -201,9 +238,4 @@ def _histogram(
         width = -(-(highest - lowest + 1) // BINS)
         low, high = float(lowest), float(lowest + width * BINS)
     counts, _ = np.histogram(sample, BINS, (low, high))
-    black, white = (float(value) for value in np.percentile(sample, CLIPPED))
-    if white <= black:
-        black, white = float(sample.min()), float(sample.max())
-    if white <= black:
-        black, white = (0.0, 255.0) if pixels.dtype == np.uint8 else (black, black + 1.0)
-    return low, high, counts.astype(np.int64), (black, white)
+    return low, high, counts.astype(np.int64)

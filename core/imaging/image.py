@@ -1,4 +1,4 @@
-"""The decoded image every extractor and viewer works on."""
+"""The decoded image every extractor and viewer works on, and the windows on its values."""
 
 from __future__ import annotations
 
@@ -14,17 +14,64 @@ from semblance.core.imaging.region import Region
 #: ITU-R BT.709 luma, the weights scikit-image's ``rgb2gray`` uses.
 LUMA = np.array([0.2125, 0.7154, 0.0721], dtype=np.float32)
 
+#: Between black and white of a window of width 1, which is a step.
+_STEP = 1e-3
+#: Windows are at least so wide: of damaged floats the ends can be nearer than single precision divides.
+LEAST_WIDTH = 1e-30
+
 #: Rows that are converted at a time.
 _ROWS = 256
 
 
 @dataclass(frozen=True)
+class Curve:
+    """The greys of a window that is not a straight line (PS3.3 C.11.2.1.1 and C.11.2.1.3.1).
+
+    ``levels``: float32 from 0 to 1 as bytes, the grey of every entry of a table, the first at the low end of the
+    window, the last at its high end. Without any it is SIGMOID.
+    """
+
+    levels: bytes = b""
+
+    def grey(self, shares: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """The greys, 0 to 1, of ``shares`` of the way from the low end (0) to the high end (1)."""
+        if not self.levels:
+            sigmoid: npt.NDArray[np.float32] = 1 / (1 + np.exp(np.clip(2 - 4 * shares, -80, 80)))
+            return sigmoid
+        table = np.frombuffer(self.levels, np.float32)
+        return table[np.rint(np.clip(shares, 0, 1) * np.float32(len(table) - 1)).astype(np.int32)]
+
+
+@dataclass(frozen=True)
 class ValueWindow:
-    """A window on values: ``low`` is shown black, ``high`` white; ``name`` as the file calls it."""
+    """A window on values: from ``low`` to ``high`` a straight line from black to white, or ``curve``.
+
+    ``name`` as the file calls it. ``stated``: the centre and the width as the file states them.
+    """
 
     low: float
     high: float
     name: str = ""
+    curve: Curve | None = None
+    stated: tuple[float, float] | None = field(default=None, compare=False)
+
+
+def linear_window(centre: float, width: float, name: str = "") -> ValueWindow | None:
+    """The window of a centre and a width by the function LINEAR (PS3.3 C.11.2.1.2.1); ``None`` below a width of 1."""
+    if width < 1:
+        return None
+    low = centre - 0.5 - (width - 1) / 2
+    return ValueWindow(low, max(low + width - 1, low + _STEP), name, stated=(centre, width))
+
+
+def window_greys(
+    numbers: npt.NDArray[Any], low: float, high: float, curve: Curve | None = None
+) -> npt.NDArray[np.float32]:
+    """The greys, 0 to 1, of ``numbers`` in a window: the one place where numbers become greys."""
+    shares = numbers.astype(np.float32)
+    shares -= np.float32(low)
+    shares *= np.float32(1.0 / max(high - low, LEAST_WIDTH))
+    return np.clip(shares, 0.0, 1.0, out=shares) if curve is None else curve.grey(shares)
 
 
 @dataclass(frozen=True)
@@ -56,6 +103,9 @@ class Image:
     the numbers mean. ``notes``: short facts for the viewer's corner (modality, view, laterality); never who the
     patient is. ``body_part``: as DICOM's BodyPartExamined; empty where the file does not say it. ``attributes``:
     facts in the file besides the pixels (age, sex, ...), as catalogued; never the identity of the patient.
+    ``curve``: the greys between ``black`` and ``white`` where they are not a straight line. ``remarks``: sentences
+    about parts of the file that contradict each other or cannot be read. ``photometric``: DICOM's Photometric
+    Interpretation, empty for other files.
     """
 
     pixels: npt.NDArray[Any]
@@ -67,6 +117,9 @@ class Image:
     notes: tuple[str, ...] = ()
     body_part: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    curve: Curve | None = None
+    remarks: tuple[str, ...] = ()
+    photometric: str = ""
 
     @property
     def height(self) -> int:
@@ -131,10 +184,13 @@ class Image:
             scaled -= np.float32(self.black)
         scaled *= np.float32(1.0 / (self.white - self.black))
         full = self.pixels.dtype.kind == "u" and self.white >= np.iinfo(self.pixels.dtype).max
-        plain = full and self.black == 0.0 and self.values.padding is None and not self.values.inverse
+        linear = self.curve is None and not self.values.inverse
+        plain = full and self.black == 0.0 and self.values.padding is None and linear
         if not plain:
             # Infinity must be refused by extractors; clipped it would look like white.
             endless = np.isinf(scaled) if self.pixels.dtype.kind == "f" else None
+            if self.curve is not None:
+                scaled = self.curve.grey(scaled)
             np.clip(scaled, 0.0, 1.0, out=scaled)
             if endless is not None:
                 scaled[endless] = np.inf

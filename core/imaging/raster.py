@@ -92,6 +92,16 @@ def size_of(data: bytes, name: str) -> tuple[str, int, int]:
         return image.format or "", image.width, image.height
 
 
+def page_count(data: bytes, name: str) -> int:
+    """The images in the bytes of a file.
+
+    Raises:
+        BadInput: as :func:`size_of`.
+    """
+    with _decoder_errors(name):
+        return int(getattr(_open_image(data, name), "n_frames", 1))
+
+
 def load(
     data: bytes,
     name: str,

@@ -322,7 +322,7 @@ class QueryPanel(Panel):
         bits = 8 * image.levels[0].dtype.itemsize
         low, high = image.value(window.low), image.value(window.high)
         negative = self.view.inverted != image.inverse
-        self._state.set_window_level(WindowLevel(low, high, image.unit, bits, negative))
+        self._state.set_window_level(WindowLevel(low, high, image.unit, bits, negative, window.curve))
 
     # Facts
 

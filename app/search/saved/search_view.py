@@ -92,8 +92,9 @@ class SearchView(QObject):
             if pending.get("zoom"):
                 zoom, x, y = (float(value) for value in pending["zoom"])
                 view.set_view(replace(view.viewport, zoom=zoom, x=x, y=y, fitted=False))
-            if pending.get("greys"):
-                view.set_window(Window(float(pending["greys"][0]), float(pending["greys"][1])))
+            if pending.get("greys") and view.image is not None:
+                low, high = float(pending["greys"][0]), float(pending["greys"][1])
+                view.set_window(Window(low, high, view.image.curve_between(low, high)))
             if "inverted" in pending and bool(pending["inverted"]) != view.inverted:
                 view.invert()
         except (TypeError, ValueError, KeyError, IndexError):

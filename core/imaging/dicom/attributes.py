@@ -6,6 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 32
 #: Maximum length of one text value; longer ones are cut.
 MAX_TEXT = 1024
+#: A number with a decimal comma, as programs write it that follow the language of the computer.
+_DECIMAL_COMMA = re.compile(r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$")
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
@@ -72,16 +75,67 @@ def case_attributes(dataset: Dataset) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of an element. ``written``: its text where it is not as the standard writes numbers; empty
+    ``values`` then mean that it cannot be read, which is not the same as that it is absent."""
+
+    values: tuple[float, ...] = ()
+    written: str = ""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the element is absent or can be read."""
+        return bool(self.values) or not self.written
+
+
+def read_numbers(dataset: Dataset, keyword: str) -> Numbers:
+    """All values as finite numbers, none where one is not a number. Text of any VR is read, also with decimal commas.
+
+    The only reader of numbers in a header: :func:`semblance.core.imaging.dicom.number_remarks.number_remarks` lists
+    what it could not read.
+    """
+    tag = tag_of(keyword)
+    if tag not in dataset.keys():  # noqa: SIM118 - as in value()
+        return Numbers()
+    found = value(dataset, keyword)
+    parts = [] if found is None else list(found) if _is_list(found) else [found]
+    if parts and all(isinstance(part, (int, float)) for part in parts):
+        return _finite([float(part) for part in parts], "\\".join(map(str, parts)))
+    if parts and not any(isinstance(part, (str, bytes)) for part in parts):
+        return Numbers((), type(parts[0]).__name__)
+    written = _written(dataset, tag, parts)
+    if not written:
+        return Numbers()
+    try:
+        return _finite([float(part) for part in written.split("\\")], written)
+    except ValueError:
+        pass
+    try:
+        return Numbers(
+            _finite([float(_DECIMAL_COMMA.sub(r"\1.\2", part)) for part in written.split("\\")], "").values,
+            written,
+        )
+    except ValueError:
+        return Numbers((), written)
+
+
+def _written(dataset: Dataset, tag: BaseTag, parts: list[Any]) -> str:
+    """The text of an element, also where pydicom does not take it for its VR."""
+    if not parts:
+        raw = dataset.get_item(tag)
+        parts = [b"" if raw is None else raw.value]
+    texts = [part.decode("latin-1") if isinstance(part, bytes) else str(part or "") for part in parts]
+    return "\\".join(texts).strip(" \0")[:MAX_TEXT]
+
+
+def _finite(found: list[float], written: str) -> Numbers:
+    return Numbers(tuple(found)) if all(map(math.isfinite, found)) else Numbers((), written)
+
+
 def numbers(dataset: Dataset, keyword: str) -> tuple[float, ...]:
     """All values as finite numbers; empty where one is none."""
-    found = value(dataset, keyword)
-    if found is None:
-        return ()
-    try:
-        out = tuple(float(part) for part in (found if _is_list(found) else (found,)))
-    except (TypeError, ValueError, OverflowError):
-        return ()
-    return out if all(math.isfinite(part) for part in out) else ()
+    return read_numbers(dataset, keyword).values
 
 
 def number(dataset: Dataset, keyword: str) -> float | None:

@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.imaging.dicom.attributes import numbers, value
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN
+from semblance.core.imaging.dicom.lookup_tables import palette_of
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
     from pydicom import Dataset
 
-_COLOURS = ("Red", "Green", "Blue")
 #: PS3.3 C.7.6.3.1.2, full range: R = Y + 1.402 Cr and so on, from (Y, Cb, Cr).
 _FULL = np.array([[1, 0, 1.402], [1, -0.344136, -0.714136], [1, 1.772, 0]], dtype=np.float32)
 #: The same for YBR_PARTIAL_420 and 422, whose Y runs from 16 to 235.
@@ -50,37 +49,20 @@ def to_rgb(values: npt.NDArray[Any], photometric: str, name: str) -> npt.NDArray
     return out
 
 
-def from_palette(values: npt.NDArray[Any], dataset: Dataset, name: str) -> npt.NDArray[Any]:
+def from_palette(
+    values: npt.NDArray[Any], dataset: Dataset, name: str, *, little: bool = True
+) -> npt.NDArray[Any]:
     """(h, w, 3) uint8 or uint16 RGB of indices into the palette (PS3.3 C.7.6.3.1.5 and .6).
 
     Raises:
-        BadInput: the palette is missing, segmented, or too short.
+        BadInput: the palette is missing or too short.
     """
-    channels = []
-    for colour in _COLOURS:
-        first = numbers(dataset, f"{colour}PaletteColorLookupTableDescriptor")
-        data = value(dataset, f"{colour}PaletteColorLookupTableData")
-        if len(first) != 3 or not isinstance(data, bytes):
-            raise BadInput(tr_lazy("'{name}' has no colour palette.", name=name), COPY_AGAIN)
-        count, start, bits = (int(part) for part in first)
-        channels.append(_look_up(values, _table(data, count % 65536 or 65536, bits, name), start))
-    return np.stack(channels, axis=2)
-
-
-def _table(data: bytes, count: int, bits: int, name: str) -> npt.NDArray[Any]:
-    words_16 = bits > 8 or len(data) >= 2 * count
-    table = np.frombuffer(
-        data[: len(data) // 2 * 2] if words_16 else data, np.uint16 if words_16 else np.uint8
-    )
-    if len(table) < count:
-        raise BadInput(tr_lazy("The palette of '{name}' is cut off.", name=name), COPY_AGAIN)
-    table = table[:count]
-    return table.astype(np.uint8) if words_16 and bits <= 8 else table
-
-
-def _look_up(values: npt.NDArray[Any], table: npt.NDArray[Any], start: int) -> npt.NDArray[Any]:
-    places = np.clip(values.astype(np.int64) - start, 0, len(table) - 1)
-    return table[places]
+    lowest = -1.0 if values.dtype.kind == "i" else 0.0
+    tables = palette_of(dataset, lowest, little=little)
+    if tables is None:
+        raise BadInput(tr_lazy("'{name}' has no colour palette.", name=name), COPY_AGAIN)
+    kind = np.uint8 if max(table.bits for table in tables) <= 8 else np.uint16
+    return np.stack([table.mapped(values).astype(kind) for table in tables], axis=2)
 
 
 def _to_16_bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -15,6 +15,8 @@ from semblance.core.imaging.dicom.pixel_layout import PixelLayout
 from semblance.core.imaging.dicom.transfer_syntaxes import (
     DECODERS,
     DEFLATED_FRAMES,
+    JPEG_2000,
+    JPEG_BASELINE,
     JPEG_EXTENDED,
     JPEG_LOSSLESS,
     JPEG_LS,
@@ -35,6 +37,23 @@ _NEEDED_MARKERS = frozenset((_LOSSLESS, b"\xc4", b"\xdd", b"\xdb"))
 _END_OF_IMAGE = b"\xff\xd9"
 #: Bytes at the end of a frame in which its end marker is searched, because writers add padding.
 _TAIL = 64
+#: Bytes in which the size of the first frame is searched, behind the table of offsets.
+_SEARCHED = 1 << 20
+_RLE_HEADER, _RLE_SEGMENTS = 64, 15
+_SYNTAX_OF_MARKER = {
+    0xC0: JPEG_BASELINE,
+    0xC1: JPEG_EXTENDED,
+    0xC3: "1.2.840.10008.1.2.4.57",
+    0xF7: "1.2.840.10008.1.2.4.80",
+}
+#: Syntaxes that one decoder reads, so that the declared one is kept.
+_FAMILIES = (
+    frozenset((JPEG_BASELINE, JPEG_EXTENDED)),
+    JPEG_LOSSLESS,
+    JPEG_LS,
+    frozenset(syntax for syntax in DECODERS if "pylibjpeg" in DECODERS[syntax][:1]),
+    frozenset((RLE,)),
+)
 _JP2 = b"\x00\x00\x00\x0cjP  "
 
 
@@ -117,6 +136,36 @@ def strip_lossless_jpeg(data: bytes, name: str) -> bytes:
 
 def _jpeg(data: bytes) -> tuple[int, int, int, int] | None:
     """(columns, rows, samples, bits) of a JPEG or JPEG-LS frame."""
+    place = _frame_header(data)
+    if place is None:
+        return None
+    rows = int.from_bytes(data[place + 5 : place + 7], "big")
+    return int.from_bytes(data[place + 7 : place + 9], "big"), rows, data[place + 9], data[place + 4]
+
+
+def prove_compression(opened: DicomFile) -> None:
+    """Take the compression that the first frame is packed by, where the file declares another."""
+    opened.file.seek(opened.offset)
+    head = opened.file.read(_SEARCHED)
+    # Behind the first item, the table of offsets, lies that of the first frame.
+    start = 16 + int.from_bytes(head[4:8], "little")
+    found = _syntax_of(head[start:])
+    if head[:4] == _ITEM and found and not any({found, opened.syntax} <= family for family in _FAMILIES):
+        opened.use_proved_syntax(found)
+
+
+def _syntax_of(data: bytes) -> str:
+    """The transfer syntax of a compressed frame, "" where it is unknown."""
+    if _jpeg2000(data) is not None:
+        return JPEG_2000
+    if len(data) > _RLE_HEADER and 1 <= int.from_bytes(data[:4], "little") <= _RLE_SEGMENTS:
+        return RLE if int.from_bytes(data[4:8], "little") == _RLE_HEADER else ""
+    place = _frame_header(data)
+    return "" if place is None else _SYNTAX_OF_MARKER.get(data[place + 1], "")
+
+
+def _frame_header(data: bytes) -> int | None:
+    """Where the marker lies that carries the size of a JPEG or JPEG-LS frame."""
     if data[:2] != b"\xff\xd8":
         return None
     place = 2
@@ -129,8 +178,7 @@ def _jpeg(data: bytes) -> tuple[int, int, int, int] | None:
         elif marker in _MARKERS_WITHOUT_LENGTH:
             place += 2
         elif marker in _SIZED:
-            rows = int.from_bytes(data[place + 5 : place + 7], "big")
-            return int.from_bytes(data[place + 7 : place + 9], "big"), rows, data[place + 9], data[place + 4]
+            return place
         else:
             place += 2 + int.from_bytes(data[place + 2 : place + 4], "big")
     return None

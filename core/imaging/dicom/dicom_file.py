@@ -8,7 +8,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from semblance.core.errors import BadInput
@@ -17,7 +17,9 @@ from semblance.core.imaging.dicom.transfer_syntaxes import (
     DEFLATED,
     EXPLICIT_BIG,
     EXPLICIT_LITTLE,
+    GE_PRIVATE,
     IMPLICIT_LITTLE,
+    PLAIN,
 )
 from semblance.core.language import tr_lazy
 from semblance.core.limits import (
@@ -37,6 +39,10 @@ COPY_AGAIN = tr_lazy("Copy it from its source again, or leave it out.")
 #: Length of a pixel element that ends with a delimiter.
 UNDEFINED = 0xFFFFFFFF
 
+#: An item, and the delimiters that end a sequence (PS3.5 7.5.2).
+_ITEM, _END, _END_BIG = b"\xfe\xff\x00\xe0", b"\xfe\xff\xdd\xe0\0\0\0\0", b"\xff\xfe\xe0\xdd\0\0\0\0"
+#: How frames of JPEG and JPEG 2000 begin.
+_CODESTREAMS = (b"\xff\xd8\xff", b"\xff\x4f\xff\x51", b"\x00\x00\x00\x0c")
 _PIECE = 16 << 20
 _PREAMBLE = 128
 _PIXEL_TAGS = {0x7FE00008: "FloatPixelData", 0x7FE00009: "DoubleFloatPixelData", 0x7FE00010: "PixelData"}
@@ -52,7 +58,9 @@ class DicomFile:
 
     ``file`` holds the bytes as ``syntax`` has them (a deflated file's are inflated already); ``pixels`` is
     the keyword of the pixel element, or "" where there is none; its value lies at ``offset`` and is
-    ``length`` bytes long (:data:`UNDEFINED` where packed); ``size`` is that of the file.
+    ``length`` bytes long (:data:`UNDEFINED` where packed); ``size`` is that of the file. ``syntax`` is the one that the
+    bytes prove, which need not be the one that the file declares; ``remarks`` say where it is not. ``little_header``:
+    numbers of the header are stored with their lowest byte first.
     """
 
     dataset: Dataset
@@ -64,11 +72,29 @@ class DicomFile:
     pixel_vr: str = ""
     offset: int = 0
     length: int = 0
+    little_header: bool = True
+    remarks: list[str] = field(default_factory=list)
 
     @property
     def little(self) -> bool:
-        """Whether numbers are stored with their lowest byte first."""
-        return self.syntax != EXPLICIT_BIG
+        """Whether pixels are stored with their lowest byte first."""
+        return self.syntax not in (EXPLICIT_BIG, GE_PRIVATE)
+
+    def use_proved_syntax(self, syntax: str) -> None:
+        """Take ``syntax`` for the one that the bytes are written in, and say so."""
+        if syntax == self.syntax:
+            return
+        from pydicom.uid import UID
+
+        self.remarks.append(
+            tr_lazy(
+                "The file declares the transfer syntax {declared}, but is written in {written}, as which it is read.",
+                declared=UID(self.syntax).name,
+                written=UID(syntax).name,
+            )
+        )
+        self.syntax = syntax
+        self.dataset.file_meta.TransferSyntaxUID = UID(syntax)
 
 
 def looks_like_dicom(head: bytes) -> bool:
@@ -131,8 +157,6 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str | int] | None = Non
     Raises:
         BadInput: not a DICOM file, or its header is damaged.
     """
-    from pydicom import dcmread
-
     with errors_as_bad_input(name):
         file.seek(0)
         head = file.read(_PREAMBLE + 8)
@@ -161,25 +185,89 @@ def open_dicom(file: BinaryIO, name: str, tags: Sequence[str | int] | None = Non
             # pydicom would inflate it whole, however large it becomes.
             file, size = _inflate(file, name)
         file.seek(0)
-        dataset = dcmread(file, stop_before_pixels=True, force=True, specific_tags=tag_numbers)
-        meta = getattr(dataset, "file_meta", None)
-        syntax = str(meta.get("TransferSyntaxUID", "")) if meta is not None else ""
-        syntax = DEFLATED if is_deflated else syntax
-        implicit, little = dataset.original_encoding
-        if not syntax:
-            syntax = IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG
-        opened = DicomFile(dataset, file, name, syntax, size)
+        opened = _read_header(file, name, size, tag_numbers, is_deflated=is_deflated)
+        dataset = opened.dataset
         if file.tell() > size or _has_cut_element(dataset):
             raise BadInput(
                 tr_lazy("'{name}' is damaged: an element is longer than the rest of the file.", name=name),
                 COPY_AGAIN,
             )
-        _find_pixels(opened, bool(implicit), bool(little))
+        _find_pixels(opened)
         if not opened.pixels and len(dataset) == 0 and file.tell() <= len(head):
             raise BadInput(
                 tr_lazy("'{name}' ends after its preamble: there is no data in it.", name=name), COPY_AGAIN
             )
         return opened
+
+
+def whole_dataset(opened: DicomFile) -> Dataset:
+    """The object with its pixels, read in the encoding that was proved.
+
+    Raises:
+        BadInput: it is damaged.
+    """
+    from pydicom.filereader import (
+        _read_command_set_elements,
+        _read_file_meta_info,
+        read_dataset,
+        read_preamble,
+    )
+
+    with errors_as_bad_input(opened.name):
+        opened.file.seek(0)
+        read_preamble(opened.file, force=True)
+        _read_file_meta_info(opened.file)
+        _read_command_set_elements(opened.file)
+        implicit, little = opened.dataset.original_encoding
+        dataset = read_dataset(opened.file, bool(implicit), bool(little))
+    if opened.pixels in dataset:
+        dataset[opened.pixels].is_undefined_length = opened.length == UNDEFINED
+    return dataset
+
+
+def _read_header(file: BinaryIO, name: str, size: int, tags: Any, *, is_deflated: bool) -> DicomFile:
+    """The header in the encoding that its first bytes prove; pydicom's ``dcmread`` takes the declared one for the
+    pixels, and for the byte order."""
+    from pydicom import FileDataset
+    from pydicom.filereader import (
+        _at_pixel_data,
+        _read_command_set_elements,
+        _read_file_meta_info,
+        read_dataset,
+        read_preamble,
+    )
+
+    preamble = read_preamble(file, force=True)
+    meta = _read_file_meta_info(file)
+    _read_command_set_elements(file)
+    declared = str(meta.get("TransferSyntaxUID", ""))
+    start = file.read(6)
+    file.seek(-len(start), io.SEEK_CUR)
+    implicit, little = _encoding_of(start, declared)
+    if tags is not None:
+        tags = [*tags, tag_of("SpecificCharacterSet")]
+    read = read_dataset(file, implicit, little, stop_when=_at_pixel_data, specific_tags=tags)
+    dataset = FileDataset(file, read, preamble, meta, implicit, little)
+    dataset.set_original_encoding(implicit, little, read._character_set)
+    plain = IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG
+    opened = DicomFile(dataset, file, name, declared or plain, size, little_header=little)
+    if is_deflated:
+        opened.syntax = DEFLATED
+    elif declared in PLAIN - {GE_PRIVATE} and start:
+        opened.use_proved_syntax(plain)
+    return opened
+
+
+def _encoding_of(start: bytes, declared: str) -> tuple[bool, bool]:
+    """(implicit, little): whether the data set that begins with ``start`` has no VRs, and its byte order. A group is
+    below 256 and even at the start of a data set, so its bytes tell the order (PS3.5 7.1)."""
+    if len(start) < 6:
+        return declared in ("", IMPLICIT_LITTLE, GE_PRIVATE), declared != EXPLICIT_BIG
+    explicit = start[4:6] in _SHORT_VRS or start[4:6] in _LONG_VRS
+    little = declared != EXPLICIT_BIG
+    if bool(start[0]) != bool(start[1]):
+        little = start[1] == 0
+    return not explicit, little
 
 
 def _has_cut_element(dataset: Dataset) -> bool:
@@ -195,9 +283,9 @@ def _has_cut_element(dataset: Dataset) -> bool:
     )
 
 
-def _find_pixels(opened: DicomFile, implicit: bool, little: bool) -> None:
+def _find_pixels(opened: DicomFile) -> None:
     start = opened.file.read(12)
-    order: Any = "little" if little else "big"
+    order: Any = "little" if opened.little_header else "big"
     if len(start) < 8:
         return
     tag = int.from_bytes(start[:2], order) << 16 | int.from_bytes(start[2:4], order)
@@ -205,7 +293,7 @@ def _find_pixels(opened: DicomFile, implicit: bool, little: bool) -> None:
         return
     opened.pixels = _PIXEL_TAGS[tag]
     begin = opened.file.tell() - len(start)
-    if implicit:
+    if opened.dataset.original_encoding[0]:
         opened.offset, opened.length, opened.pixel_vr = begin + 8, int.from_bytes(start[4:8], order), "OW"
     elif start[4:6] in _LONG_VRS:
         opened.offset, opened.length = begin + 12, int.from_bytes(start[8:12], order)
@@ -213,6 +301,29 @@ def _find_pixels(opened: DicomFile, implicit: bool, little: bool) -> None:
     else:
         opened.offset, opened.length = begin + 8, int.from_bytes(start[6:8], order)
         opened.pixel_vr = start[4:6].decode("latin-1")
+    _prove_packing(opened)
+
+
+def _prove_packing(opened: DicomFile) -> None:
+    """Whether pixels are compressed is told by the item that compressed ones begin with (PS3.5 A.4)."""
+    is_compressed = opened.syntax not in PLAIN
+    if is_compressed == (opened.length == UNDEFINED):
+        return
+    opened.file.seek(opened.offset)
+    start = opened.file.read(4)
+    if opened.length == UNDEFINED:
+        if start == _ITEM:
+            return
+        # Raw pixels that end with the delimiter of a sequence (PS3.5 7.5).
+        rest = start + opened.file.read(MAX_FILE_BYTES)
+        end = rest.rfind(_END if opened.little_header else _END_BIG)
+        opened.length = len(rest) if end < 0 else end
+        opened.remarks.append(
+            tr_lazy("The pixels have no stated length; they are read up to the mark that ends them.")
+        )
+    elif start != _ITEM and not start.startswith(_CODESTREAMS):
+        implicit, little = opened.dataset.original_encoding
+        opened.use_proved_syntax(IMPLICIT_LITTLE if implicit else EXPLICIT_LITTLE if little else EXPLICIT_BIG)
 
 
 def _is_deflated(file: BinaryIO) -> bool:
@@ -221,7 +332,9 @@ def _is_deflated(file: BinaryIO) -> bool:
     file.seek(0)
     if read_preamble(file, force=True) is None:
         return False
-    return str(_read_file_meta_info(file).get("TransferSyntaxUID", "")) == DEFLATED
+    is_declared = str(_read_file_meta_info(file).get("TransferSyntaxUID", "")) == DEFLATED
+    # A data set that begins with a readable element is not deflated, whatever is declared.
+    return is_declared and file.read(6)[4:6] not in _SHORT_VRS | _LONG_VRS
 
 
 def _inflate(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:

@@ -25,10 +25,17 @@ from semblance.core.imaging.dicom.geometry import (
     slice_plane,
     spacing_of,
 )
+from semblance.core.imaging.dicom.number_remarks import number_remarks
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN
 from semblance.core.imaging.dicom.uncompressed_frames import read_frame
-from semblance.core.imaging.dicom.value_scale import LARGEST, grey_range, modality_lut_values, values_of
+from semblance.core.imaging.dicom.value_scale import (
+    LARGEST,
+    grey_range,
+    modality_lut_of,
+    values_of,
+    with_positive_slope,
+)
 from semblance.core.imaging.dicom.volumes import slice_order
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
@@ -88,6 +95,10 @@ class DicomImages:
         """The frames in the order of space: what :class:`DicomStack` calls its slices."""
         return slice_order(self.dataset, len(self))
 
+    def remarks(self, frame: int) -> tuple[str, ...]:
+        """Sentences about parts of the file that contradict each other or cannot be read."""
+        return (*self._opened.remarks, *number_remarks(self.dataset, frame))
+
     def stored(self, frame: int) -> tuple[npt.NDArray[Any], str]:
         """(h, w) or (h, w, 3) the numbers as stored, and their photometric interpretation.
 
@@ -123,29 +134,39 @@ class DicomImages:
             return self._image(stored, photometric, frame)
 
     def _image(self, stored: npt.NDArray[Any], photometric: str, frame: int) -> Image:
-        dataset, spacing = self.dataset, spacing_of(self.dataset, frame)
-        notes, attributes = notes_of(dataset), case_attributes(dataset)
+        dataset, little = self.dataset, self._opened.little_header
+        about: dict[str, Any] = {
+            "name": self.name,
+            "spacing_mm": spacing_of(dataset, frame),
+            "notes": notes_of(dataset),
+            "attributes": case_attributes(dataset),
+            "remarks": self.remarks(frame),
+            "photometric": self.layout.photometric,
+        }
         if photometric == "PALETTE COLOR" or stored.ndim == 3:
             palette = stored.ndim == 2
             colours = (
-                from_palette(stored, dataset, self.name)
+                from_palette(stored, dataset, self.name, little=little)
                 if palette
                 else to_rgb(stored, photometric, self.name)
             )
             bits = 8 * colours.dtype.itemsize
             white = float((1 << (bits if palette else min(self.layout.stored, bits))) - 1)
-            return Image(
-                np.ascontiguousarray(colours), white, self.name, spacing, notes=notes, attributes=attributes
-            )
-        values = values_of(dataset, self.layout, frame)
-        mapped = modality_lut_values(stored, dataset)
-        if mapped is not None:
-            stored, unit = mapped
-            values = replace(values, slope=1.0, intercept=0.0, unit=unit, padding=None)
+            return Image(np.ascontiguousarray(colours), white, **about)
+        layout = self.layout
+        values = values_of(dataset, layout, frame, little=little)
+        mapping = modality_lut_of(dataset, layout, little=little)
+        if mapping is not None:
+            stored = mapping[0].mapped(stored)
+            values = replace(values, slope=1.0, intercept=0.0, unit=mapping[1], padding=None)
+            layout = replace(layout, stored=16, signed=False)
         pixels = to_image_type(stored, self.name)
-        black, white = grey_range(values, pixels, self.layout, text(dataset, "Modality"))
+        if layout.stored <= 8 and pixels.dtype == np.uint16:
+            pixels = pixels.astype(np.uint8)
+        ends = grey_range(values, pixels, layout, text(dataset, "Modality"))
+        pixels, values, (black, white) = with_positive_slope(pixels, values, ends)
         part = text(dataset, "BodyPartExamined")[:32]
-        return Image(pixels, white, self.name, spacing, black, values, notes, part, attributes)
+        return Image(pixels, white, black=black, values=values, body_part=part, **about)
 
 
 class DicomStack(Stack):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.attributes import integer, text, value
@@ -26,6 +26,7 @@ class PixelLayout:
 
     ``allocated`` bits hold each number, of which ``stored`` count, the highest being ``high``; ``floating``
     ones are floats. ``planar``: all red before all green. ``photometric``: DICOM's Photometric Interpretation.
+    ``subsampled``: in uncompressed data two pixels share their colour (YBR_FULL_422, YBR_PARTIAL_422).
     """
 
     frames: int
@@ -39,11 +40,7 @@ class PixelLayout:
     signed: bool
     planar: bool
     floating: bool
-
-    @property
-    def subsampled(self) -> bool:
-        """Two pixels share their colour in uncompressed data (YBR_FULL_422)."""
-        return self.photometric == "YBR_FULL_422"
+    subsampled: bool = False
 
     @property
     def frame_bits(self) -> int:
@@ -60,6 +57,10 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
     name, dataset = opened.name, opened.dataset
     if not opened.pixels:
         raise BadInput(tr_lazy("'{name}' is a DICOM object without pixels.", name=name), "Choose an image.")
+    if opened.length == UNDEFINED:
+        from semblance.core.imaging.dicom.compressed_frames import prove_compression
+
+        prove_compression(opened)
     check_syntax(opened.syntax, name)
     rows, columns = integer(dataset, "Rows"), integer(dataset, "Columns")
     if rows is None or columns is None or rows < 1 or columns < 1:
@@ -108,8 +109,27 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
         samples == 3 and integer(dataset, "PlanarConfiguration") == 1,
         floating,
     )
+    if layout.photometric.endswith("_422") and samples == 3 and opened.syntax in PLAIN:
+        # Halved chrominance takes two numbers a pixel, whole takes three (PS3.3 C.7.6.3.1.2); writers mix them up.
+        is_whole = _bytes_there(opened) >= _bytes_needed(layout)
+        layout = replace(layout, subsampled=not is_whole)
+        if is_whole:
+            opened.remarks.append(
+                tr_lazy(
+                    "{photometric} is declared, but every pixel has a colour of its own.",
+                    photometric=layout.photometric,
+                )
+            )
     _check_length(opened, layout)
     return layout
+
+
+def _bytes_there(opened: DicomFile) -> int:
+    return min(opened.length, opened.size - opened.offset)
+
+
+def _bytes_needed(layout: PixelLayout) -> int:
+    return -(-layout.frames * layout.frame_bits // 8)
 
 
 def _frames(opened: DicomFile) -> int:
@@ -134,23 +154,11 @@ def _frames(opened: DicomFile) -> int:
 def _check_length(opened: DicomFile, layout: PixelLayout) -> None:
     """
     Raises:
-        BadInput: fewer bytes than the frames need, or compressed pixels that are declared uncompressed.
+        BadInput: fewer bytes than the frames need.
     """
-    plain = opened.syntax in PLAIN
-    if plain != (opened.length != UNDEFINED):
-        what = tr_lazy("compressed") if plain else tr_lazy("uncompressed")
-        raise BadInput(
-            tr_lazy(
-                "'{opened}' holds {what} pixels, but its header says otherwise.",
-                opened=opened.name,
-                what=what,
-            ),
-            COPY_AGAIN,
-        )
-    if not plain:
+    if opened.syntax not in PLAIN:
         return
-    needed = -(-layout.frames * layout.frame_bits // 8)
-    there = min(opened.length, opened.size - opened.offset)
+    needed, there = _bytes_needed(layout), _bytes_there(opened)
     if there < needed:
         raise BadInput(
             tr_lazy(

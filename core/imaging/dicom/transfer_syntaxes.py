@@ -9,16 +9,20 @@ IMPLICIT_LITTLE = "1.2.840.10008.1.2"
 EXPLICIT_LITTLE = "1.2.840.10008.1.2.1"
 EXPLICIT_BIG = "1.2.840.10008.1.2.2"
 DEFLATED = "1.2.840.10008.1.2.1.99"
+#: GE's own: an implicit little-endian header and pixels with the highest byte first.
+GE_PRIVATE = "1.2.840.113619.5.2"
 #: Every frame is deflated separately.
 DEFLATED_FRAMES = "1.2.840.10008.1.2.8.1"
 RLE = "1.2.840.10008.1.2.5"
+JPEG_BASELINE = "1.2.840.10008.1.2.4.50"
 JPEG_EXTENDED = "1.2.840.10008.1.2.4.51"
+JPEG_2000 = "1.2.840.10008.1.2.4.90"
 
 JPEG_LOSSLESS = frozenset(("1.2.840.10008.1.2.4.57", "1.2.840.10008.1.2.4.70"))
 JPEG_LS = frozenset(("1.2.840.10008.1.2.4.80", "1.2.840.10008.1.2.4.81"))
 
 #: Pixels as they are in memory.
-PLAIN = frozenset({IMPLICIT_LITTLE, EXPLICIT_LITTLE, EXPLICIT_BIG, DEFLATED})
+PLAIN = frozenset({IMPLICIT_LITTLE, EXPLICIT_LITTLE, EXPLICIT_BIG, DEFLATED, GE_PRIVATE})
 
 _JPEG = "1.2.840.10008.1.2.4."
 #: Compressed syntax -> decoders of pydicom, the preferred one first. gdcm only where there is no other: on some

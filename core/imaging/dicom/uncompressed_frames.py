@@ -10,6 +10,7 @@ import numpy.typing as npt
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout
+from semblance.core.imaging.dicom.transfer_syntaxes import EXPLICIT_BIG
 from semblance.core.language import tr_lazy
 
 
@@ -29,7 +30,7 @@ def read_frame(opened: DicomFile, layout: PixelLayout, frame: int) -> npt.NDArra
         raise BadInput(
             tr_lazy("'{opened}' ends early: a part of its pixels is missing.", opened=opened.name), COPY_AGAIN
         )
-    if not opened.little and opened.pixel_vr == "OW" and layout.allocated <= 8:
+    if opened.syntax == EXPLICIT_BIG and opened.pixel_vr == "OW" and layout.allocated <= 8:
         even = np.frombuffer(data[: len(data) // 2 * 2], np.uint16).byteswap().tobytes()
         data = even + data[len(data) // 2 * 2 :]
     return frame_array(data, layout, first - 8 * start, little=opened.little)

@@ -1,15 +1,23 @@
-"""The meaning of stored values: rescale, look-up tables, windows, padding, and the grey scale."""
+"""The meaning of stored values: rescale, look-up tables, windows, padding, and the grey scale.
+
+In the order of the standard: stored numbers, modality LUT or rescale (PS3.3 C.11.1), VOI LUT (C.11.2), polarity. The
+formulas are written out because the viewer needs them as tables of 65,536 greys at most and its windows change;
+pydicom's functions map every pixel in 64 bits, turn the greys of a window round where the slope is below 0, and apply
+the modality LUT of angiograms.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.dicom.attributes import item, items, numbers, text, value
+from semblance.core.imaging.dicom.attributes import Numbers, item, items, numbers, read_numbers, text
+from semblance.core.imaging.dicom.lookup_tables import LookupTable, lut_of
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout
-from semblance.core.imaging.image import ValueScale, ValueWindow
+from semblance.core.imaging.image import Curve, ValueScale, ValueWindow, linear_window
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -23,27 +31,63 @@ MAX_WINDOWS = 16
 LARGEST = 1e30
 
 
-def values_of(dataset: Dataset, layout: PixelLayout, frame: int) -> ValueScale:
-    """Slope, intercept, unit, padding and windows of one frame (PS3.3 C.7.6.16.2.9, C.11.1, C.11.2)."""
+#: SOP classes of angiography and fluoroscopy, whose modality LUT leads back to X-ray intensity and is not applied for
+#: display (PS3.3 C.8.7.1.1.2).
+_X_RAY = "1.2.840.10008.5.1.4.1.1.12."
+
+
+def values_of(dataset: Dataset, layout: PixelLayout, frame: int, *, little: bool = True) -> ValueScale:
+    """Slope, intercept, unit, padding and windows of one frame (PS3.3 C.7.6.16.2.9, C.11.1, C.11.2).
+
+    A slope or an intercept that cannot be read leaves the numbers as stored, without a unit.
+    """
     rescale = _group(dataset, "PixelValueTransformationSequence", frame) or dataset
-    shown = _group(dataset, "FrameVOILUTSequence", frame) or dataset
-    slope, intercept = numbers(rescale, "RescaleSlope")[:1], numbers(rescale, "RescaleIntercept")[:1]
+    slope, intercept = read_numbers(rescale, "RescaleSlope"), read_numbers(rescale, "RescaleIntercept")
     modality = text(dataset, "Modality")
     unit = text(rescale, "RescaleType").upper()
-    if not slope and text(dataset, "DoseGridScaling"):
-        slope = numbers(dataset, "DoseGridScaling")[:1]
+    if not slope.values and text(dataset, "DoseGridScaling"):
+        slope = read_numbers(dataset, "DoseGridScaling")
         unit = text(dataset, "DoseUnits").upper()
-    if modality == "CT" and unit in ("", "US", "HU") and (slope or intercept):
+    if modality == "CT" and unit in ("", "US", "HU") and (slope.values or intercept.values):
         unit = "HU"
     unit = {"US": "", "UNSPECIFIED": "", "GY": "Gy"}.get(unit, unit)
-    return ValueScale(
-        slope[0] if slope and slope[0] != 0 else 1.0,
-        intercept[0] if intercept else 0.0,
+    if not applies_modality_lut(dataset) or not (slope.is_usable and intercept.is_usable):
+        slope = intercept = Numbers()
+        unit = ""
+    scale = ValueScale(
+        slope.values[0] if slope.values and slope.values[0] != 0 else 1.0,
+        intercept.values[0] if intercept.values else 0.0,
         unit[:16],
-        layout.photometric == "MONOCHROME1",
+        layout.photometric == "MONOCHROME1" or text(dataset, "PresentationLUTShape") == "INVERSE",
         _padding(dataset, layout),
-        _windows(shown),
     )
+    shown = _group(dataset, "FrameVOILUTSequence", frame) or dataset
+    return replace(scale, windows=_windows(shown, _lowest(dataset, layout, scale), little=little))
+
+
+def applies_modality_lut(dataset: Dataset) -> bool:
+    """Whether the modality LUT or rescale of this object leads to the values that are shown."""
+    return not text(dataset, "SOPClassUID").startswith(_X_RAY)
+
+
+def with_positive_slope(
+    stored: npt.NDArray[Any], values: ValueScale, ends: tuple[float, float]
+) -> tuple[npt.NDArray[Any], ValueScale, tuple[float, float]]:
+    """The same values by a slope above 0: of a slope below 0 the stored numbers are counted from the other end, and so
+    are the ``ends`` of the display.
+
+    High numbers are then high values everywhere, in windows, histograms and thumbnails.
+    """
+    if values.slope > 0:
+        return stored, values, ends
+    if stored.dtype.kind == "f":
+        turned, end = -stored, 0.0
+    else:
+        turned, end = np.invert(stored), float(np.invert(np.zeros(1, stored.dtype))[0])
+    padding = None if values.padding is None else (end - values.padding[1], end - values.padding[0])
+    intercept = values.intercept + values.slope * end
+    scale = replace(values, slope=-values.slope, intercept=intercept, padding=padding)
+    return turned, scale, (end - ends[1], end - ends[0])
 
 
 def grey_range(
@@ -73,18 +117,16 @@ def grey_range(
     return low, high if high > low else low + 1.0
 
 
-def modality_lut_values(
-    stored: npt.NDArray[Any], dataset: Dataset
-) -> tuple[npt.NDArray[np.uint16], str] | None:
-    """The output of the Modality LUT Sequence for the stored values, and its unit; ``None`` without one."""
+def modality_lut_of(
+    dataset: Dataset, layout: PixelLayout, *, little: bool = True
+) -> tuple[LookupTable, str] | None:
+    """The table of the Modality LUT Sequence and the unit of its outputs; ``None`` without one that applies."""
     entry = item(dataset, "ModalityLUTSequence")
-    table = None if entry is None else _table(entry)
-    if entry is None or table is None or stored.dtype.kind == "f":
+    if entry is None or layout.floating or not applies_modality_lut(dataset):
         return None
-    first, numbers_of = table
-    places = np.clip(stored.astype(np.int64) - first, 0, len(numbers_of) - 1)
+    table = lut_of(entry, -1.0 if layout.signed else 0.0, little=little)
     unit = text(entry, "ModalityLUTType").upper()
-    return numbers_of[places], "" if unit in ("US", "UNSPECIFIED") else unit[:16]
+    return None if table is None else (table, "" if unit in ("US", "UNSPECIFIED") else unit[:16])
 
 
 def _group(dataset: Dataset, keyword: str, frame: int) -> Dataset | None:
@@ -98,55 +140,45 @@ def _padding(dataset: Dataset, layout: PixelLayout) -> tuple[float, float] | Non
     ends = [*numbers(dataset, "PixelPaddingValue")[:1], *numbers(dataset, "PixelPaddingRangeLimit")[:1]]
     if not ends or layout.samples != 1:
         return None
+    # It has the sign of the pixels (PS3.3 C.7.5.1.1.2), but some writers store it with the other one.
+    numbers_of = 1 << layout.allocated
     if layout.signed:
-        # Some writers store it as unsigned by mistake.
-        top = 1 << layout.allocated
-        ends = [end - top if end >= top // 2 else end for end in ends]
+        ends = [end - numbers_of if end >= numbers_of // 2 else end for end in ends]
+    elif not layout.floating:
+        ends = [end + numbers_of if end < 0 else end for end in ends]
     return min(ends), max(ends)
 
 
-def _windows(dataset: Dataset) -> tuple[ValueWindow, ...]:
-    """PS3.3 C.11.2.1.2: the values where LINEAR reaches black and white; SIGMOID is taken as LINEAR_EXACT."""
+def _lowest(dataset: Dataset, layout: PixelLayout, scale: ValueScale) -> float:
+    """The least value that the modality LUT or rescale can give: below 0 a VOI LUT has signed inputs."""
+    if layout.floating or modality_lut_of(dataset, layout) is not None:
+        return 0.0
+    lowest = -(1 << (layout.stored - 1)) if layout.signed else 0
+    ends = lowest, lowest + (1 << layout.stored) - 1
+    return min(end * scale.slope + scale.intercept for end in ends)
+
+
+def _windows(dataset: Dataset, lowest: float, *, little: bool) -> tuple[ValueWindow, ...]:
+    """PS3.3 C.11.2.1.2 and C.11.2.1.3: LINEAR, LINEAR_EXACT and SIGMOID; C.11.2.1.1: tables."""
     centres, widths = numbers(dataset, "WindowCenter"), numbers(dataset, "WindowWidth")
     names = text(dataset, "WindowCenterWidthExplanation").split("\\")
-    linear = text(dataset, "VOILUTFunction").upper() in ("", "LINEAR")
-    found = []
+    function = text(dataset, "VOILUTFunction").upper() or "LINEAR"
+    found: list[ValueWindow | None] = []
     for index, (centre, width) in enumerate(zip(centres, widths, strict=False)):
-        if width < 1 or (linear and width == 1):
-            continue
-        low = centre - 0.5 - (width - 1) / 2 if linear else centre - width / 2
-        high = centre - 0.5 + (width - 1) / 2 if linear else centre + width / 2
-        found.append(ValueWindow(low, high, names[index][:64] if index < len(names) else ""))
+        name = names[index][:64] if index < len(names) else ""
+        if function == "LINEAR":
+            found.append(linear_window(centre, width, name))
+        elif width > 0:
+            ends = centre - width / 2, centre + width / 2
+            curve = Curve() if function == "SIGMOID" else None
+            found.append(ValueWindow(*ends, name, curve, (centre, width)))
     for entry in items(dataset, "VOILUTSequence"):
-        window = _window_of_table(entry)
-        if window is not None:
-            found.append(window)
-    return tuple(found[:MAX_WINDOWS])
-
-
-def _window_of_table(entry: Dataset) -> ValueWindow | None:
-    """A VOI look-up table as the straight window between its first and last change."""
-    table = _table(entry)
-    if table is None:
-        return None
-    first, outputs = table
-    rising = np.flatnonzero(outputs > outputs.min())
-    full = np.flatnonzero(outputs >= outputs.max())
-    if not len(rising):
-        return None
-    low, high = first + max(0, int(rising[0]) - 1), first + int(full[0])
-    return ValueWindow(low, high, text(entry, "LUTExplanation")[:64]) if high > low else None
-
-
-def _table(entry: Dataset) -> tuple[int, npt.NDArray[np.uint16]] | None:
-    """(first number mapped, outputs) of a look-up table."""
-    described = numbers(entry, "LUTDescriptor")
-    data = value(entry, "LUTData")
-    if len(described) != 3 or data is None:
-        return None
-    count, first = int(described[0]) % 65536 or 65536, int(described[1])
-    if isinstance(data, bytes):
-        outputs = np.frombuffer(data[: len(data) // 2 * 2], np.uint16)
-    else:
-        outputs = np.clip(np.asarray(data, dtype=np.float64).reshape(-1), 0, 65535).astype(np.uint16)
-    return (first, outputs[:count]) if len(outputs) >= count else None
+        table = lut_of(entry, lowest, little=little)
+        if table is not None and table.last > table.first:
+            greys = (table.outputs / np.float32((1 << table.bits) - 1)).astype(np.float32)
+            found.append(
+                ValueWindow(
+                    table.first, table.last, text(entry, "LUTExplanation")[:64], Curve(greys.tobytes())
+                )
+            )
+    return tuple([window for window in found if window is not None][:MAX_WINDOWS])

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.imaging import ImageAddress, ImageReader, open_image
-from semblance.core.imaging.display import DisplayImage, display_image
+from semblance.core.imaging.display import DisplayImage, display_image, grey_table
 from semblance.core.imaging.hide_text import TextHider
+from semblance.core.imaging.image import Curve
 from semblance.core.imaging.raster import decode
 from semblance.core.imaging.thumbnail import LONGEST, thumbnail
 from semblance.core.language import tr_lazy
@@ -38,7 +39,8 @@ class CardImage:
 
 @dataclass(frozen=True)
 class WindowLevel:
-    """Display of a grey image: values up to ``low`` are black, from ``high`` on white; ``negative``: inverted.
+    """Display of a grey image: values up to ``low`` are black, from ``high`` on white, and between in a straight line
+    or as ``curve`` says; ``negative``: inverted.
 
     ``unit``, ``bits``: of that image; only images with the same have comparable values.
     """
@@ -48,6 +50,7 @@ class WindowLevel:
     unit: str = ""
     bits: int = 8
     negative: bool = False
+    curve: Curve | None = None
 
 
 def card_images(
@@ -139,8 +142,8 @@ def card_slice(
         shown = display_image(stack_cache.get(address_of(library, row)).image(place))
     except SemblanceError as error:
         return CardImage(row, None, error.message)
-    low, high = window or (shown.value(shown.auto[0]), shown.value(shown.auto[1]))
-    return CardImage(row, _pixels(shown, low, high, longest, negative=False))
+    low, high = shown.auto if window is None else ((end - shown.intercept) / shown.slope for end in window)
+    return CardImage(row, _pixels(shown, low, high, shown.curve_between(low, high), longest, negative=False))
 
 
 def file_image(where: Path, longest: int, *, reporter: Reporter = SILENT) -> CardImage:
@@ -171,21 +174,19 @@ def _windowed_image(
         return None
     if not shown.unit and 8 * shown.levels[0].dtype.itemsize != window_level.bits:
         return None
-    return _pixels(shown, window_level.low, window_level.high, longest, negative=window_level.negative)
+    low, high = ((end - shown.intercept) / shown.slope for end in (window_level.low, window_level.high))
+    return _pixels(shown, low, high, window_level.curve, longest, negative=window_level.negative)
 
 
 def _pixels(
-    shown: DisplayImage, low: float, high: float, longest: int, *, negative: bool
+    shown: DisplayImage, low: float, high: float, curve: Curve | None, longest: int, *, negative: bool
 ) -> npt.NDArray[np.uint8]:
-    """(h, w) ``shown`` with values up to ``low`` black and from ``high`` on white; ``negative``: inverted."""
+    """(h, w) ``shown`` with stored numbers up to ``low`` black and from ``high`` on white; ``negative``: inverted."""
     from PIL import Image
 
     level = next((one for one in reversed(shown.levels) if max(one.shape) >= longest), shown.levels[0])
-    values = level.astype(np.float32) * shown.slope + shown.intercept
-    ramp = np.clip((values - low) / max(high - low, 1e-6), 0, 1)
-    if negative != shown.inverse:
-        ramp = 1 - ramp
-    pixels = np.rint(255 * ramp).astype(np.uint8)
+    size = np.iinfo(level.dtype).max + 1
+    pixels = grey_table(size, low, high, curve, inverted=negative != shown.inverse).take(level)
     return _scaled(Image.fromarray(pixels), shown.width, shown.height, longest)
 
 

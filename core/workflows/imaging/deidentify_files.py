@@ -25,6 +25,7 @@ from semblance.core.imaging.dicom.dicom_file import (
     errors_as_bad_input,
     looks_like_dicom,
     open_dicom,
+    whole_dataset,
 )
 from semblance.core.imaging.pseudonyms import Pseudonyms
 from semblance.core.language import tr_lazy
@@ -255,7 +256,7 @@ def _deidentify_file(
         or "DirectoryRecordSequence" in opened.dataset
     ):
         raise BadInput("It is the directory of a medium, which lists patients.", "It is not needed.")
-    dataset = _whole(opened)
+    dataset = whole_dataset(opened)
     possible = burnt_in_text(dataset)
     with errors_as_bad_input(opened.name):
         changes = Changes()
@@ -286,15 +287,6 @@ def _deidentify_file(
     else:
         result.boxes[name] = found
     result.changes.counts.update(changes.counts)
-
-
-def _whole(opened: DicomFile) -> Dataset:
-    """The object with its pixels."""
-    from pydicom import dcmread
-
-    with errors_as_bad_input(opened.name):
-        opened.file.seek(0)
-        return dcmread(opened.file, force=True)
 
 
 def _encoded(dataset: Dataset, syntax: str) -> bytes:

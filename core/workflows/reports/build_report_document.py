@@ -420,7 +420,7 @@ class _Images:
             or not (shown.unit or is_query)
         ):
             return image
-        windows = (ValueWindow(shown.low, shown.high),)
+        windows = (ValueWindow(shown.low, shown.high, curve=shown.curve),)
         return replace(image, values=replace(image.values, windows=windows, inverse=shown.negative))
 
 

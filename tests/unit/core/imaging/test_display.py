@@ -109,9 +109,14 @@ def test_the_first_window_leaves_out_the_extremes():
 
 
 def test_a_few_bright_pixels_on_black_stay_visible():
-    pixels = np.zeros((100, 100), np.uint8)
+    pixels = np.zeros((100, 100), np.uint16)
     pixels[50, 50] = 200
-    assert display_image(Image(pixels, 255.0)).auto == (0, 200)
+    assert display_image(Image(pixels, 65535.0)).auto == (0, 200)
+
+
+def test_bytes_without_a_window_are_shown_as_they_are():
+    pixels = np.arange(40, 140, dtype=np.uint8).reshape(10, 10)
+    assert display_image(Image(pixels, 255.0)).auto == (0, 255)
 
 
 def test_bins_hold_the_same_number_of_greys():

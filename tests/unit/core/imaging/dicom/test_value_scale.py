@@ -12,10 +12,11 @@ from semblance.core.imaging.dicom.pixel_layout import PixelLayout
 from semblance.core.imaging.dicom.value_scale import (
     MAX_WINDOWS,
     grey_range,
-    modality_lut_values,
+    modality_lut_of,
     values_of,
+    with_positive_slope,
 )
-from semblance.core.imaging.image import ValueScale, ValueWindow
+from semblance.core.imaging.image import Curve, ValueScale, ValueWindow, window_greys
 from tests.helpers.dicom_files import ct_slice, first_image, image, sequence_of
 
 GREY = np.arange(64, dtype=np.int16).reshape(8, 8) * 40
@@ -153,45 +154,98 @@ def test_padding(elements, more, padding):
 
 
 def test_windows_of_every_function():
-    """PS3.3 C.11.2.1.2: LINEAR needs a width above 1, the others above 0."""
-    two = {"WindowCenter": [10, 20], "WindowWidth": [1, 5]}
+    """PS3.3 C.11.2.1.2: LINEAR needs a width of 1, where it is a step, the others one above 0."""
+    two = {"WindowCenter": [10, 20], "WindowWidth": [0.5, 5]}
     assert scale_of(two).windows == (ValueWindow(17.5, 21.5, ""),)
-    for function in ("LINEAR_EXACT", "SIGMOID"):
+    step = scale_of({"WindowCenter": 10, "WindowWidth": 1}).windows[0]
+    assert window_greys(np.array([9, 10]), step.low, step.high).tolist() == [0, 1]
+    for function, curve in (("LINEAR_EXACT", None), ("SIGMOID", Curve())):
         windows = scale_of(two | {"VOILUTFunction": function}).windows
-        assert windows == (ValueWindow(9.5, 10.5, ""), ValueWindow(17.5, 22.5, ""))
+        assert windows == (ValueWindow(9.75, 10.25, "", curve), ValueWindow(17.5, 22.5, "", curve))
+        assert windows[0].stated == (10, 0.5)
     named = two | {"WindowWidth": [9, 5], "WindowCenterWidthExplanation": ["L" * 64]}
     assert [window.name for window in scale_of(named).windows] == ["L" * 64, ""]
     many = {"WindowCenter": [1] * 40, "WindowWidth": [9] * 40}
     assert len(scale_of(many).windows) == MAX_WINDOWS
 
 
-def test_a_voi_table_is_the_window_between_its_first_and_last_change():
-    rising = lut([6, 100, 16], [0, 0, 10, 20, 20, 20], LUTExplanation="BONE")
-    flat, short, none = lut([3, 0, 16], [7, 7, 7]), lut([9, 0, 16], [0, 1, 2]), Dataset()
-    packed = lut([4, -2, 16], np.array([0, 1, 2, 3], "<u2").tobytes() + b"!")
-    step = lut([2, 5, 16], [9, 0])
-    windows = scale_of({"VOILUTSequence": [rising, flat, short, none, packed, step]}).windows
-    assert windows == (ValueWindow(101, 103, "BONE"), ValueWindow(-2, 1, ""))
+def test_a_voi_table_is_a_curve_over_its_numbers():
+    """PS3.3 C.11.2.1.1; a table that is cut off or maps one number is left out."""
+    rising = lut([6, 100, 16], [0, 0, 10, 20, 20, 65535], LUTExplanation="BONE")
+    falling = lut([3, 65534, 8], np.array([255, 51, 0], "<u2").tobytes())
+    short, none, one = lut([9, 0, 16], [0, 1, 2]), Dataset(), lut([1, 5, 16], [9])
+    windows = scale_of({"VOILUTSequence": [rising, short, none, one, falling]}).windows
+    assert [(window.low, window.high, window.name) for window in windows] == [(100, 105, "BONE"), (-2, 0, "")]
+    assert greys(windows[0], [0, 101, 103, 105, 999]) == pytest.approx([0, 0, 20 / 65535, 1, 1])
+    assert greys(windows[1], [-9, -2, -1, 0, 9]) == pytest.approx([1, 1, 0.2, 0, 0])
     both = {"WindowCenter": 1, "WindowWidth": 9, "VOILUTSequence": [rising]}
     assert [window.name for window in scale_of(both).windows] == ["", "BONE"]
 
 
-def test_a_modality_table_maps_what_lies_outside_to_its_ends():
-    stored = np.array([[-9, 10], [11, 99]], dtype=np.int16)
+def greys(window: ValueWindow, numbers) -> list[float]:
+    return window_greys(np.array(numbers), window.low, window.high, window.curve).tolist()
+
+
+def mapped(entry: Dataset, stored, *, little: bool = True, **more) -> list[int] | None:
     dataset = Dataset()
-    assert modality_lut_values(stored, dataset) is None
-    dataset.ModalityLUTSequence = [lut([3, 10, 16], [500, 600, 700], ModalityLUTType="HU")]
-    mapped, unit = modality_lut_values(stored, dataset)
-    assert (mapped.tolist(), unit) == ([[500, 500], [600, 700]], "HU")
-    assert modality_lut_values(stored.astype(np.float32), dataset) is None
-    for kind in ("US", "UNSPECIFIED"):
-        dataset.ModalityLUTSequence[0].ModalityLUTType = kind
-        assert modality_lut_values(stored, dataset)[1] == ""
-    dataset.ModalityLUTSequence = [lut([0, 0, 16], [0, 70_000])]
-    assert modality_lut_values(stored, dataset) is None
-    full = np.arange(65536, dtype="<u2").tobytes()
-    dataset.ModalityLUTSequence = [lut([0, 0, 16], full)]
-    assert modality_lut_values(stored, dataset)[0].tolist() == [[0, 10], [11, 99]]
+    dataset.ModalityLUTSequence = [entry]
+    found = modality_lut_of(dataset, layout(**more), little=little)
+    return None if found is None else found[0].mapped(np.array(stored)).tolist()
+
+
+def test_a_modality_table_maps_what_lies_outside_to_its_ends():
+    dataset = Dataset()
+    assert modality_lut_of(dataset, layout()) is None
+    assert mapped(lut([3, 10, 16], [500, 600, 700]), [-9, 10, 11, 99]) == [500, 500, 600, 700]
+    for kind, unit in (("HU", "HU"), ("US", ""), ("UNSPECIFIED", "")):
+        dataset.ModalityLUTSequence = [lut([1, 0, 16], [5], ModalityLUTType=kind)]
+        assert modality_lut_of(dataset, layout())[1] == unit
+        assert modality_lut_of(dataset, layout(floating=True)) is None
+    assert mapped(lut([0, 0, 16], [0, 70_000]), [1]) is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "more", "stored", "outputs"),
+    [
+        # 65,536 entries are written as 0.
+        (lut([0, 0, 16], np.arange(65536, dtype="<u2").tobytes()), {}, [10, 99], [10, 99]),
+        (lut([3, 0, 16], np.array([1, 515, 9], ">u2").tobytes()), {"little": False}, [1], [515]),
+        # Eight bits packed two to a word, which a big-endian file swaps.
+        (lut([4, 0, 8], bytes([9, 8, 7, 6])), {}, [0, 1, 3], [9, 8, 6]),
+        (lut([4, 0, 8], bytes([8, 9, 6, 7])), {"little": False}, [0, 1, 3], [9, 8, 6]),
+        (lut([3, 0, 8], bytes([9, 8, 7, 0])), {}, [0, 2], [9, 7]),
+        # Entries as SS, and the first number of signed pixels as US.
+        (lut([2, 0, 16], [-1, -32768]), {}, [0, 1], [65535, 32768]),
+        (lut([2, 65408, 16], [1, 2]), {}, [-128, -127], [1, 2]),
+        (lut([2, -2, 16], [1, 2]), {"signed": False}, [0, 65535], [1, 2]),
+    ],
+)
+def test_tables_are_read_in_every_form(entry, more, stored, outputs):
+    assert mapped(entry, stored, **more) == outputs
+
+
+def test_the_modality_table_of_an_angiogram_is_not_applied():
+    """PS3.3 C.8.7.1.1.2."""
+    dataset = Dataset()
+    dataset.SOPClassUID = "1.2.840.10008.5.1.4.1.1.12.1"
+    dataset.ModalityLUTSequence = [lut([1, 0, 16], [5])]
+    dataset.RescaleSlope, dataset.RescaleIntercept = 3, 7
+    assert modality_lut_of(dataset, layout()) is None
+    assert (values_of(dataset, layout(), 0).slope, values_of(dataset, layout(), 0).intercept) == (1, 0)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int16, np.float32])
+def test_a_slope_below_0_keeps_the_values_and_gives_high_numbers_to_high_ones(dtype):
+    stored = np.array([[0, 5], [90, 7]], dtype)
+    scale = ValueScale(-2.5, 10.0, padding=(5, 7))
+    turned, positive, ends = with_positive_slope(stored, scale, (0.0, 90.0))
+    assert positive.slope == 2.5
+    np.testing.assert_allclose(turned * 2.5 + positive.intercept, stored * -2.5 + 10)
+    assert [end * 2.5 + positive.intercept for end in ends] == [-215, 10]
+    assert ((turned >= positive.padding[0]) & (turned <= positive.padding[1])).tolist() == [
+        [False, True],
+        [False, True],
+    ]
 
 
 @pytest.mark.parametrize(
