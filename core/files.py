@@ -54,13 +54,16 @@ def write_file(path: Path, content: bytes, *, durable: bool = True) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create ``folder`` and its parents if they do not exist.
+    """Create ``folder`` and its parents if they do not exist, and sync, so that what is written into it stays.
 
     Raises:
         SemblanceError: it cannot be created.
     """
     try:
+        made = [one for one in (folder, *folder.parents) if not one.exists()]
         folder.mkdir(parents=True, exist_ok=True)
+        for one in made:
+            _sync_folder(one.parent)
     except OSError as problem:
         raise SemblanceError(
             tr_lazy("{folder} cannot be made: {reason}.", folder=folder, reason=problem.strerror or problem),

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from semblance.core.errors import SemblanceError
+from semblance.core.errors import BadInput, SemblanceError
 from semblance.core.language import tr_lazy
 from semblance.core.limits import memory_limit
 from semblance.core.network.connection import ANSWER_S, CONNECT_S, check_connection, tls_context
@@ -29,6 +29,11 @@ _WHOLE_ANSWER: Final = 3
 #: Seconds to wait for the other side to agree to the end.
 _RELEASE_S: Final = 5.0
 _PENDING: Final = (0xFF00, 0xFF01)
+#: Status of C-STORE, and the longest comment on it.
+_SUCCESS: Final = 0x0000
+_CANNOT_UNDERSTAND: Final = 0xC000
+_OUT_OF_RESOURCES: Final = 0xA700
+_COMMENT: Final = 64
 #: (source, reason) of a rejection (PS3.8, table 9-21) -> what it means.
 _CALLING, _CALLED = (1, 3), (1, 7)
 
@@ -181,6 +186,30 @@ def check_status(status: Any, server: Server, what: str) -> None:
         ),
         "Ask who looks after the PACS whether it allows this, and for this AE title.",
     )
+
+
+def keep_object(event: Any, keep: Callable[[bytes], object]) -> tuple[Any, Exception | None]:
+    """Let ``keep`` have the object of a C-STORE request; returns the status to answer, and what went wrong.
+
+    The status has a comment (0000,0902) where it is a failure (PS3.4, B.2.3; PS3.7, C.1).
+    """
+    problem: SemblanceError | None = None
+    try:
+        keep(event.encoded_dataset())
+    except BadInput as error:
+        code, problem = _CANNOT_UNDERSTAND, error
+    except SemblanceError as error:
+        code, problem = _OUT_OF_RESOURCES, error
+    except Exception as error:  # noqa: BLE001 - the bytes are a stranger's
+        return _CANNOT_UNDERSTAND, error
+    if problem is None:
+        return _SUCCESS, None
+    from pydicom import Dataset
+
+    status = Dataset()
+    status.Status = code
+    status.ErrorComment = problem.message.encode("ascii", "replace").decode().replace("\\", "/")[:_COMMENT]
+    return status, problem
 
 
 def echo(server: Server) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.network.association import abort, answers, association, query_seconds
+from semblance.core.network.association import abort, answers, association, keep_object, query_seconds
 from semblance.core.network.studies import (
     MAX_STUDIES,
     Instance,
@@ -65,8 +65,6 @@ SYNTAXES: Final = (
 _MOST_RESPONSES: Final = 10_000
 #: How often a PACS may send one object in a retrieval.
 _MOST_REPEATED: Final = 20
-_SUCCESS: Final = 0x0000
-_CANNOT_UNDERSTAND: Final = 0xC000
 _OUT_OF_RESOURCES: Final = 0xA700
 
 
@@ -149,7 +147,7 @@ def get_instances(
     problems: list[Exception] = []
     sent: Counter[str] = Counter()
 
-    def store(event: Any) -> int:
+    def store(event: Any) -> Any:
         if is_cancelled():
             return _OUT_OF_RESOURCES
         uid = str(event.request.AffectedSOPInstanceUID)
@@ -164,7 +162,10 @@ def get_instances(
             )
             abort(event.assoc)
             return _OUT_OF_RESOURCES
-        return _keep(event, keep, problems)
+        status, problem = keep_object(event, keep)
+        if problem is not None:
+            problems.append(problem)
+        return status
 
     handlers = [(evt.EVT_C_STORE, store)]
     with association(server, contexts, roles=roles, handlers=handlers, is_cancelled=is_cancelled) as opened:
@@ -223,19 +224,6 @@ def _consume(
         raise
     if problems:
         raise problems[0]
-
-
-def _keep(event: Any, keep: Callable[[bytes], object], problems: list[Exception]) -> int:
-    """Keep one object that was sent; returns the status of C-STORE."""
-    try:
-        keep(event.encoded_dataset())
-    except SemblanceError as error:
-        problems.append(error)
-        return _OUT_OF_RESOURCES
-    except Exception as error:  # noqa: BLE001 - the bytes are a stranger's
-        problems.append(error)
-        return _CANNOT_UNDERSTAND
-    return _SUCCESS
 
 
 @contextlib.contextmanager

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from semblance.core.errors import BadInput, SemblanceError
+from semblance.core.errors import SemblanceError
 from semblance.core.language import tr_lazy
-from semblance.core.network.association import MAX_PDU, limit_waiting, silence_library
+from semblance.core.network.association import MAX_PDU, keep_object, limit_waiting, silence_library
 from semblance.core.network.connection import ANSWER_S
 from semblance.core.network.servers import check_ae_title
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 #: Seconds that one who has connected may take to ask for an association.
 _REQUEST_S: Final = 5.0
 _SUCCESS: Final = 0x0000
-_CANNOT_UNDERSTAND: Final = 0xC000
-_OUT_OF_RESOURCES: Final = 0xA700
 _PROCESSING_FAILURE: Final = 0x0110
 
 
@@ -159,16 +157,8 @@ class Listener:
 
         connection.recv = receive_after_handshake
 
-    def _store(self, event: Any) -> int:
-        try:
-            self._keep(event.encoded_dataset())
-        except BadInput:
-            return _CANNOT_UNDERSTAND
-        except SemblanceError:
-            return _OUT_OF_RESOURCES
-        except Exception:  # noqa: BLE001 - the bytes are a stranger's
-            return _CANNOT_UNDERSTAND
-        return _SUCCESS
+    def _store(self, event: Any) -> Any:
+        return keep_object(event, self._keep)[0]
 
     def _take_report(self, event: Any) -> tuple[int, None]:
         try:

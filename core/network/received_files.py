@@ -11,6 +11,7 @@ from typing import Final
 
 from semblance.core.errors import BadInput
 from semblance.core.files import TEMPORARY, make_folder, remove_abandoned, write_file
+from semblance.core.imaging.dicom.compare_objects import ObjectDifferences, compare_objects
 from semblance.core.language import tr_lazy
 from semblance.core.network.studies import is_uid, text_of
 
@@ -29,6 +30,31 @@ class ObjectIds:
     instance: str
 
 
+@dataclass(frozen=True)
+class KeptObject:
+    """An object that is on the disk: its ids, whether it is new, and how it differs from what was here, "" for not at
+    all."""
+
+    ids: ObjectIds
+    is_new: bool
+    change: str = ""
+
+
+class OtherObject(BadInput):
+    """An object is refused because another has its SOP instance UID; ``instance`` is that UID."""
+
+    def __init__(self, instance: str, differences: ObjectDifferences) -> None:
+        self.instance = instance
+        super().__init__(
+            tr_lazy(
+                "Another object with this UID is here: {difference} ({uid}).",
+                difference=differences.describe(),
+                uid=instance,
+            ),
+            "Send it with a UID of its own. What was here is kept.",
+        )
+
+
 class ReceivedFiles:
     """``FOLDER/STUDY/SERIES/INSTANCE.dcm``, and the list of studies that wait to be imported.
 
@@ -38,6 +64,7 @@ class ReceivedFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = threading.Lock()
+        self._files: dict[str, set[Path]] | None = None
         # Parts of objects that a killed program left have the patient's name in them.
         remove_abandoned(folder.glob(f"*/*/.*{TEMPORARY}"))
 
@@ -53,12 +80,14 @@ class ReceivedFiles:
         """SOP instance UID -> file, of what was received of a study."""
         return {file.stem: file for file in sorted(self.study_folder(study).glob("*/*.dcm"))}
 
-    def put(self, encoded: bytes, *, durable: bool, study: str | None = None) -> tuple[ObjectIds, bool]:
-        """Keep an object in the file format of PS3.10; returns its ids and whether it is new.
+    def put(self, encoded: bytes, *, study: str | None = None) -> KeptObject:
+        """Keep an object in the file format of PS3.10; it is on the disk when this returns.
 
-        ``durable``: it is on the disk when this returns. ``study``: the one that was asked for.
+        The same image once more replaces the file where its header differs, as a corrected one does. ``study``: the one
+        that was asked for.
 
         Raises:
+            OtherObject: another patient's object or one with other pixels is here under its UID.
             BadInput: it is no DICOM object with UIDs, or of another study.
             SemblanceError: it cannot be written, as on a full disk.
         """
@@ -67,16 +96,38 @@ class ReceivedFiles:
             raise BadInput("The PACS sent an object of another study than was asked for.")
         path = self.path(ids)
         with self._lock:
-            if path.exists() and not _is_start(path, encoded):
-                return ids, False
+            is_new, change = not path.exists(), ""
+            if not is_new:
+                there = path.read_bytes()
+                if there.startswith(encoded):
+                    return KeptObject(ids, is_new=False)
+                if not encoded.startswith(there):
+                    differences = _compare(ids, there, encoded)
+                    if not differences.elements:
+                        # All that it says is here.
+                        return KeptObject(ids, False, differences.describe())
+                    change = differences.describe()
+                is_new = not change
+            for other in () if change else self._of_instance(ids.instance) - {path}:
+                _compare(ids, other.read_bytes(), encoded)
+                change = tr_lazy("it is here in another series too")
             # The note comes first, so that nothing is forgotten if the program ends here.
             note = self.folder / _WAITING / ids.study
             if not note.exists():
                 make_folder(note.parent)
                 write_file(note, b"")
             make_folder(path.parent)
-            write_file(path, encoded, durable=durable)
-        return ids, True
+            write_file(path, encoded)
+            self._of_instance(ids.instance).add(path)
+        return KeptObject(ids, is_new, change)
+
+    def _of_instance(self, instance: str) -> set[Path]:
+        """The files of a SOP instance UID, in any study."""
+        if self._files is None:
+            self._files = {}
+            for file in self.folder.glob("*/*/*.dcm"):
+                self._files.setdefault(file.stem, set()).add(file)
+        return self._files.setdefault(instance, set())
 
     def waiting(self) -> list[str]:
         """The studies that wait to be imported."""
@@ -90,10 +141,15 @@ class ReceivedFiles:
                 (self.folder / _WAITING / study).unlink(missing_ok=True)
 
 
-def _is_start(path: Path, encoded: bytes) -> bool:
-    """Whether the file is only the start of ``encoded``, which was complete before it was copied."""
-    size = path.stat().st_size
-    return size < len(encoded) and path.read_bytes() == encoded[:size]
+def _compare(ids: ObjectIds, there: bytes, encoded: bytes) -> ObjectDifferences:
+    """
+    Raises:
+        OtherObject: both are not the same image of the same patient.
+    """
+    differences = compare_objects(io.BytesIO(there), io.BytesIO(encoded), ids.instance)
+    if not differences.is_same_image:
+        raise OtherObject(ids.instance, differences)
+    return differences
 
 
 def object_ids(encoded: bytes) -> ObjectIds:

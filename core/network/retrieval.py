@@ -17,7 +17,7 @@ from semblance.core.network.client import list_instances, list_series
 from semblance.core.network.connection import listener_tls
 from semblance.core.network.dicomweb import DicomWeb
 from semblance.core.network.listener import Listener
-from semblance.core.network.received_files import ReceivedFiles
+from semblance.core.network.received_files import OtherObject, ReceivedFiles
 from semblance.core.network.servers import DICOMWEB, Server
 from semblance.core.network.studies import Instance
 from semblance.core.tasks import SILENT, Reporter
@@ -37,6 +37,8 @@ class Retrieval:
     """What a retrieval gave: numbers of objects that are ``new`` and that were there ``already``.
 
     ``missing``: UIDs of objects that the PACS lists but did not send; ``reasons``: why, as far as is known.
+    ``refused``: UIDs of those that are here with other content, and why; ``changed``: how objects that were here in
+    another way differ.
     """
 
     study: str
@@ -44,6 +46,8 @@ class Retrieval:
     already: int = 0
     missing: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    changed: dict[str, str] = field(default_factory=dict)
 
 
 def retrieve_study(
@@ -86,6 +90,7 @@ def retrieve_study(
             run.sleep(seconds)
     result.new = len(listed) - result.already - len(remaining)
     result.missing = [one.sop_instance_uid for one in remaining]
+    result.refused, result.changed = run.refused, run.changed
     if remaining:
         problem = problem or SemblanceError(
             tr_lazy("The PACS '{name}' did not send what it lists.", name=server.name),
@@ -111,6 +116,8 @@ class _Run:
         self.server, self.study, self.received, self.reporter = server, study, received, reporter
         self.total, self.came, self.stopped = len(listed), 0, threading.Event()
         self.sizes = Counter(one.series_instance_uid for one in listed)
+        self.refused: dict[str, str] = {}
+        self.changed: dict[str, str] = {}
 
     def keep(self, encoded: bytes) -> None:
         # Some that came meanwhile and some that are sent again are no fault, but it must end.
@@ -118,7 +125,13 @@ class _Run:
         if self.came > _MOST_SENT * self.total + BATCH:
             self.stopped.set()
             raise self._flood()
-        self.received.put(encoded, durable=False, study=self.study)
+        try:
+            kept = self.received.put(encoded, study=self.study)
+        except OtherObject as error:
+            self.refused[error.instance] = str(error)
+            raise
+        if kept.change:
+            self.changed[kept.ids.instance] = kept.change
 
     def _flood(self) -> SemblanceError:
         return SemblanceError(

@@ -228,7 +228,7 @@ _TASKS = ("find", "instances", "get", "send")
 
 def _do(task: str, server: Server, place: Path) -> None:
     received = ReceivedFiles(place / "received")
-    keep = functools.partial(received.put, durable=False, study=STUDY)
+    keep = functools.partial(received.put, study=STUDY)
     if task == "find":
         client.find_studies(server, [StudyQuery(name="doe")])
     elif task == "instances":

@@ -9,6 +9,7 @@ from typing import Any
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.dicom_file import open_dicom
+from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_library, open_or_create_library
 from semblance.core.network.received_files import FOLDER, ReceivedFiles
 from semblance.core.network.retrieval import Retrieval, retrieve_study
@@ -63,7 +64,10 @@ def retrieve_into_library(
         received = ReceivedFiles(target.path / FOLDER)
     retrieval = retrieve_study(server, study, series, received, reporter=reporter)
     result = import_received(received, study, library, identified=identified, reporter=reporter)
-    result.failed += [{"path": uid, "reason": retrieval.reasons[0]} for uid in retrieval.missing]
+    reasons = dict.fromkeys(retrieval.missing, "".join(retrieval.reasons[:1])) | retrieval.refused
+    result.failed += [{"path": uid, "reason": reason} for uid, reason in reasons.items()]
+    for uid, change in retrieval.changed.items():
+        result.notes.append(tr_lazy("{uid} was here already: {change}.", uid=uid, change=change))
     return result
 
 

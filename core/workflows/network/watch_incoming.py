@@ -16,7 +16,7 @@ from semblance.core.language import tr_lazy
 from semblance.core.library.open_library import open_or_create_library
 from semblance.core.network.connection import watching_tls
 from semblance.core.network.listener import Listener
-from semblance.core.network.received_files import FOLDER, ReceivedFiles
+from semblance.core.network.received_files import FOLDER, KeptObject, OtherObject, ReceivedFiles
 from semblance.core.network.servers import OWN_AE_TITLE
 from semblance.core.tasks import SILENT, Cancelled, PartReporter, Reporter
 from semblance.core.workflows.network.retrieve_study import import_received
@@ -31,6 +31,7 @@ _POLL_S, _RETRY_S = 1.0, 60.0
 class Watched:
     """What was taken: numbers of ``taken`` objects and of ``duplicates``; ``refused`` files or objects and why.
 
+    ``changed``: UIDs of duplicates and how they differ from what was here, though not in pixels and patient.
     ``studies`` counts imports. ``failed``: studies that could not be imported yet, which are tried again.
     """
 
@@ -40,12 +41,14 @@ class Watched:
     studies: int = 0
     refused: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    changed: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
         refused = [{"path": path, "reason": reason} for path, reason in self.refused.items()]
         failed = [{"study": study, "reason": reason} for study, reason in self.failed.items()]
-        return dict(vars(self)) | {"refused": refused, "failed": failed}
+        changed = [{"object": uid, "change": change} for uid, change in self.changed.items()]
+        return dict(vars(self)) | {"refused": refused, "failed": failed, "changed": changed}
 
 
 def watch(
@@ -128,7 +131,8 @@ class _Watch:
     def counted(self) -> Watched:
         """A copy of the numbers so far."""
         with self._lock:
-            return replace(self.result, refused=dict(self.result.refused), failed=dict(self.result.failed))
+            own = ("refused", "failed", "changed")
+            return replace(self.result, **{name: dict(getattr(self.result, name)) for name in own})
 
     @contextlib.contextmanager
     def listening(
@@ -152,14 +156,20 @@ class _Watch:
     def keep(self, encoded: bytes) -> None:
         """Store one object; the sender gets success only after it is on the disk."""
         try:
-            _, is_new = self.received.put(encoded, durable=True)
+            kept = self.received.put(encoded)
         except BadInput as error:
+            what = error.instance if isinstance(error, OtherObject) else tr_lazy("a sent object")
             with self._lock:
-                self.result.refused[tr_lazy("a sent object")] = str(error)
+                self.result.refused[what] = str(error)
             raise
+        self._count(kept)
+
+    def _count(self, kept: KeptObject) -> None:
         with self._lock:
-            self.result.taken += is_new
-            self.result.duplicates += not is_new
+            self.result.taken += kept.is_new
+            self.result.duplicates += not kept.is_new
+            if kept.change:
+                self.result.changed[kept.ids.instance] = kept.change
 
     def look(self, folder: Path) -> bool:
         """Take the files that did not change since the last look; returns whether none is left to look at again."""
@@ -186,10 +196,8 @@ class _Watch:
 
     def _take(self, path: Path) -> None:
         try:
-            _, is_new = self.received.put(path.read_bytes(), durable=True)
+            self._count(self.received.put(path.read_bytes()))
             self.result.refused.pop(str(path), None)
-            self.result.taken += is_new
-            self.result.duplicates += not is_new
         except BadInput as error:
             # It is taken if it changes, as one does that was copied in part.
             self.result.refused[str(path)] = str(error)

@@ -70,7 +70,7 @@ def test_another_study_than_was_asked_for_is_not_kept(archive, tmp_path):
     received = ReceivedFiles(tmp_path / "got")
     other = encoded(archive.datasets[0])
     with pytest.raises(BadInput, match="another study"):
-        received.put(other, durable=False, study="1.2.3")
+        received.put(other, study="1.2.3")
     assert received.waiting() == []
 
 
@@ -102,15 +102,15 @@ def test_an_object_without_uids_or_of_nothing_is_refused(tmp_path):
     nameless.StudyInstanceUID = "../../elsewhere"
     for stranger in (b"", b"not DICOM" * 40, encoded(nameless)):
         with pytest.raises(BadInput):
-            received.put(stranger, durable=True)
+            received.put(stranger)
     assert not received.folder.exists()
 
 
 def test_a_study_waits_on_if_more_came_during_its_import(tmp_path, archive):
     received = ReceivedFiles(tmp_path / "got")
-    received.put(encoded(archive.datasets[0]), durable=True)
+    received.put(encoded(archive.datasets[0]))
     before = list(received.instances(STUDY))
-    received.put(encoded(archive.datasets[1]), durable=True)
+    received.put(encoded(archive.datasets[1]))
     received.imported(STUDY, before)
     assert received.waiting() == [STUDY]
     received.imported(STUDY, list(received.instances(STUDY)))
@@ -147,7 +147,7 @@ def test_a_pacs_that_sends_one_object_again_and_again_is_stopped_at_once(tmp_pat
 
 def test_a_part_that_a_killed_program_left_is_removed_after_a_day(tmp_path):
     received = ReceivedFiles(tmp_path / "got")
-    received.put(encoded(ct_slice(np.zeros((4, 4), np.int16))), durable=True)
+    received.put(encoded(ct_slice(np.zeros((4, 4), np.int16))))
     (file,) = received.instances(STUDY).values()
     old, new = (file.with_name(f".{name}.dcm.0.part") for name in ("old", "new"))
     for part in (old, new):

@@ -67,7 +67,7 @@ def test_what_was_received_before_a_restart_is_imported(folder, tmp_path):
     watch(library, folder=tmp_path / "empty", once=True)
     received = ReceivedFiles(library / FOLDER)
     for file in sorted(folder.iterdir()):
-        received.put(file.read_bytes(), durable=True)
+        received.put(file.read_bytes())
     assert received.waiting() == [STUDY]
     assert watch(library, folder=tmp_path / "empty", once=True).studies == 1
     assert (received.waiting(), cases(library)) == ([], 1)
@@ -213,6 +213,6 @@ def test_the_start_of_an_object_is_replaced_by_the_whole(tmp_path):
     del document.PixelData
     report = encoded(document)
     for content, is_new in ((report[:-10], True), (report, True), (report[:-10], False)):
-        ids, new = received.put(content, durable=False)
-        assert new == is_new
-    assert received.path(ids).read_bytes() == report
+        kept = received.put(content)
+        assert kept.is_new == is_new
+    assert received.path(kept.ids).read_bytes() == report
