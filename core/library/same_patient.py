@@ -52,7 +52,7 @@ def shared_uids(catalogue: Catalogue) -> dict[tuple[str, str], list[str]]:
         cases.c.case_id, cases.c.patient, *(json_text(cases.c.attributes, name).label(name) for name in names)
     ).where(
         cases.c.patient.is_not(None),
-        cases.c.region.is_(None),
+        json_text(cases.c.attributes, "of").is_(None),
         json_text(cases.c.attributes, "study").is_not(None),
     )
     patients: dict[tuple[str, str], dict[str, set[str]]] = {}

@@ -7,7 +7,8 @@ import zipfile
 
 import numpy as np
 import pytest
-from pydicom import Dataset
+from pydicom import Dataset, dcmread
+from pydicom.uid import RLELossless
 
 from semblance.core.imaging import ImageReader
 from semblance.core.imaging.pseudonyms import Pseudonyms
@@ -256,8 +257,6 @@ def test_keys_do_not_depend_on_the_order_of_files(tmp_path):
     ct_series(tmp_path / "a", 3)
     instances = []
     for path in sorted((tmp_path / "a").iterdir()):
-        from pydicom import dcmread
-
         header = dcmread(path, specific_tags=list(HEADER_TAGS))
         instances.append(read_instance(path.name, header, pixels=True, pseudonyms=None))
     assert [g.key for g in group_instances(instances)] == [g.key for g in group_instances(instances[::-1])]
@@ -387,3 +386,45 @@ def test_a_value_of_a_wrong_length_shows_no_name(tmp_path):
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "1.dcm").write_bytes(data)
     assert "Nobody" not in str(scanned(tmp_path / "x"))
+
+
+def test_a_second_patient_under_one_series_uid_comes_later(tmp_path):
+    """His files are cases of their own, whether they lie beside the first ones or elsewhere."""
+    ct_series(tmp_path / "ct", 3)
+    first = import_source(tmp_path / "ct", tmp_path / "lib", identified=True)
+    (case_id,) = details(tmp_path / "lib")
+    for folder in ("ct", "elsewhere"):
+        for number in range(3):
+            other = ct_slice(GREY, number)
+            other.PatientID, other.SOPInstanceUID = f"P9 {folder}", f"{ROOT}.{len(folder)}9.{number}"
+            save(other, tmp_path / folder / f"other{number}.dcm")
+        result = import_source(tmp_path / folder, tmp_path / "lib", identified=True)
+        assert (result.added, result.removed, result.patients) == (1, [], 2 + (folder == "elsewhere"))
+        assert any("different patients have the same series UID" in note for note in result.notes) == (
+            folder == "elsewhere"
+        )
+        assert any("2 patients have this series UID" in note for note in result.notes) == (folder == "ct")
+    found = details(tmp_path / "lib")
+    assert {one.patient: one.depth for one in found.values()} == {"P1": 3, "P9 ct": 3, "P9 elsewhere": 3}
+    assert found[case_id].patient == "P1"
+    assert first.added == 1
+
+
+def test_two_files_with_one_sop_instance_uid(tmp_path):
+    """The same image is named as a duplicate; another one is kept and said."""
+    paths = ct_series(tmp_path / "ct", 4)
+    again = dcmread(paths[1])
+    again.compress(RLELossless, generate_instance_uid=False)
+    again.StudyDescription = "once more"
+    again.save_as(tmp_path / "ct" / "again.dcm")
+    other = dcmread(paths[2])
+    other.PixelData = bytes(len(other.PixelData))
+    other.save_as(tmp_path / "ct" / "other.dcm")
+    result = import_source(tmp_path / "ct", tmp_path / "lib", identified=True)
+    (ignored,) = result.ignored
+    assert ignored["path"] in ("again.dcm", "001.dcm")
+    assert "duplicate" in ignored["reason"]
+    assert "StudyDescription" in ignored["reason"]
+    found = details(tmp_path / "lib").values()
+    assert sorted(one.depth or 1 for one in found) == [1, 4]
+    assert all("other images have the same SOP instance UID" in one.attributes["geometry"] for one in found)
