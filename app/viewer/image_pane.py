@@ -14,15 +14,16 @@ from semblance.app.shell.kept_views import KeptView, KeptViews
 from semblance.app.shell.settings import Settings
 from semblance.app.viewer.histogram import HistogramStrip
 from semblance.app.viewer.image_view import ImageView
+from semblance.app.viewer.overlay_text import slice_text
 from semblance.app.viewer.slice_bar import SliceBar
 from semblance.app.viewer.slices import Slices
 from semblance.app.viewer.view_settings import ViewSettings
 from semblance.app.viewer.window_level import window_on_values
 from semblance.core.imaging.cut_planes import cut_planes
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
-from semblance.core.language import tr
 from semblance.core.workflows.imaging.view_images import ViewedImage
 
 #: Attributes of a case shown on the image if the file has no notes.
@@ -110,7 +111,7 @@ class ImagePane(QWidget):
         self.view.scrolls = stack is not None and stack.slices > 1
         self.slices.begin(stack, library, what, image)
         self._fit_bar()
-        self._show_place(self.slices.place)
+        self._show_place(self.slices.place, image.slice_facts)
         self._restore_view(image)
         self._is_showing = False
 
@@ -175,15 +176,15 @@ class ImagePane(QWidget):
 
     def _show_slice(self, place: int, image: DisplayImage) -> None:
         self.view.show_slice(image)
-        self._show_place(place)
+        self._show_place(place, image.slice_facts)
         self.slice_changed.emit(place)
 
-    def _show_place(self, place: int) -> None:
+    def _show_place(self, place: int, facts: SliceFacts | None = None) -> None:
+        """``facts``: of the slice, once it is read."""
         shown = None if self._case_region is None else self._case_region.on_slice(place)
         self.view.case_region = self._case_region if self.place is None else shown
-        self.view.slice_text = (
-            "" if self.place is None else tr("Slice {place} of {n}", place=place + 1, n=len(self.slices))
-        )
+        text = slice_text(place, len(self.slices), facts or SliceFacts())
+        self.view.slice_text = "" if self.place is None else text
         self.view.problem = ""
         self._update_on_other_slice()
 

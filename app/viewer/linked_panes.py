@@ -1,4 +1,4 @@
-"""Images side by side that share zoom, position, window and slice."""
+"""Images side by side that share zoom, position, window, inversion and slice."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class LinkedPanes:
         for place, pane in enumerate(panes):
             pane.view.view_changed.connect(partial(self.share_view, place))
             pane.view.window_changed.connect(lambda _, place=place: self.share_view(place))
+            pane.view.inverted_changed.connect(lambda _, place=place: self.share_view(place))
             pane.slice_changed.connect(lambda _, place=place: self._share_slice(place))
 
     @contextmanager
@@ -41,7 +42,7 @@ class LinkedPanes:
             self._is_paused = before
 
     def share_view(self, place: int) -> None:
-        """Apply zoom, position and window of the pane at ``place`` to the others."""
+        """Apply zoom, position, window and inversion of the pane at ``place`` to the others."""
         one = self._panes[place].view
         if self._is_paused or not self._switch.isChecked() or one.image is None:
             return
@@ -55,6 +56,8 @@ class LinkedPanes:
                 has_same_unit = one.image.unit == other.image.unit
                 if has_same_unit and one.window_level is not None and other.window_level is not None:
                     other.set_window(linked_window(one.window_level, one.image, other.image))
+                if (one.inverted != one.image.inverse) != (other.inverted != other.image.inverse):
+                    other.invert()
 
     def link_slices(self) -> None:
         """Take the slices shown to belong together; in one frame of reference show the position of the first pane."""

@@ -55,7 +55,8 @@ def linked_slice(place: int, one: StackFacts, other: StackFacts, together: tuple
         if is_same_frame(one, other):
             assert one.location is not None
             assert other.location is not None
-            found = (one.location.height + place * step - other.location.height) / other_step
+            way = 1 if other.location.is_upwards else -1
+            found = way * (one.location.height_of(place, step) - other.location.height) / other_step
         elif one.directions is not None and other.directions is not None:
             along, other_along = one.directions[0], other.directions[0]
             if other_along not in (along, _OPPOSITE[along]):

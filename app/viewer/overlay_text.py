@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from semblance.app.viewer.window_level import Window, window_text
 from semblance.core.imaging.display import DisplayImage
+from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.region import Region
 from semblance.core.language import format_number, localise_number, tr
+
+
+def slice_text(place: int, n: int, facts: SliceFacts) -> str:
+    """Such as ``Slice 20 of 40, instance 20, z −134.5 mm``: the number in the volume, the file's, and the position."""
+    text = tr("Slice {place} of {n}", place=place + 1, n=n)
+    if facts.instance is not None:
+        text = tr("{text}, instance {number}", text=text, number=facts.instance)
+    if facts.axis:
+        # With a true minus sign, and without one before 0.0.
+        position = format_number(round(facts.position_mm, 1) + 0.0, ".1f").replace("-", "−")
+        text = f"{text}, {facts.axis} {position} mm"
+    return text
+
+
+def thickness_text(facts: SliceFacts) -> str:
+    """The thickness of a slice; empty where the file does not say it."""
+    thickness = facts.thickness_mm
+    return "" if thickness is None else tr("Thickness {mm} mm", mm=format_number(thickness, ".4g"))
 
 
 def zoom_text(zoom: float) -> str:

@@ -122,7 +122,8 @@ class PlaneViews(QStackedWidget):
 
     def _step(self, axis: int, steps: int) -> None:
         moved = list(self.voxel)
-        moved[axis] = min(max(moved[axis] + steps, 0), self._shape[axis] - 1)
+        way = -1 if self._planes[axis].counts_from_last else 1
+        moved[axis] = min(max(moved[axis] + way * steps, 0), self._shape[axis] - 1)
         self._move_cross((moved[0], moved[1], moved[2]))
 
     def _move_cross(self, voxel: Voxel) -> None:
@@ -187,11 +188,12 @@ class PlaneViews(QStackedWidget):
         if main.window_level is not None and main.image is not None:
             view.set_window(same_values(main.window_level, main.image, viewed.image))
         self._is_copying = False
+        n = self._shape[viewed.axis]
         view.slice_text = tr(
             "{plane} {place} of {n}",
             plane=_NAMES[plane.name],
-            place=viewed.place + 1,
-            n=self._shape[viewed.axis],
+            place=n - viewed.place if plane.counts_from_last else viewed.place + 1,
+            n=n,
         )
         view.show_cross(self._point(viewed.axis))
         if len(self._shown) == len(_OTHER_AXES):

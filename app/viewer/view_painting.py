@@ -123,7 +123,11 @@ def _paint_overlay_text(painter: QPainter, view: ImageDisplay, renderer: Rendere
     image = renderer.image
     texts = {
         Qt.Corner.TopLeftCorner: (*view.notes, view.problem),
-        Qt.Corner.TopRightCorner: (view.slice_text, view.zoom_text),
+        Qt.Corner.TopRightCorner: (
+            *_lines(view.slice_text, view.width() // 2),
+            overlay_text.thickness_text(image.slice_facts),
+            view.zoom_text,
+        ),
         Qt.Corner.BottomLeftCorner: (overlay_text.value_text(image, view.pixel_under_mouse), view.size_text),
         Qt.Corner.BottomRightCorner: (overlay_text.window_level_text(image, view.window_level),),
     }
@@ -131,3 +135,9 @@ def _paint_overlay_text(painter: QPainter, view: ImageDisplay, renderer: Rendere
     draw_overlay_text(painter, view.rect(), view.viewport, texts, row_mm, lower=view.edges is not None)
     if view.edges is not None:
         draw_edges(painter, view.rect(), displayed_edges(view.edges, view.orientation))
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """``text``, in parts where it is wider than ``width``: the other half of the edge has texts of its own."""
+    is_wide = text_cache(SMALL, 600).width(text) > width
+    return text.split(", ") if is_wide else [text]

@@ -26,7 +26,8 @@ class CutPlane:
     """Planes across one axis of a volume (0 slices, 1 rows, 2 columns of it).
 
     ``down`` and ``right`` are the axes in these directions of the image, ``from_last`` whether each is reversed.
-    ``edges``: the patient's sides at left, top, right and bottom, where known.
+    ``edges``: the patient's sides at left, top, right and bottom, where known. ``counts_from_last``: whether planes are
+    numbered from the last one, so that coronal ones count from the front and sagittal ones from the patient's right.
     """
 
     name: str
@@ -35,6 +36,7 @@ class CutPlane:
     right: int
     from_last: tuple[bool, bool] = (False, False)
     edges: Edges | None = None
+    counts_from_last: bool = False
 
     def cut(self, voxels: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
         """(h, w) the voxels of plane ``place``, a view of ``voxels`` (depth, height, width)."""
@@ -105,7 +107,7 @@ def _cross_plane(directions: tuple[str, str, str] | None, across: int) -> CutPla
         return CutPlane(name, across, min(down, right), max(down, right))
     from_last = (directions[down] != below, directions[right] != beside)
     edges = (_OPPOSITE[beside], _OPPOSITE[below], beside, below)
-    return CutPlane(name, across, down, right, from_last, edges)
+    return CutPlane(name, across, down, right, from_last, edges, directions[across] in ("S", "A", "R"))
 
 
 def _edges(directions: tuple[str, str, str] | None, down: int, right: int) -> Edges | None:

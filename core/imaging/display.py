@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.image import Curve, Image, ValueWindow, window_greys
+from semblance.core.imaging.image import Curve, Image, SliceFacts, ValueWindow, window_greys
 from semblance.core.imaging.shown_range import first_window, shown_bytes, shown_window
 
 #: Bytes of the finest level handed over: a 4,664 x 3,064 image of 16 bits goes whole, and unpacking
@@ -39,7 +39,7 @@ class DisplayImage:
     (:func:`semblance.core.imaging.shown_range.shown_window`).
     ``spacing_mm``: row and column spacing of the image's own pixels where known.
     ``inverse``: high numbers are dark. ``windows``: those the file offers, on values.
-    ``notes``: short facts for the corner of the view.
+    ``notes``: short facts for the corner of the view. ``slice_facts``: as those of the image.
     """
 
     name: str
@@ -59,6 +59,7 @@ class DisplayImage:
     windows: tuple[ValueWindow, ...] = ()
     notes: tuple[str, ...] = ()
     curve: Curve | None = None
+    slice_facts: SliceFacts = field(default_factory=SliceFacts)
 
     @property
     def is_colour(self) -> bool:
@@ -149,6 +150,7 @@ def display_image(
         image.values.windows,
         image.notes,
         curve,
+        image.slice_facts,
     )
 
 

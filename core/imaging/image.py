@@ -92,6 +92,17 @@ class ValueScale:
     windows: tuple[ValueWindow, ...] = ()
 
 
+@dataclass(frozen=True)
+class SliceFacts:
+    """What a file says about a slice: its ``instance`` number, where it lies in mm along the ``axis`` of the patient
+    ("x", "y" or "z") nearest to its normal, and its thickness in mm; each ``None`` or "" where it does not."""
+
+    instance: int | None = None
+    axis: str = ""
+    position_mm: float = 0.0
+    thickness_mm: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Image:
     """Pixels of one image, top row first.
@@ -105,7 +116,8 @@ class Image:
     facts in the file besides the pixels (age, sex, ...), as catalogued; never the identity of the patient.
     ``curve``: the greys between ``black`` and ``white`` where they are not a straight line. ``remarks``: sentences
     about parts of the file that contradict each other or cannot be read. ``photometric``: DICOM's Photometric
-    Interpretation, empty for other files.
+    Interpretation, empty for other files. ``slice_facts``: where it lies in
+    the patient, of a slice.
     """
 
     pixels: npt.NDArray[Any]
@@ -120,6 +132,7 @@ class Image:
     curve: Curve | None = None
     remarks: tuple[str, ...] = ()
     photometric: str = ""
+    slice_facts: SliceFacts = field(default_factory=SliceFacts)
 
     @property
     def height(self) -> int:

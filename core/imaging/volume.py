@@ -57,11 +57,17 @@ class Volume:
 @dataclass(frozen=True)
 class StackLocation:
     """The position of a volume: its frame of reference (a UID, "" where not given), the ``cosines`` of a row and a
-    column of a slice, and the ``height`` of the first slice in mm along the slices."""
+    column of a slice, and the ``height`` of the first slice in mm along their normal. ``is_upwards``: whether slices
+    follow each other along it."""
 
     frame_of_reference: str
     cosines: tuple[float, ...]
     height: float
+    is_upwards: bool = True
+
+    def height_of(self, place: int, distance: float) -> float:
+        """mm along the normal of slice ``place``, with ``distance`` from each to the next."""
+        return self.height + place * (distance if self.is_upwards else -distance)
 
 
 class Stack(abc.ABC):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from semblance.core.imaging.dicom.attributes import item, items, number, numbers
+from semblance.core.imaging.dicom.attributes import integer, item, items, number, numbers
+from semblance.core.imaging.image import SliceFacts
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -101,6 +102,26 @@ def _plane(dataset: Dataset, from_frame: Dataset | None) -> SlicePlane | None:
     )
 
 
+def slice_facts(dataset: Dataset, frame: int = 0) -> SliceFacts:
+    """What the file says about a slice; a frame has no instance number of its own."""
+    per_frame = items(dataset, "PerFrameFunctionalGroupsSequence")
+    from_frame = per_frame[frame] if frame < len(per_frame) else None
+    plane = _plane(dataset, from_frame)
+    if plane is None:
+        return SliceFacts()
+    measured = item(from_frame, "PixelMeasuresSequence") or item(
+        dataset, "SharedFunctionalGroupsSequence", "PixelMeasuresSequence"
+    )
+    thickness = number(measured or dataset, "SliceThickness")
+    axis = int(np.argmax(np.abs(plane.normal)))
+    return SliceFacts(
+        None if per_frame else integer(dataset, "InstanceNumber"),
+        "xyz"[axis],
+        plane.position[axis],
+        thickness if thickness is not None and thickness > 0 else None,
+    )
+
+
 def spacing_of(dataset: Dataset, frame: int = 0) -> tuple[float, float] | None:
     """(row, column) spacing in mm: in the patient where known, else on the detector, brought to the patient
     by the magnification the file estimates; of ultrasound that of its only region."""
@@ -152,6 +173,12 @@ def directions(plane: SlicePlane, following: SlicePlane | None = None) -> tuple[
     is_against = following is not None and plane.normal @ following.position < plane.height
     normal = -plane.normal if is_against else plane.normal
     return _letter(normal), _letter(plane.along_column), _letter(plane.along_row)
+
+
+def is_in_reading_order(planes: Sequence[SlicePlane]) -> bool:
+    """Whether slices follow each other as workstations number them: axial ones from the head downwards, coronal ones
+    from the front backwards, sagittal ones from the patient's right to the left."""
+    return directions(planes[0], planes[-1])[0] in ("I", "P", "L")
 
 
 def distance_between(planes: Sequence[SlicePlane]) -> float | None:

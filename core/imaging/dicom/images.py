@@ -22,6 +22,7 @@ from semblance.core.imaging.dicom.geometry import (
     distance_between,
     frame_planes,
     slice_distance,
+    slice_facts,
     slice_plane,
     spacing_of,
 )
@@ -142,6 +143,7 @@ class DicomImages:
             "attributes": case_attributes(dataset),
             "remarks": self.remarks(frame),
             "photometric": self.layout.photometric,
+            "slice_facts": slice_facts(dataset, frame),
         }
         if photometric == "PALETTE COLOR" or stored.ndim == 3:
             palette = stored.ndim == 2
@@ -230,10 +232,12 @@ def series_facts(
 
 
 def _location(dataset: Dataset, planes: list[SlicePlane]) -> StackLocation | None:
-    """``None`` for slices against their normal, which have no heights that grow."""
-    if len(planes) > 1 and planes[1].height <= planes[0].height:
+    """``None`` for frames in one place, such as time points."""
+    first = planes[0]
+    step = 1.0 if len(planes) < 2 else float(first.normal @ planes[1].position) - first.height
+    if step == 0:
         return None
-    return StackLocation(text(dataset, "FrameOfReferenceUID"), planes[0].cosines, planes[0].height)
+    return StackLocation(text(dataset, "FrameOfReferenceUID"), first.cosines, first.height, step > 0)
 
 
 def check_dicom(file: BinaryIO, name: str) -> None:

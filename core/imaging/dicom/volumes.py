@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from semblance.core.imaging.dicom.attributes import item, items, number, tag_of, value
-from semblance.core.imaging.dicom.geometry import SAME_DIRECTION, SlicePlane, frame_planes, slice_plane
+from semblance.core.imaging.dicom.geometry import (
+    SAME_DIRECTION,
+    SlicePlane,
+    frame_planes,
+    is_in_reading_order,
+    slice_plane,
+)
 from semblance.core.language import tr_lazy
 
 if TYPE_CHECKING:
@@ -172,8 +178,8 @@ def frame_headers(dataset: Dataset, frames: int) -> list[SliceHeader] | None:
 
 
 def slice_order(dataset: Dataset, frames: int) -> Sequence[int]:
-    """The frames of an object in order of space, volume after volume; as they stand in the file where they run along
-    their normal already, or where the file does not say where each lies (PS3.3 C.7.6.16.2.3)."""
+    """The frames of an object in order of space, volume after volume, as workstations number them; as they stand in the
+    file where they lie behind each other already, or where it does not say where each lies (PS3.3 C.7.6.16.2.3)."""
     headers = frame_headers(dataset, frames)
     return range(frames) if headers is None else order_of(headers)
 
@@ -185,7 +191,11 @@ def order_of(headers: Sequence[SliceHeader]) -> Sequence[int]:
         steps = np.diff(_heights(headers, range(len(headers))))
         if (steps > 0).all() or (steps < 0).all():
             return range(len(headers))
-    return [frame for volume in volumes for frame in volume.members]
+    order: list[int] = []
+    for volume in volumes:
+        is_right = is_in_reading_order([headers[frame].plane for frame in volume.members])
+        order += volume.members if is_right else volume.members[::-1]
+    return order
 
 
 def find_volumes(headers: Sequence[SliceHeader]) -> Iterator[FoundVolume]:

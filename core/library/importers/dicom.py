@@ -95,7 +95,8 @@ class DicomImporter(Importer):
         yield from listing.rejected
         groups = group_instances(
             found.images,
-            lambda key, modality: source.known_files(case_key(key, modality, source.pseudonyms)),
+            lambda key, modality: source.known_slices(case_key(key, modality, source.pseudonyms)),
+            reading_order=True,
         )
         for group in groups:
             paths = [one.path for one in group.instances]

@@ -6,14 +6,14 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from semblance.core.imaging.dicom import burnt_in_text, patient_identity
 from semblance.core.imaging.dicom.attributes import case_attributes, integer, numbers, text
 from semblance.core.imaging.dicom.descriptions import clean_description
-from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, slant_of
+from semblance.core.imaging.dicom.geometry import SlicePlane, gaps_in, is_in_reading_order, slant_of
 from semblance.core.imaging.dicom.volumes import (
     TAGS,
     FoundVolume,
@@ -80,8 +80,8 @@ HEADER_TAGS: tuple[str | int, ...] = (
 
 #: Series, (rows, columns, samples), direction, frame of reference.
 _SeriesKey = tuple[str, tuple[int, int, int], tuple[float, ...], str]
-#: The files of the case that a library has under a key, for one of a modality.
-KnownFiles = Callable[[str, str], Collection[str]]
+#: The slices, as (file, frame), of the case that a library has under a key, for one of a modality.
+KnownSlices = Callable[[str, str], Sequence[tuple[str, int | None]]]
 
 
 @dataclass(frozen=True)
@@ -140,13 +140,17 @@ class InstanceGroup:
         return tuple((one.path, None) for one in self.instances)
 
     @property
-    def planes(self) -> list[SlicePlane]:
-        """The plane of each slice or frame, in their order, of those that have one."""
+    def headers(self) -> list[SliceHeader]:
+        """The header of each slice or frame, in their order, of those that say where they lie."""
         first = self.instances[0]
         if first.frame_headers:
-            frames = self.frames or order_of(first.frame_headers)
-            return [first.frame_headers[frame].plane for frame in frames]
-        return [one.plane for one in self.instances if one.plane is not None]
+            return [first.frame_headers[frame] for frame in self.frames or order_of(first.frame_headers)]
+        return [one.header for one in self.instances if one.header is not None]
+
+    @property
+    def planes(self) -> list[SlicePlane]:
+        """The plane of each of :attr:`headers`."""
+        return [one.plane for one in self.headers]
 
 
 def read_instance(path: str, dataset: Dataset, *, pixels: bool, pseudonyms: Pseudonyms | None) -> Instance:
@@ -219,13 +223,19 @@ def _thickness(dataset: Dataset) -> str:
 
 
 def group_instances(
-    instances: Iterable[Instance], known: KnownFiles = lambda _key, _modality: ()
+    instances: Iterable[Instance],
+    known: KnownSlices = lambda _key, _modality: (),
+    *,
+    reading_order: bool = False,
 ) -> list[InstanceGroup]:
     """Volumes and single objects, in the order of their files.
 
     Slices of one patient, study, series, size, direction and frame of reference are a volume, of which each place has
     one slice: phases, b-values, echoes and what else fills a place twice are volumes of their own. A case that is
     ``known`` keeps its key when others of its series come.
+
+    Slices are in order along their normal, or in the ``reading_order`` of :func:`is_in_reading_order`; those of a case
+    that is known keep their order.
     """
     found = sorted(instances, key=lambda one: one.path)
     owners = _owners(found)
@@ -233,7 +243,7 @@ def group_instances(
     groups: list[InstanceGroup] = []
     for one, owner in zip(found, owners, strict=True):
         if one.frame_headers:
-            groups += _frame_groups(one)
+            groups += _frame_groups(one, known, reading_order=reading_order)
         elif one.plane is None or one.frames > 1 or not one.series or one.modality not in VOLUME_MODALITIES:
             groups.append(InstanceGroup(one.path, [one]))
         else:
@@ -256,7 +266,11 @@ def group_instances(
                 several = tr_lazy("the series has {n} directions or sizes", n=len(same_series))
                 group.problems.append(several)
     for key, same in named.items():
-        _name_volumes(key, [group for group in same if group.is_volume], known)
+        volumes = [group for group in same if group.is_volume]
+        _name_volumes(key, volumes, known)
+        for group in volumes:
+            _order(group, known, reading_order=reading_order)
+            group.problems += _problems(group)
     groups += sorted(
         (group for same in named.values() for group in same), key=lambda group: group.instances[0].path
     )
@@ -266,38 +280,44 @@ def group_instances(
 
 def _volumes(members: Sequence[Instance]) -> list[InstanceGroup]:
     """The volumes, and the slices without others, of instances that have one direction."""
-    headers = [one.header for one in members if one.header is not None]
-    found = list(find_volumes(headers))
+    found = list(find_volumes([one.header for one in members if one.header is not None]))
     groups = []
     for number, volume in enumerate(found, start=1):
         stack = [members[place] for place in volume.members]
-        group = InstanceGroup(stack[0].path, stack)
-        if len(stack) > 1:
-            group.problems = _problems([headers[place] for place in volume.members])
-        if len(found) > 1:
-            group.problems.insert(0, _told_by(volume, number, len(found)))
+        told_by = [_told_by(volume, number, len(found))] if len(found) > 1 else []
+        groups.append(InstanceGroup(stack[0].path, stack, told_by))
+    return groups
+
+
+def _frame_groups(one: Instance, known: KnownSlices, *, reading_order: bool) -> list[InstanceGroup]:
+    """An object with frames at several places: one case, or one for each of its volumes."""
+    volumes = list(find_volumes(one.frame_headers))
+    groups = []
+    for number, volume in enumerate(volumes, start=1):
+        key = f"{one.path}[{number}]" if number > 1 else one.path
+        is_whole = len(volumes) == 1
+        frames = tuple(order_of(one.frame_headers)) if is_whole else volume.members
+        told_by = [] if is_whole else [_told_by(volume, number, len(volumes))]
+        group = InstanceGroup(key, [one], told_by, frames)
+        _order(group, known, reading_order=reading_order)
+        if is_whole and (group.frames == frames or known(key, one.modality) == [(one.path, None)]):
+            group.frames = ()
+        group.problems += _problems(group)
         groups.append(group)
     return groups
 
 
-def _frame_groups(one: Instance) -> list[InstanceGroup]:
-    """An object with frames at several places: one case, or one for each of its volumes."""
-    volumes = list(find_volumes(one.frame_headers))
-    if len(volumes) == 1:
-        headers = [one.frame_headers[frame] for frame in volumes[0].members]
-        return [InstanceGroup(one.path, [one], _problems(headers))]
-    return [
-        InstanceGroup(
-            f"{one.path}[{number}]" if number > 1 else one.path,
-            [one],
-            [
-                _told_by(volume, number, len(volumes)),
-                *_problems([one.frame_headers[frame] for frame in volume.members]),
-            ],
-            volume.members,
-        )
-        for number, volume in enumerate(volumes, start=1)
-    ]
+def _order(group: InstanceGroup, known: KnownSlices, *, reading_order: bool) -> None:
+    """Turn the slices round where that is the order wanted, or the one they are known in."""
+    first = group.instances[0]
+    before = [one for one in known(group.key, first.modality) if one in group.slices]
+    if len(before) > 1:
+        turn = group.slices.index(before[0]) > group.slices.index(before[-1])
+    else:
+        turn = reading_order and not is_in_reading_order(group.planes)
+    if turn:
+        group.instances.reverse()
+        group.frames = group.frames[::-1]
 
 
 def _told_by(volume: FoundVolume, number: int, n: int) -> str:
@@ -307,9 +327,9 @@ def _told_by(volume: FoundVolume, number: int, n: int) -> str:
     return tr_lazy("volume {number} of {n} of the series ({marks})", number=number, n=n, marks=marks)
 
 
-def _problems(headers: Sequence[SliceHeader]) -> list[str]:
-    """What is unusual about the slices of a volume, in their order."""
-    planes = [one.plane for one in headers]
+def _problems(group: InstanceGroup) -> list[str]:
+    """What is unusual about the slices of a volume."""
+    planes = group.planes
     problems = []
     gaps = gaps_in(planes)
     if gaps:
@@ -322,30 +342,24 @@ def _problems(headers: Sequence[SliceHeader]) -> list[str]:
             if slant == 0
             else tr_lazy("gantry tilt of {angle:.1f}°", angle=slant)
         )
-    problems += [tr_lazy("mixed: {what}", what=what) for what in mixed_marks(headers)]
+    problems += [tr_lazy("mixed: {what}", what=what) for what in mixed_marks(group.headers)]
     if len({tuple(round(side, 3) for side in plane.spacing or ()) for plane in planes}) > 1:
         problems.append(tr_lazy("mixed: {what}", what=tr_lazy("pixel spacing")))
     return problems
 
 
-def _name_volumes(key: _SeriesKey, groups: list[InstanceGroup], known: KnownFiles) -> None:
+def _name_volumes(key: _SeriesKey, groups: list[InstanceGroup], known: KnownSlices) -> None:
     """Give volumes of one series their keys: first to each that is known the one it has, then to the others."""
-    paths = [{one.path for one in group.instances} for group in groups]
+
+    def shared(place: int, number: int) -> int:
+        stack = groups[place].instances
+        before = known(_series_key(key, stack, number), stack[0].modality)
+        return len({path for path, _ in before}.intersection(one.path for one in stack))
+
     free, unnamed = list(range(len(groups))), list(range(len(groups)))
     for number in range(len(groups)):
-        shared = {
-            place: len(
-                paths[place]
-                & set(
-                    known(
-                        _series_key(key, groups[place].instances, number), groups[place].instances[0].modality
-                    )
-                )
-            )
-            for place in unnamed
-        }
-        best = max(unnamed, key=lambda place: shared[place], default=None)
-        if best is not None and shared[best]:
+        best = max(unnamed, key=lambda place: shared(place, number), default=0)
+        if unnamed and shared(best, number):
             groups[best].key = _series_key(key, groups[best].instances, number)
             free.remove(number)
             unnamed.remove(best)

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -46,8 +46,8 @@ class Source(abc.ABC):
     that cannot be opened, password) and ``ignored`` (path, reason: hidden files, leavings of file managers).
     An importer reports how the entries and ``ignored`` were used; its caller reports ``refused`` as failed.
     ``closed_zips``: why a zip among the entries cannot be opened (path -> reason).
-    ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept. ``known_files``: the
-    files of the case that the library has of this source under the key of a :class:`FoundCase`.
+    ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept. ``known_slices``: the
+    slices of the case that the library has of this source under the key of a :class:`FoundCase`.
     """
 
     kind: Kind
@@ -55,7 +55,7 @@ class Source(abc.ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.pseudonyms: Pseudonyms | None = None
-        self.known_files: Callable[[str], Collection[str]] = lambda _key: ()
+        self.known_slices: Callable[[str], Sequence[tuple[str, int | None]]] = lambda _key: ()
         self.refused: list[tuple[str, str]] = []
         self.ignored: list[tuple[str, str]] = []
         self.closed_zips: dict[str, str] = {}

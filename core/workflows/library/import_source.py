@@ -152,7 +152,7 @@ class _ImportRun:
         self.known = library.catalogue.files(self.record)
         #: The labels of the cases that the source had before; those of rows are compared as they are written.
         self.labels = library.catalogue.labels(self.record) if self.known and not importer.finds_rows else {}
-        source.known_files = self._files_of
+        source.known_slices = self._slices_of
         self.given_labels = given_labels(library)
         self.removed_case_ids = removed_case_ids(library)
         #: Content -> the case that shows it.
@@ -171,10 +171,10 @@ class _ImportRun:
         self.rejected: list[FileRecord] = []
         self.total = len(source.entries())
 
-    def _files_of(self, key: str) -> Sequence[str]:
-        """The files of the case that the library has under ``key``."""
+    def _slices_of(self, key: str) -> list[tuple[str, int | None]]:
+        """The slices of the case that the library has under ``key``, or its file."""
         known = self.labels.get(self.reader.case_id(key))
-        return () if known is None else [known.path, *(path for path, _ in known.slices)]
+        return [] if known is None else list(known.slices) or [(known.path, None)]
 
     def _source_record(self, identified: bool) -> SourceRecord:
         """The source as catalogued before, or a new one."""

@@ -9,10 +9,15 @@ from PySide6.QtTest import QTest
 
 from semblance.app.shell.jobs import Jobs
 from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.overlay_text import slice_text, thickness_text
+from semblance.core.imaging.image import SliceFacts
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region, region_of_mask
+from semblance.core.library.library import Library
 from semblance.core.workflows.imaging.library_cache import stack_cache
 from semblance.core.workflows.imaging.view_images import view_file
+from semblance.core.workflows.library.import_source import import_source
+from tests.helpers.dicom_files import ct_series
 from tests.helpers.manual_jobs import ManualJobs
 from tests.helpers.widgets import show_widget
 
@@ -49,6 +54,21 @@ def test_it_opens_in_the_middle_and_says_so(pane):
     assert pane.view.slice_text == "Slice 21 of 40"
     assert shown_value(pane) == 100
     assert pane.bar.isVisible()
+
+
+def test_a_series_says_the_instance_and_the_position_of_the_slice(qtbot, jobs, tmp_path):
+    """And counts axial slices from the head downwards."""
+    ct_series(tmp_path / "ct", 4, SliceThickness=2.5)
+    import_source(tmp_path / "ct", tmp_path / "lib", kind="dicom")
+    with Library.open(tmp_path / "lib") as opened:
+        (case,) = opened.catalogue.details([r.id for r in opened.catalogue.all_cases()]).values()
+    pane = show_widget(qtbot, ImagePane(jobs), 600, 300)
+    pane.show_viewed(view_file(case.address), None, case.address, None)
+    assert pane.view.slice_text == "Slice 3 of 4, instance 2, z 2.0 mm"
+    assert thickness_text(pane.view.image.slice_facts) == "Thickness 2.5 mm"
+    pane.view.scrolled.emit(1)
+    qtbot.waitUntil(lambda: pane.view.slice_text == "Slice 4 of 4, instance 1, z 0.0 mm")
+    assert slice_text(0, 9, SliceFacts(3, "z", -134.5)) == "Slice 1 of 9, instance 3, z −134.5 mm"
 
 
 def test_keys_and_slider_go_through_the_slices(pane, qtbot):

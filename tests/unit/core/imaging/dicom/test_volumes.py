@@ -158,14 +158,16 @@ def test_frames_that_lie_nowhere_or_all_in_one_place_stay_as_they_are():
 
 
 @pytest.mark.parametrize("later", ["phase", "patient"])
-def test_a_volume_keeps_its_key_when_another_of_its_series_comes(later):
+def test_a_volume_keeps_its_key_and_order_when_another_of_its_series_comes(later):
     slices = planned(1, TOLD_BY["temporal position"], 2, 2, 5, "axial", 0)
     found = instances_of(slices, 1, True)
     at = 1 if later == "phase" else 0
     kept = max(what[at] for what, _ in found.values())
     first = group_instances([one for what, one in found.values() if what[at] == kept])
-    known = {group.key: [one.path for one in group.instances] for group in first}
-    both = group_instances([one for _, one in found.values()], lambda key, _: known.get(key, ()))
-    after = {group.key: [one.path for one in group.instances] for group in both}
+    known = {group.key: list(group.slices) for group in first}
+    both = group_instances(
+        [one for _, one in found.values()], lambda key, _: known.get(key, ()), reading_order=True
+    )
+    after = {group.key: list(group.slices) for group in both}
     assert after.items() >= known.items()
     assert len(after) == 4

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QPushButton
+
+from semblance.app.shell.jobs import Jobs
+from semblance.app.viewer.image_pane import ImagePane
+from semblance.app.viewer.linked_panes import LinkedPanes
+from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.workflows.imaging.view_images import view_file
+from tests.helpers.dicom_files import image, save
+from tests.helpers.widgets import show_widget
+
+
+@pytest.mark.parametrize("photometric", ["MONOCHROME1", "MONOCHROME2"])
+def test_inversion_is_linked_while_the_views_are(qtbot, tmp_path, photometric):
+    """Also to an image that the file itself shows inverted."""
+    jobs, panes = Jobs(), []
+    for number, kind in enumerate(("MONOCHROME2", photometric)):
+        path = tmp_path / f"{number}.dcm"
+        pixels = np.arange(64, dtype=np.int16).reshape(8, 8)
+        save(image(pixels, Modality="MG", PhotometricInterpretation=kind), path)
+        panes.append(show_widget(qtbot, ImagePane(jobs), 200, 200))
+        panes[-1].show_viewed(view_file(path), None, ImageAddress(path), None)
+    switch = QPushButton()
+    qtbot.addWidget(switch)
+    switch.setCheckable(True)
+    links = LinkedPanes(panes, switch)
+    assert links
+    one, other = (pane.view for pane in panes)
+    before = one.inverted, other.inverted
+    switch.setChecked(True)
+    one.invert()
+    assert (one.inverted, other.inverted) == (not before[0], not before[1])
+    switch.setChecked(False)
+    other.invert()
+    assert (one.inverted, other.inverted) == (not before[0], before[1])
+    jobs.shutdown()
