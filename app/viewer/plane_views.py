@@ -16,6 +16,7 @@ from semblance.app.widgets.layouts import vbox
 from semblance.core.errors import SemblanceError
 from semblance.core.imaging.cut_planes import CutPlane, Voxel, cut_planes
 from semblance.core.imaging.image_address import ImageAddress
+from semblance.core.imaging.slice_grid import SliceGrid
 from semblance.core.language import tr
 from semblance.core.workflows.imaging import view_planes
 from semblance.core.workflows.imaging.view_images import StackFacts
@@ -61,6 +62,8 @@ class PlaneViews(QStackedWidget):
         self._used = False
         self._facts: StackFacts | None = None
         self._shape = (0, 0, 0)
+        #: Of a volume whose slices lie unevenly or sideways; the planes across the slices are on it.
+        self._grid: SliceGrid | None = None
         self._planes: tuple[CutPlane, CutPlane, CutPlane] = cut_planes(None)
         self._shown: dict[int, int] = {}
         self._job: Job | None = None
@@ -83,7 +86,7 @@ class PlaneViews(QStackedWidget):
         self._shown.clear()
         if self._facts is not None and image is not None:
             self._shape = (self._facts.slices, image.height, image.width)
-            self._planes = cut_planes(self._facts.directions)
+            self._planes, self._grid = cut_planes(self._facts.directions), None
             self.voxel = (self._pane.slices.place, image.height // 2, image.width // 2)
         self.set_shown(self.on)
 
@@ -113,18 +116,40 @@ class PlaneViews(QStackedWidget):
 
     # The cross
 
+    @property
+    def _straight(self) -> Voxel:
+        """The cross on the grid."""
+        return self.voxel if self._grid is None else self._grid.straight(self.voxel, self._shape)
+
+    @property
+    def _straight_shape(self) -> tuple[int, int, int]:
+        depth = self._shape[0] if self._grid is None else len(self._grid.slices)
+        return (depth, *self._shape[1:])
+
+    def _move_on_grid(self, place: Voxel) -> None:
+        self._move_cross(place if self._grid is None else self._grid.original(place, self._shape))
+
     def _point(self, axis: int) -> tuple[float, float]:
-        return self._planes[axis].point(self.voxel, self._shape)
+        plane = self._planes[axis]
+        return (
+            plane.point(self._straight, self._straight_shape)
+            if axis
+            else plane.point(self.voxel, self._shape)
+        )
 
     def _locate(self, axis: int, x: float, y: float) -> None:
-        if self.on and self._facts is not None:
-            self._move_cross(self._planes[axis].voxel(x, y, self.voxel[axis], self._shape))
+        if not self.on or self._facts is None:
+            return
+        if axis == 0:
+            self._move_cross(self._planes[0].voxel(x, y, self.voxel[0], self._shape))
+        else:
+            self._move_on_grid(self._planes[axis].voxel(x, y, self._straight[axis], self._straight_shape))
 
     def _step(self, axis: int, steps: int) -> None:
-        moved = list(self.voxel)
+        moved = list(self._straight)
         way = -1 if self._planes[axis].counts_from_last else 1
         moved[axis] = min(max(moved[axis] + way * steps, 0), self._shape[axis] - 1)
-        self._move_cross((moved[0], moved[1], moved[2]))
+        self._move_on_grid((moved[0], moved[1], moved[2]))
 
     def _move_cross(self, voxel: Voxel) -> None:
         before, self.voxel = self.voxel, voxel
@@ -145,9 +170,8 @@ class PlaneViews(QStackedWidget):
 
     def _request_planes(self) -> None:
         """Request the planes at the cross, one job at a time. The next job uses the last position."""
-        missing = [
-            (axis, self.voxel[axis]) for axis in _OTHER_AXES if self._shown.get(axis) != self.voxel[axis]
-        ]
+        at = self._straight
+        missing = [(axis, at[axis]) for axis in _OTHER_AXES if self._shown.get(axis) != at[axis]]
         image = self._pane.view.image
         if self._job is not None or not missing or self._facts is None or image is None:
             return
@@ -175,14 +199,17 @@ class PlaneViews(QStackedWidget):
     def _show_plane(self, viewed: ViewedPlane) -> None:
         view, main = self.views[viewed.axis], self._pane.view
         is_first = viewed.axis not in self._shown
-        self._shown[viewed.axis] = viewed.place
+        self._shown[viewed.axis], self._grid = viewed.place, viewed.grid
         plane = self._planes[viewed.axis]
         self._is_copying = True
         if is_first:
             view.show_image(viewed.image)
             view.inverted = main.inverted
             view.edges, view.scrolls = plane.edges, True
-            view.set_notes(() if viewed.image.spacing_mm is not None else (tr("spacing not known"),))
+            notes = [tr("spacing not known")] if viewed.image.spacing_mm is None else []
+            if viewed.grid is not None:
+                notes.append(tr("corrected for the positions of the slices"))
+            view.set_notes(notes)
         else:
             view.show_slice(viewed.image)
         if main.window_level is not None and main.image is not None:

@@ -214,7 +214,23 @@ class ImageReader:
             from semblance.core.imaging.dicom.images import series_facts
 
             stack.spacing_mm, stack.directions, stack.location = series_facts(headers)
+            stack.find_positions = lambda: self._positions(address)
         return stack
+
+    def _positions(self, address: ImageAddress) -> npt.NDArray[np.float64] | None:
+        """:meth:`Stack.positions` of slices in files; their headers are read as far as that needs."""
+        from semblance.core.imaging.dicom.dicom_file import open_dicom
+        from semblance.core.imaging.dicom.geometry import PLANE_TAGS, slice_plane
+        from semblance.core.imaging.dicom.images import positions_of
+
+        planes = []
+        for part in address.slices:
+            with self.dicom_file(part) as file:
+                if file is None:
+                    return None
+                header = open_dicom(file, str(part), PLANE_TAGS).dataset
+            planes.append(slice_plane(header, part.frame or 0))
+        return positions_of(planes)
 
     def inspect(self, address: ImageAddress, longest: int = LONGEST) -> ImageFacts:
         """Size and thumbnail of the image, which is decoded completely; of a volume its middle slice.

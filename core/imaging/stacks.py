@@ -28,13 +28,14 @@ class FileStack(Stack):
     """
 
     def __init__(self, address: ImageAddress, opened: Callable[[ImageAddress], Image]) -> None:
-        """``opened`` decodes one slice.
+        """``opened`` decodes one slice. ``find_positions``: as :meth:`positions`, once it is set.
 
         Raises:
             BadInput: the first slice cannot be read.
         """
         self.name = str(address)
         self._slices, self._opened = address.slices, opened
+        self.find_positions: Callable[[], npt.NDArray[np.float64] | None] = lambda: None
         first = opened(self._slices[0])
         self.shape = (len(self._slices), first.height, first.width)
 
@@ -57,6 +58,10 @@ class FileStack(Stack):
                 "Import the series again.",
             )
         return found
+
+    def positions(self) -> npt.NDArray[np.float64] | None:
+        """As the headers of the slices have them."""
+        return self.find_positions()
 
 
 def checked_slice(stack: Stack, index: int) -> int:

@@ -99,6 +99,15 @@ class Stack(abc.ABC):
             BadInput: its file is gone or damaged.
         """
 
+    def positions(self) -> npt.NDArray[np.float64] | None:
+        """(n, 3) where each slice lies: mm along the normal of the first, and pixels down and right of it; ``None``
+        where that is unknown. All headers are read.
+
+        Raises:
+            BadInput: a file is gone or damaged.
+        """
+        return None
+
     def close(self) -> None:  # noqa: B027 - a stack in memory has no files
         """Close its files."""
 

@@ -20,6 +20,15 @@ GAP = 0.05
 #: Cosines that differ less are the same direction.
 SAME_DIRECTION = 1e-3
 
+#: What :func:`slice_plane` reads.
+PLANE_TAGS = (
+    "ImagePositionPatient",
+    "ImageOrientationPatient",
+    "PixelSpacing",
+    "ImagerPixelSpacing",
+    "PerFrameFunctionalGroupsSequence",
+    "SharedFunctionalGroupsSequence",
+)
 #: Along x, y, z of the patient (PS3.3 C.7.6.2.1.1), towards more and towards less.
 _LETTERS = (("L", "R"), ("P", "A"), ("S", "I"))
 

@@ -21,6 +21,7 @@ from semblance.core.imaging.dicom.geometry import (
     directions,
     distance_between,
     frame_planes,
+    sideways,
     slice_distance,
     slice_facts,
     slice_plane,
@@ -208,10 +209,10 @@ class DicomStack(Stack):
         """
         return self._images.image(self._order[checked_slice(self, index)])
 
-    def planes(self) -> list[SlicePlane | None]:
-        """The plane of each slice."""
+    def positions(self) -> npt.NDArray[np.float64] | None:
+        """As the functional groups of the frames have them."""
         planes = frame_planes(self._images.dataset, len(self._images))
-        return [planes[frame] for frame in self._order]
+        return positions_of([planes[frame] for frame in self._order])
 
     def close(self) -> None:
         """Close the file."""
@@ -229,6 +230,12 @@ def series_facts(
     spacing = _volume_spacing(distance, planes[0].spacing)
     second = planes[1] if len(planes) > 1 else None
     return spacing, directions(planes[0], second), _location(datasets[0], planes)
+
+
+def positions_of(planes: Sequence[SlicePlane | None]) -> npt.NDArray[np.float64] | None:
+    """:func:`sideways` of slices, ``None`` unless all say where they lie."""
+    known = [plane for plane in planes if plane is not None]
+    return sideways(known) if known and len(known) == len(planes) else None
 
 
 def _location(dataset: Dataset, planes: list[SlicePlane]) -> StackLocation | None:

@@ -10,6 +10,7 @@ from semblance.core.imaging import ImageAddress
 from semblance.core.imaging.cut_planes import CutPlane, cut_planes
 from semblance.core.imaging.display import DisplayImage, display_image
 from semblance.core.imaging.memory import check_fits
+from semblance.core.imaging.slice_grid import SliceGrid
 from semblance.core.imaging.volume import Volume
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.imaging.library_cache import address_of, stack_cache
@@ -18,24 +19,26 @@ from semblance.core.workflows.imaging.view_images import report_slices
 
 @dataclass(frozen=True, eq=False)
 class ViewedPlane:
-    """Plane ``place`` across ``axis`` of a volume."""
+    """Plane ``place`` across ``axis`` of a volume, on its ``grid`` where it has one."""
 
     axis: int
     place: int
     image: DisplayImage
+    grid: SliceGrid | None = None
 
 
 class _CachedVolume:
-    """The last volume, whole, in the type it is stored in."""
+    """The last volume, whole, in the type it is stored in, and its grid where its slices are not regular."""
 
     def __init__(self) -> None:
         self._address: ImageAddress | None = None
         self._volume: Volume | None = None
         self._planes: tuple[CutPlane, CutPlane, CutPlane] = cut_planes(None)
+        self._grid: SliceGrid | None = None
 
     def get(
         self, address: ImageAddress, reporter: Reporter
-    ) -> tuple[Volume, tuple[CutPlane, CutPlane, CutPlane]]:
+    ) -> tuple[Volume, tuple[CutPlane, CutPlane, CutPlane], SliceGrid | None]:
         if self._volume is None or address != self._address:
             self.forget()
             stack = stack_cache.get(address)
@@ -46,9 +49,11 @@ class _CachedVolume:
                 reporter.check_cancelled()
                 reporter.progress(done, depth, "Reading the volume")
 
-            self._volume, self._address = stack.volume(on_slice_read=on_slice_read), address
-            self._planes = cut_planes(stack.directions)
-        return self._volume, self._planes
+            volume, positions = stack.volume(on_slice_read=on_slice_read), stack.positions()
+            self._grid = None if positions is None else SliceGrid.of(positions)
+            self._volume = volume if self._grid is None else self._grid.volume(volume)
+            self._address, self._planes = address, cut_planes(stack.directions)
+        return self._volume, self._planes, self._grid
 
     def forget(self) -> None:
         self._address = self._volume = None
@@ -69,16 +74,16 @@ def view_planes(
 
     ``library``, ``what``, ``like`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`. The
     volume is read whole at the first call and stays in memory until another one is requested or :func:`forget_volume`
-    is called.
+    is called. Slices that lie unevenly or sideways of each other are brought onto a :class:`SliceGrid` first.
 
     Raises:
         BadInput: the volume is gone, in colour, or does not fit into memory.
     """
-    volume, planes = _cached_volume.get(address_of(library, what), reporter)
+    volume, planes, grid = _cached_volume.get(address_of(library, what), reporter)
     for axis, place in places:
         reporter.check_cancelled()
         image = display_image(planes[axis].image(volume, place), like=like)
-        reporter.partial(ViewedPlane(axis, place, image))
+        reporter.partial(ViewedPlane(axis, place, image, grid))
 
 
 def forget_volume(_library: Path | None = None, *, reporter: Reporter = SILENT) -> None:
