@@ -26,6 +26,7 @@ def case_details(read: RunQuery, rows: Sequence[int]) -> dict[int, CaseDetails]:
         files.c.reason,
         sources.c.path.label("source_path"),
         sources.c.kind,
+        sources.c.identified,
         # Also cases without depth may have them: those of marks in another file.
         sa.exists().where(slices.c.case == cases.c.id).label("has_slices"),
     ]
@@ -60,6 +61,7 @@ def case_details(read: RunQuery, rows: Sequence[int]) -> dict[int, CaseDetails]:
                 reason,
                 r.depth,
                 volume.hashes,
+                not r.identified and "study" in r.attributes,
             )
     return out
 

@@ -49,6 +49,8 @@ _MONTHS = (
     tr("Jul"), tr("Aug"), tr("Sep"), tr("Oct"), tr("Nov"), tr("Dec"),
 )  # fmt: skip
 _MAMMOGRAM = "MG"
+#: Stands behind a date that de-identification moved, which is no day of the patient's life.
+SHIFTED = "~"
 
 
 def modality_name(modality: str) -> str:
@@ -63,11 +65,14 @@ def body_part_name(body_part: str) -> str:
 
 
 def date_name(date: str) -> str:
-    """``14 Mar 2019`` from ``2019-03-14``; other text as it is."""
+    """``14 Mar 2019`` from ``2019-03-14``, ``Mar 2019, date shifted`` with :data:`SHIFTED` behind it; other text is
+    kept."""
     try:
-        found = datetime.date.fromisoformat(date)
+        found = datetime.date.fromisoformat(date.removesuffix(SHIFTED))
     except ValueError:
         return date
+    if date.endswith(SHIFTED):
+        return tr("{month} {year}, date shifted", month=_MONTHS[found.month - 1], year=str(found.year))
     return tr(
         "{day} {month} {year}", day=str(found.day), month=_MONTHS[found.month - 1], year=str(found.year)
     )

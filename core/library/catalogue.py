@@ -19,6 +19,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
 from semblance.core.library.case_details import case_details
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
+from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.clear_features import clear_failures, clear_features
 from semblance.core.library.database import (
     check_version,
@@ -474,11 +475,18 @@ class Catalogue:
         def values(*names: str) -> sa.Function[Any]:
             return sa.func.json_extract(attributes, *(f"$.{name}" for name in names))
 
-        query = sa.select(
-            cases.c.id,
-            cases.c.depth,
-            sa.cast(values(*TEXTS), sa.Text).label("texts"),
-            *(sa.cast(values(name), sa.Text).label(name) for name in (*GROUPS, DATE)),
+        date = sa.cast(values(DATE), sa.Text)
+        is_shifted = sa.and_(sa.not_(sources.c.identified), values("study").is_not(None))
+        query = (
+            sa.select(
+                cases.c.id,
+                cases.c.depth,
+                sa.cast(values(*TEXTS), sa.Text).label("texts"),
+                *(sa.cast(values(name), sa.Text).label(name) for name in GROUPS),
+                sa.case((is_shifted, date + SHIFTED), else_=date).label(DATE),
+            )
+            .join(files, files.c.id == cases.c.file)
+            .join(sources, sources.c.id == files.c.source)
         )
         rows, depths, texts, *groups = self.read_columns(
             query.where(values("modality").is_not(None)).order_by(cases.c.id)

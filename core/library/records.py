@@ -18,6 +18,7 @@ from semblance.core.errors import BadArguments
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy
+from semblance.core.library.case_names import SHIFTED
 
 SUFFIX = ".semblance"
 #: Counts the cases without a finding, among the findings of a summary.
@@ -163,7 +164,8 @@ class CaseDetails:
     """A case as it is read, with the address of its image (``None`` for a table's row).
 
     ``depth``: slices of a volume (``None`` for an image). ``slice_hashes``: of a volume in several files,
-    the hash of each slice's file when it was read, in the order of ``address.slices``.
+    the hash of each slice's file when it was read, in the order of ``address.slices``. ``is_date_shifted``: whether
+    de-identification moved its date.
     """
 
     row: int
@@ -181,6 +183,13 @@ class CaseDetails:
     reason: str
     depth: int | None = None
     slice_hashes: tuple[str, ...] = ()
+    is_date_shifted: bool = False
+
+    @property
+    def date(self) -> str:
+        """The date as :func:`semblance.core.library.case_names.date_name` has it; "" where it has none."""
+        date = self.attributes.get("date", "")
+        return date + SHIFTED if date and self.is_date_shifted else date
 
 
 @dataclass(frozen=True)

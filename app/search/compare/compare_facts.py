@@ -130,7 +130,8 @@ def _facts(columns: CaseColumns, case: str | None, viewed: ViewedImage | None) -
         for name, value in viewed.case.attributes.items():
             if name in _IDENTIFIERS:
                 continue
-            out[translate(attribute_title(name))] = _shown(name, value)
+            shown = date_name(viewed.case.date) if name == "date" else _shown(name, value)
+            out[translate(attribute_title(name))] = shown
     return out
 
 
@@ -143,7 +144,7 @@ def _shown(name: str, value: str) -> str:
     """The ``value`` of the attribute ``name`` as people write it."""
     if name == "age":
         return _age(value)
-    return date_name(value) if name == "date" else value
+    return value
 
 
 def _age(value: str) -> str:

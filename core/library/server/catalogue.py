@@ -17,10 +17,11 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 
 from semblance.core.library.address import ServerAddress
 from semblance.core.library.case_headers import DATE, GROUPS, TEXTS, HeaderColumns
+from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.catalogue import Catalogue
 from semblance.core.library.records import present
 from semblance.core.library.rights import ANNOTATOR
-from semblance.core.library.schema import cases, judgements
+from semblance.core.library.schema import cases, files, judgements, sources
 from semblance.core.library.server.connection import (
     connect,
     not_writable_error,
@@ -149,13 +150,21 @@ class ServerCatalogue(Catalogue):
     def headers(self) -> HeaderColumns:
         """See :meth:`semblance.core.library.catalogue.Catalogue.headers`."""
         text = sa.type_coerce(cases.c.attributes, sa.Text)
-        query = sa.select(cases.c.id, cases.c.depth, text.label("attributes"))
+        query = (
+            sa.select(cases.c.id, cases.c.depth, text.label("attributes"), sources.c.identified)
+            .join(files, files.c.id == cases.c.file)
+            .join(sources, sources.c.id == files.c.source)
+        )
         rows = self.read(query.where(text.contains('"modality"')).order_by(cases.c.id))
         found = [
             (r.id, r.depth, attributes)
             for r in rows
             if "modality" in (attributes := json.loads(r.attributes))
         ]
+        shifted = {r.id for r in rows if not r.identified}
+        for row, _, attributes in found:
+            if row in shifted and DATE in attributes and "study" in attributes:
+                attributes[DATE] += SHIFTED
         return HeaderColumns(
             np.array([row for row, _, _ in found], dtype=np.int64),
             [depth for _, depth, _ in found],

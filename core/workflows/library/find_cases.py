@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.library.case_columns import words
+from semblance.core.library.case_names import SHIFTED
 from semblance.core.library.open_library import open_library
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.library_snapshot import read_snapshot
@@ -65,7 +66,8 @@ def find_cases(library: Path, text: str = "") -> FoundCases:
                 "body_part": headers.text("body_part", index) or None,
                 "study_description": headers.text("study_description", index) or None,
                 "series_description": headers.text("series_description", index) or None,
-                "date": headers.text("date", index) or None,
+                "date": headers.text("date", index).removesuffix(SHIFTED) or None,
+                "date_shifted": headers.text("date", index).endswith(SHIFTED),
                 "images": int(headers.images[index]),
             }
             for index in map(int, found)

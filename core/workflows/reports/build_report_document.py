@@ -16,6 +16,7 @@ from semblance.core.imaging.region import Region
 from semblance.core.imaging.region_thumbnail import region_thumbnail
 from semblance.core.imaging.thumbnail import thumbnail
 from semblance.core.language import as_lazy, join_texts, tr_lazy, tr_lazy_n
+from semblance.core.library.case_names import date_name
 from semblance.core.library.records import CaseDetails, now
 from semblance.core.metrics.registry import learner_title
 from semblance.core.metrics.score_titles import score_title
@@ -345,6 +346,8 @@ def _query_facts(loaded: LoadedMetric, query: Query, options: ReportOptions, ima
         image = images.windowed(images.open(case.address, region), is_query=True)
         small, whole = thumbnail(image.cropped(region), IMAGE_SIDE), _overview(image, region)
     attributes = shown_attributes(case.attributes, identified=options.identified, free_text=options.free_text)
+    if case.is_date_shifted and "date" in attributes:
+        attributes["date"] = date_name(case.date)
     facts = tuple(Fact(attribute_title(name), value) for name, value in attributes.items())
     return QueryFacts(query.case, None, case.patient, case.finding, small, whole, query.region, facts)
 

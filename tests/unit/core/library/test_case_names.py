@@ -29,6 +29,7 @@ def test_a_case_is_named_by_its_known_attributes():
     assert case_name("Chest CT", "2.0 lung", "", "2019-03-14") == "Chest CT, 2.0 lung, 14 Mar 2019"
     assert case_name("Segment", "Liver", "Liver", "") == "Segment, Liver"
     assert date_name("long ago") == "long ago"
+    assert case_name("Chest CT", "", "", "2021-02-14~") == "Chest CT, Feb 2021, date shifted"
 
 
 def test_characters_that_turn_the_writing_direction_are_spelled_out():

@@ -282,7 +282,7 @@ def test_facts_of_the_header_have_names_units_and_dates_of_the_language(panel):
     attributes = {"modality": "CT", "slice_thickness": "1.25", "kernel": "B30f", "date": "2019-03-14"}
     image = SimpleNamespace(width=4, height=4, spacing_mm=None)
     viewed = SimpleNamespace(
-        image=image, region=None, stack=None, case=SimpleNamespace(attributes=attributes)
+        image=image, region=None, stack=None, case=SimpleNamespace(attributes=attributes, date="2019-03-14")
     )
 
     def facts() -> list[tuple[str, str]]:

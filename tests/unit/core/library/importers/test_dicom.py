@@ -12,6 +12,7 @@ from pydicom.uid import RLELossless
 
 from semblance.core.imaging import ImageReader
 from semblance.core.imaging.pseudonyms import Pseudonyms
+from semblance.core.library.case_names import date_name
 from semblance.core.library.importers.dicom import DicomImporter
 from semblance.core.library.importers.dicom_series import HEADER_TAGS, group_instances, read_instance
 from semblance.core.library.importers.importer import FoundCase
@@ -19,6 +20,7 @@ from semblance.core.library.importers.registry import recognise
 from semblance.core.library.importers.source import Source
 from semblance.core.library.library import Library
 from semblance.core.tasks import SILENT
+from semblance.core.workflows.library.find_cases import find_cases
 from semblance.core.workflows.library.import_source import import_source
 from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, image, save
 
@@ -408,6 +410,19 @@ def test_a_second_patient_under_one_series_uid_comes_later(tmp_path):
     assert {one.patient: one.depth for one in found.values()} == {"P1": 3, "P9 ct": 3, "P9 elsewhere": 3}
     assert found[case_id].patient == "P1"
     assert first.added == 1
+
+
+@pytest.mark.parametrize("identified", [False, True])
+def test_a_date_that_was_moved_is_said_to_be(tmp_path, identified):
+    series = ct_slice(GREY)
+    series.StudyDate = "20210214"
+    save(series, tmp_path / "t" / "a.dcm")
+    import_source(tmp_path / "t", tmp_path / "lib", identified=identified)
+    (case,) = details(tmp_path / "lib").values()
+    (listed,) = find_cases(tmp_path / "lib", "").cases
+    assert date_name(case.date).endswith(", date shifted") == (not identified)
+    assert listed["name"].endswith(", date shifted") == (not identified)
+    assert (listed["date"], listed["date_shifted"]) == (case.attributes["date"], not identified)
 
 
 def test_two_files_with_one_sop_instance_uid(tmp_path):
