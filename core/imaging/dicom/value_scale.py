@@ -8,6 +8,7 @@ the modality LUT of angiograms.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,15 @@ LARGEST = 1e30
 _X_RAY = "1.2.840.10008.5.1.4.1.1.12."
 
 
+#: 1,500 wide, around -500 HU.
+LUNG_WINDOW = (-1250.0, 250.0)
+#: Windows with a higher centre, or a smaller width, are not for lungs.
+_LUNG_CENTRE, _LUNG_WIDTH = -300.0, 800.0
+#: What manufacturers call kernels for lungs (GE LUNG, Siemens Bl57, Philips L), and sharp ones (B70f, FC52).
+_LUNG_KERNEL = re.compile(r"(?i:lung|l$)|[BH]l\d\d")
+_SHARP_KERNEL = re.compile(r"(?i:[bi][67]\d|fc5\d|fc8\d|y[abcd]$)|Br[67]\d")
+
+
 def values_of(dataset: Dataset, layout: PixelLayout, frame: int, *, little: bool = True) -> ValueScale:
     """Slope, intercept, unit, padding and windows of one frame (PS3.3 C.7.6.16.2.9, C.11.1, C.11.2).
 
@@ -62,7 +72,32 @@ def values_of(dataset: Dataset, layout: PixelLayout, frame: int, *, little: bool
         _padding(dataset, layout),
     )
     shown = _group(dataset, "FrameVOILUTSequence", frame) or dataset
-    return replace(scale, windows=_windows(shown, _lowest(dataset, layout, scale), little=little))
+    windows = _windows(shown, _lowest(dataset, layout, scale), little=little)
+    if scale.unit == "HU" and _is_for_lungs(
+        _group(dataset, "CTReconstructionSequence", frame) or dataset, dataset
+    ):
+        windows = _lung_first(windows)
+    return replace(scale, windows=windows)
+
+
+def _is_for_lungs(kernel: Dataset, dataset: Dataset) -> bool:
+    """Whether an image was reconstructed with a kernel for lungs: one that is called so, or a sharp one of a chest."""
+    name = text(kernel, "ConvolutionKernel").partition("\\")[0]
+    if _LUNG_KERNEL.match(name):
+        return True
+    part = text(dataset, "BodyPartExamined").upper()
+    return bool(_SHARP_KERNEL.match(name)) and any(word in part for word in ("CHEST", "THORAX", "LUNG"))
+
+
+def _lung_first(windows: tuple[ValueWindow, ...]) -> tuple[ValueWindow, ...]:
+    """The windows with one for lungs first: one of the file, else the usual one where the file has none or begins with
+    one for soft tissue."""
+    for window in windows:
+        if (window.low + window.high) / 2 <= _LUNG_CENTRE and window.high - window.low >= _LUNG_WIDTH:
+            return (window, *(other for other in windows if other is not window))
+    if windows and not (windows[0].low >= -_LUNG_WIDTH / 2 and windows[0].high <= _LUNG_WIDTH / 2):
+        return windows
+    return (ValueWindow(*LUNG_WINDOW, "LUNG"), *windows)
 
 
 def applies_modality_lut(dataset: Dataset) -> bool:

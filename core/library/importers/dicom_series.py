@@ -247,8 +247,8 @@ def group_instances(
         elif one.plane is None or one.frames > 1 or not one.series or one.modality not in VOLUME_MODALITIES:
             groups.append(InstanceGroup(one.path, [one]))
         else:
-            key = (one.series, one.study, owner, one.size, one.frame_of_reference)
-            series.setdefault(key, []).append(one)
+            own_key = (one.series, one.study, owner, one.size, one.frame_of_reference)
+            series.setdefault(own_key, []).append(one)
     named: dict[_SeriesKey, list[InstanceGroup]] = {}
     kinds: dict[object, list[list[InstanceGroup]]] = {}
     for (uid, study, owner, *_), members in sorted(series.items(), key=lambda part: repr(part[0])):
@@ -258,12 +258,13 @@ def group_instances(
             direction = min(seen, key=lambda one: (-seen[one], one))
             volumes = _volumes(own)
             kinds.setdefault((uid, study, owner), []).append(volumes)
-            key = (uid, own[0].size, direction, own[0].frame_of_reference)
-            named.setdefault(key, []).extend(volumes)
+            named.setdefault((uid, own[0].size, direction, own[0].frame_of_reference), []).extend(volumes)
     for same_series in kinds.values():
         for group in (one for volumes in same_series if len(same_series) > 1 for one in volumes):
             if group.is_volume:
-                several = tr_lazy("the series has {n} directions or sizes", n=len(same_series))
+                several = tr_lazy(
+                    "the series has {directions} directions or sizes", directions=len(same_series)
+                )
                 group.problems.append(several)
     for key, same in named.items():
         volumes = [group for group in same if group.is_volume]

@@ -131,8 +131,8 @@ class _Watch:
     def counted(self) -> Watched:
         """A copy of the numbers so far."""
         with self._lock:
-            own = ("refused", "failed", "changed")
-            return replace(self.result, **{name: dict(getattr(self.result, name)) for name in own})
+            own = self.result
+            return replace(own, refused=dict(own.refused), failed=dict(own.failed), changed=dict(own.changed))
 
     @contextlib.contextmanager
     def listening(

@@ -276,3 +276,27 @@ def test_which_stored_numbers_are_black_and_white(scale, modality, more, edges):
 
 def test_a_uniform_image_has_a_display_range():
     assert grey_range(ValueScale(), np.full((2, 2), 5, np.int16), layout(), "MR") == (5.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "part", "centres", "widths", "first"),
+    [
+        ("LUNG", "", [], [], (-1250, 250)),
+        ("B70f", "CHEST", [40], [400], (-1250, 250)),
+        ("Bl57d\\3", "", [40, -600], [400, 1200], (-1200, 0)),
+        # The file has a better one, or the kernel is for bones.
+        ("B70f", "CHEST", [-500], [1600], (-1300, 300)),
+        ("B70f", "CHEST", [300], [2000], (-700, 1300)),
+        ("B70f", "HEAD", [40], [400], (-160, 240)),
+        ("B30f", "CHEST", [40, -600], [400, 1200], (-160, 240)),
+    ],
+)
+def test_a_lung_kernel_opens_in_the_lung_window(kernel, part, centres, widths, first):
+    dataset = ct_slice(np.zeros((4, 4), np.int16), ConvolutionKernel=kernel, BodyPartExamined=part)
+    if centres:
+        dataset.WindowCenter, dataset.WindowWidth = centres, widths
+    window = first_image(dataset).values.windows[0]
+    assert (window.low, window.high) == pytest.approx(first, abs=1)
+    assert len(first_image(dataset).values.windows) == max(len(centres), 1) + (
+        first == (-1250, 250) and bool(centres)
+    )
