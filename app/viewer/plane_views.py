@@ -208,7 +208,7 @@ class PlaneViews(QStackedWidget):
             view.edges, view.scrolls = plane.edges, True
             notes = [tr("spacing not known")] if viewed.image.spacing_mm is None else []
             if viewed.grid is not None:
-                notes.append(tr("corrected for the positions of the slices"))
+                notes.append(tr("tilt corrected") if viewed.grid.is_tilted else tr("uneven slices"))
             view.set_notes(notes)
         else:
             view.show_slice(viewed.image)

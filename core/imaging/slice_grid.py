@@ -43,6 +43,11 @@ class SliceGrid:
         whole = np.rint(aside).astype(int)
         return cls(step, tuple(nearest.tolist()), tuple((int(down), int(right)) for down, right in whole))
 
+    @property
+    def is_tilted(self) -> bool:
+        """Whether slices lie sideways of each other."""
+        return any(any(one) for one in self.aside)
+
     def straight(self, voxel: Voxel, shape: Voxel) -> Voxel:
         """The place on the grid of a voxel of the volume, whose slices are of ``shape``; inside it."""
         z, y, x = voxel
@@ -57,7 +62,7 @@ class SliceGrid:
         return z, _inside(place[1] - down, shape[1]), _inside(place[2] - right, shape[2])
 
     def volume(self, volume: Volume) -> Volume:
-        """``volume`` on the grid, black where no slice is.
+        """``volume`` on the grid, as dark as its darkest where no slice is.
 
         Raises:
             BadInput: it does not fit into memory.
@@ -65,7 +70,8 @@ class SliceGrid:
         voxels = volume.voxels
         depth = len(self.slices)
         check_fits(depth * voxels[0].nbytes, volume.name)
-        out = np.full((depth, *voxels.shape[1:]), _black(volume), voxels.dtype)
+        darkest = voxels.max() if volume.values.inverse else voxels.min()
+        out = np.full((depth, *voxels.shape[1:]), darkest, voxels.dtype)
         for place, z in enumerate(self.slices):
             (to_rows, rows), (to_columns, columns) = map(_overlap, self.aside[z], voxels.shape[1:])
             out[place, to_rows, to_columns] = voxels[z, rows, columns]
@@ -73,14 +79,6 @@ class SliceGrid:
         return replace(
             volume, voxels=out, spacing_mm=None if spacing is None else (self.distance_mm, *spacing[1:])
         )
-
-
-def _black(volume: Volume) -> float:
-    dark = volume.white if volume.values.inverse else volume.black
-    if volume.voxels.dtype.kind == "f":
-        return dark
-    limits = np.iinfo(volume.voxels.dtype)
-    return min(max(round(dark), limits.min), limits.max)
 
 
 def _overlap(shift: int, size: int) -> tuple[slice, slice]:
