@@ -27,9 +27,9 @@ class LinkedPanes:
         #: The slice at which a pane follows the one that was scrolled, by its place.
         self._followed: dict[int, int] = {}
         for place, pane in enumerate(panes):
-            pane.view.view_changed.connect(partial(self.share_view, place))
+            pane.view.view_changed.connect(partial(self.share_view, place, window=False))
             pane.view.window_changed.connect(lambda _, place=place: self.share_view(place))
-            pane.view.inverted_changed.connect(lambda _, place=place: self.share_view(place))
+            pane.view.inverted_changed.connect(lambda _, place=place: self._share_inversion(place))
             pane.slice_changed.connect(lambda _, place=place: self._share_slice(place))
 
     @contextmanager
@@ -41,8 +41,9 @@ class LinkedPanes:
         finally:
             self._is_paused = before
 
-    def share_view(self, place: int) -> None:
-        """Apply zoom, position, window and inversion of the pane at ``place`` to the others."""
+    def share_view(self, place: int, *, window: bool = True) -> None:
+        """Apply zoom and position of the pane at ``place`` to the others, and its ``window``: after a change of the
+        zoom alone images stay in the windows of their files."""
         one = self._panes[place].view
         if self._is_paused or not self._switch.isChecked() or one.image is None:
             return
@@ -52,11 +53,22 @@ class LinkedPanes:
                 if other is one or other.image is None:
                     continue
                 other.set_view(linked_view(one.viewport, other.viewport))
+                if not window:
+                    continue
                 # Pixel values in different units, as of CT and MR, cannot be compared.
                 has_same_unit = one.image.unit == other.image.unit
                 if has_same_unit and one.window_level is not None and other.window_level is not None:
                     other.set_window(linked_window(one.window_level, one.image, other.image))
-                if (one.inverted != one.image.inverse) != (other.inverted != other.image.inverse):
+
+    def _share_inversion(self, place: int) -> None:
+        """Invert the others where the pane at ``place`` is inverted, each from how its file has it."""
+        one = self._panes[place].view
+        if self._is_paused or not self._switch.isChecked() or one.image is None:
+            return
+        inverted = one.inverted != one.image.inverse
+        with self.paused():
+            for other in (pane.view for pane in self._panes):
+                if other.image is not None and (other.inverted != other.image.inverse) != inverted:
                     other.invert()
 
     def link_slices(self) -> None:

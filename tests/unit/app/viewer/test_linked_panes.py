@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtWidgets import QPushButton
@@ -14,13 +16,17 @@ from tests.helpers.widgets import show_widget
 
 
 @pytest.mark.parametrize("photometric", ["MONOCHROME1", "MONOCHROME2"])
-def test_inversion_is_linked_while_the_views_are(qtbot, tmp_path, photometric):
+def test_inversion_is_linked_while_the_views_are_and_zooming_keeps_the_windows_of_the_files(
+    qtbot, tmp_path, photometric
+):
     """Also to an image that the file itself shows inverted."""
     jobs, panes = Jobs(), []
     for number, kind in enumerate(("MONOCHROME2", photometric)):
         path = tmp_path / f"{number}.dcm"
         pixels = np.arange(64, dtype=np.int16).reshape(8, 8)
-        save(image(pixels, Modality="MG", PhotometricInterpretation=kind), path)
+        file = image(pixels, Modality="MG", PhotometricInterpretation=kind)
+        file.WindowCenter, file.WindowWidth = 20 + 10 * number, 40
+        save(file, path)
         panes.append(show_widget(qtbot, ImagePane(jobs), 200, 200))
         panes[-1].show_viewed(view_file(path), None, ImageAddress(path), None)
     switch = QPushButton()
@@ -31,7 +37,12 @@ def test_inversion_is_linked_while_the_views_are(qtbot, tmp_path, photometric):
     one, other = (pane.view for pane in panes)
     before = one.inverted, other.inverted
     switch.setChecked(True)
+    window = other.window_level
+    one.set_view(replace(one.viewport, zoom=2 * one.viewport.zoom, fitted=False))
+    one.view_changed.emit()
+    assert other.window_level == window
     one.invert()
+    assert other.window_level == window
     assert (one.inverted, other.inverted) == (not before[0], not before[1])
     switch.setChecked(False)
     other.invert()
