@@ -90,7 +90,7 @@ class DicomImporter(Importer):
                 _read_header(source, entry, found)
         yield from found.rejected
         listing = read_label_tables(source, [one.path for one in found.images])
-        copies, ambiguous = _take_out_copies(source, found)
+        copies, ambiguous = _take_out_copies(source, found, reporter)
         yield from copies.values()
         yield from listing.rejected
         groups = group_instances(
@@ -123,7 +123,9 @@ class _Copy(RejectedFile):
     of: str = ""
 
 
-def _take_out_copies(source: Source, found: _ScannedHeaders) -> tuple[dict[str, _Copy], set[str]]:
+def _take_out_copies(
+    source: Source, found: _ScannedHeaders, reporter: Reporter
+) -> tuple[dict[str, _Copy], set[str]]:
     """The files that repeat an object, taken out of the images; and those with one SOP instance UID that differ."""
     from semblance.core.imaging.dicom.compare_objects import compare_objects
 
@@ -133,6 +135,7 @@ def _take_out_copies(source: Source, found: _ScannedHeaders) -> tuple[dict[str, 
     for one in found.images:
         others = first_of.setdefault(one.sop_instance, []) if one.sop_instance else []
         for other in others:
+            reporter.check_cancelled()
             with source.stream(other.path) as kept, source.stream(one.path) as file:
                 differences = compare_objects(kept, file, source.label(one.path))
             if differences.is_same_image and (other.study, other.series) == (one.study, one.series):

@@ -22,7 +22,7 @@ from semblance.core.library.library import Library
 from semblance.core.tasks import SILENT
 from semblance.core.workflows.library.find_cases import find_cases
 from semblance.core.workflows.library.import_source import import_source
-from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, image, save
+from tests.helpers.dicom_files import ROOT, ct_series, ct_slice, encoded, image, save, sequence_of
 
 GREY = np.arange(24 * 32, dtype=np.int16).reshape(24, 32)
 
@@ -443,3 +443,37 @@ def test_two_files_with_one_sop_instance_uid(tmp_path):
     found = details(tmp_path / "lib").values()
     assert sorted(one.depth or 1 for one in found) == [1, 4]
     assert all("other images have the same SOP instance UID" in one.attributes["geometry"] for one in found)
+
+
+def test_phases_of_an_enhanced_object_are_volumes(tmp_path):
+    """In the order in which slices are numbered, each read from its frames of the one file."""
+    frames = np.stack(
+        [np.full((8, 8), 100 * phase + place, np.int16) for place in range(3) for phase in (1, 2)]
+    )
+    enhanced = image(frames, Modality="CT", PatientID="P1", SeriesInstanceUID=f"{ROOT}.8", RescaleIntercept=0)
+    enhanced.SharedFunctionalGroupsSequence = sequence_of(
+        PlaneOrientationSequence=sequence_of(ImageOrientationPatient=[1, 0, 0, 0, 1, 0]),
+        PixelMeasuresSequence=sequence_of(PixelSpacing=[0.5, 0.5], SliceThickness=2),
+    )
+    enhanced.PerFrameFunctionalGroupsSequence = [
+        sequence_of(
+            PlanePositionSequence=sequence_of(ImagePositionPatient=[0, 0, 2.0 * place]),
+            FrameContentSequence=sequence_of(TemporalPositionIndex=phase),
+        )[0]
+        for place in range(3)
+        for phase in (1, 2)
+    ]
+    save(enhanced, tmp_path / "t" / "a.dcm")
+    result = import_source(tmp_path / "t", tmp_path / "lib", identified=True)
+    assert (result.added, result.failed) == (2, [])
+    found = details(tmp_path / "lib")
+    with ImageReader() as reader:
+        for key, phase in (("t/a.dcm", 1), ("t/a.dcm[2]", 2)):
+            case = found[key]
+            assert f"temporal position {phase}" in case.attributes["geometry"]
+            with reader.stack(case.address) as stack:
+                shown = [stack.image(place).pixels[0, 0] for place in range(len(stack))]
+                assert (stack.spacing_mm, stack.directions) == ((2.0, 0.5, 0.5), ("I", "P", "L"))
+            assert shown == [100 * phase + 2, 100 * phase + 1, 100 * phase]
+            assert reader.open(case.address).pixels[0, 0] == shown[1]
+    assert import_source(tmp_path / "t", tmp_path / "lib").unchanged == 2
