@@ -219,8 +219,8 @@ def _location(dataset: Dataset, first: SlicePlane) -> StackLocation:
     return StackLocation(text(dataset, "FrameOfReferenceUID"), first.orientation, first.height)
 
 
-def check_dicom(file: BinaryIO, name: str) -> None:
-    """Check an object's pixels without decoding them.
+def check_dicom(file: BinaryIO, name: str) -> tuple[str, ...]:
+    """Check an object's pixels without decoding them; the remarks about its first frame.
 
     Raises:
         BadInput: no pixels, or they are cut off.
@@ -230,6 +230,7 @@ def check_dicom(file: BinaryIO, name: str) -> None:
     if opened.syntax not in PLAIN:
         with errors_as_bad_input(name):
             check_fragments(opened)
+    return (*opened.remarks, *number_remarks(opened.dataset))
 
 
 def notes_of(dataset: Dataset) -> tuple[str, ...]:

@@ -163,6 +163,8 @@ class _ImportRun:
         self.n_cases = 0
         #: Cases that a person removed from the library.
         self.left_out: set[str] = set()
+        #: Sentences about how files are written, and the files.
+        self.remarks: dict[str, set[str]] = {}
         self.failed: set[str] = set()
         self.rejected: list[FileRecord] = []
         self.total = len(source.entries())
@@ -229,6 +231,16 @@ class _ImportRun:
                     len(self.left_out),
                 )
             )
+        self.result.notes += [
+            tr_lazy_n(
+                "{path}: {remark}",
+                "{n} files, such as {path}: {remark}",
+                len(paths),
+                path=self.source.label(min(paths)),
+                remark=remark,
+            )
+            for remark, paths in self.remarks.items()
+        ]
         self._find_label_conflicts()
         return self.result
 
@@ -468,6 +480,8 @@ class _ImportRun:
             for outcome in outcomes:
                 self.reporter.check_cancelled()
                 files += [outcome.file, *outcome.slices]
+                for remark, path in outcome.remarks:
+                    self.remarks.setdefault(remark, set()).add(path)
                 records += outcome.cases
                 images.update(outcome.images)
                 for path, reason in outcome.failed:
