@@ -80,6 +80,8 @@ def gdcm(files: Sequence[tuple[Path, int]]) -> list[np.ndarray | None]:
 
 def _answer(asked: Iterable[str]) -> None:
     """Write what GDCM reads of each line beside its file, each in a process of its own."""
+    import gdcm  # noqa: F401 - once, before the processes divide
+
     for line in asked:
         frame, _, path = line.rstrip("\n").partition(" ")
         child = os.fork()

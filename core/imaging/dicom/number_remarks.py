@@ -49,7 +49,8 @@ def number_remarks(dataset: Dataset, frame: int = 0) -> tuple[str, ...]:
 def _sentence(keyword: str, found: Numbers) -> str:
     from pydicom.datadict import dictionary_description
 
-    name, written = dictionary_description(tag_of(keyword)), found.written[:_SHOWN]
+    name = dictionary_description(tag_of(keyword))
+    written = "".join(one if one.isprintable() else " " for one in found.written[:_SHOWN])
     if found.values:
         read = "\\".join(f"{number:g}" for number in found.values)
         return tr_lazy(
