@@ -9,8 +9,10 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from tests.differential.compare import compare
+from tests.differential.compare import Outcome, compare
 from tests.differential.generated import sample
+
+_BATCH = 200
 
 
 def main() -> None:
@@ -20,9 +22,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    numbers = range(options.first, options.first + options.count)
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = compare((sample(number, options.seed) for number in numbers), Path(folder))
+    numbers, outcome = range(options.first, options.first + options.count), Outcome()
+    for start in range(0, len(numbers), _BATCH):
+        with tempfile.TemporaryDirectory() as folder:
+            batch = [sample(number, options.seed) for number in numbers[start : start + _BATCH]]
+            compare(batch, Path(folder), outcome)
+        print(f"{outcome.files:,} files, {len(outcome.faults):,} not settled", file=sys.stderr, flush=True)
     print(outcome.table())
     sys.exit(1 if outcome.faults else 0)
 

@@ -100,9 +100,9 @@ class Outcome:
         return "\n".join(lines)
 
 
-def compare(samples: Iterable[Sample], folder: Path) -> Outcome:
-    """Read every sample by all readers; ``folder`` is for the files of the other programs."""
-    out, listed = Outcome(), list(samples)
+def compare(samples: Iterable[Sample], folder: Path, outcome: Outcome | None = None) -> Outcome:
+    """Read every sample by all readers and add to ``outcome``; ``folder`` is for the files of the other programs."""
+    out, listed = outcome or Outcome(), list(samples)
     paths = [folder / f"{one.number}.dcm" for one in listed]
     for one, path in zip(listed, paths, strict=True):
         path.write_bytes(one.data)
