@@ -155,10 +155,13 @@ class DicomImages:
         pixels = to_image_type(stored, self.name)
         if layout.stored <= 8 and pixels.dtype == np.uint16:
             pixels = pixels.astype(np.uint8)
-        ends = grey_range(values, pixels, layout, text(dataset, "Modality"))
+        modality = text(dataset, "Modality")
+        ends = grey_range(values, pixels, layout, modality)
+        is_hu = modality == "CT" and values.unit == "HU"
+        curve = values.windows[0].curve if values.windows and not is_hu else None
         pixels, values, (black, white) = with_positive_slope(pixels, values, ends)
         part = text(dataset, "BodyPartExamined")[:32]
-        return Image(pixels, white, black=black, values=values, body_part=part, **about)
+        return Image(pixels, white, black=black, values=values, body_part=part, curve=curve, **about)
 
 
 class DicomStack(Stack):

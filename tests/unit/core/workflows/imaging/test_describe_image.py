@@ -7,7 +7,9 @@ import pytest
 from PIL import Image as PILImage
 
 from semblance.core.errors import BadArguments, BadInput
+from semblance.core.imaging import open_image
 from semblance.core.imaging.image import linear_window
+from semblance.core.imaging.shown_range import as_shown, shown_bytes
 from semblance.core.workflows.imaging.describe_image import describe_image
 from tests.helpers.dicom_files import ct_slice, image, save, sequence_of
 
@@ -47,6 +49,18 @@ def test_another_window_shows_other_greys_of_the_same_values(tmp_path):
     assert [point["value"] for point in found["values"]] == [-1024, -984, -944]
     assert [point["shown"] for point in found["values"]] == [3, 255, 255]
     assert len(found["windows"]) == 1
+
+
+def test_a_table_of_the_file_is_what_viewer_thumbnail_and_features_see(tmp_path):
+    falling = sequence_of(LUTDescriptor=[4, 10, 8], LUTData=np.array([255, 200, 30, 0], "<u2").tobytes())
+    pixels = np.array([[5, 10, 11], [12, 13, 99]], np.uint16)
+    file = save(image(pixels, Modality="MR", VOILUTSequence=falling), tmp_path / "a.dcm")
+    places = [(x, y) for y in range(2) for x in range(3)]
+    shown = [point["shown"] for point in describe_image(file, at=places)["values"]]
+    assert shown == [255, 255, 200, 30, 0, 0]
+    opened = open_image(file)
+    for greys in (opened.grey(), as_shown(opened).grey(), shown_bytes(opened) / 255):
+        np.testing.assert_allclose(255 * greys.ravel(), shown, atol=1)
 
 
 def test_frames_are_counted_as_they_lie_in_the_file(tmp_path):
