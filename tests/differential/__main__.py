@@ -9,7 +9,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from tests.differential.compare import Outcome, compare
+from tests.differential.compare import Outcome, compare, sample_of_file
 from tests.differential.generated import sample
 
 _BATCH = 200
@@ -20,8 +20,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--files", type=Path, help="the DICOM files of this folder instead of generated ones")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.files is not None:
+        found = [path for path in sorted(options.files.rglob("*")) if path.is_file()]
+        read = [sample_of_file(path, number) for number, path in enumerate(found)]
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = compare([one for one in read if one is not None], Path(folder))
+        print(f"{len(found):,} files, {read.count(None):,} refused by Semblance")
+        print(outcome.table())
+        sys.exit(1 if outcome.faults else 0)
     numbers, outcome = range(options.first, options.first + options.count), Outcome()
     for start in range(0, len(numbers), _BATCH):
         with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ from semblance.core.imaging.display import display_image, first_greys
 from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.raster import page_count
 from semblance.core.imaging.volume import Spacing
-from semblance.core.language import tr_lazy
+from semblance.core.language import tr_lazy, tr_lazy_n
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,10 @@ def _no_such(address: ImageAddress, frame: int | None, n: int) -> BadInput:
             tr_lazy("'{address}' has no frame {frame}: it has {n}.", address=address, frame=frame, n=n),
             "Frames count from 1.",
         )
-    return BadInput(tr_lazy("'{address}' has only {n} slices.", address=address, n=n), "Slices count from 1.")
+    return BadInput(
+        tr_lazy_n("'{address}' has only {n} slice.", "'{address}' has only {n} slices.", n, address=address),
+        "Slices count from 1.",
+    )
 
 
 def _png(pixels: npt.NDArray[np.uint8]) -> bytes:
