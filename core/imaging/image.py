@@ -36,10 +36,9 @@ class Curve:
     def grey(self, shares: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """The greys, 0 to 1, of ``shares`` of the way from the low end (0) to the high end (1)."""
         if not self.levels:
-            sigmoid: npt.NDArray[np.float32] = 1 / (1 + np.exp(np.clip(2 - 4 * shares, -80, 80)))
-            return sigmoid
-        table = np.frombuffer(self.levels, np.float32)
-        return table[np.rint(np.clip(shares, 0, 1) * np.float32(len(table) - 1)).astype(np.int32)]
+            return (1 / (1 + np.exp(np.clip(2 - 4 * shares, -80, 80)))).astype(np.float32)
+        table: npt.NDArray[np.float32] = np.frombuffer(self.levels, np.float32)
+        return table.take(np.rint(np.clip(shares, 0, 1) * np.float32(len(table) - 1)).astype(np.int32))
 
 
 @dataclass(frozen=True)

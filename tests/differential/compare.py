@@ -71,6 +71,18 @@ SETTLED = (
         lambda s: bool(s.traits.get("whole chrominance")),
     ),
     Settled(
+        _DCMTK,
+        "reads the last byte of an odd frame before another wrongly",
+        "PS3.5 8.1.1: frames follow each other without filling",
+        lambda s: s.traits.get("frames") == 3 and s.values.size % 2 == 1 and " of 8 " in s.traits["bits"],
+    ),
+    Settled(
+        _GDCM,
+        "does not extend the sign of JPEG-LS below the allocated bits",
+        "PS3.5 8.2.3",
+        lambda s: s.traits.get("signed", False) and _has(s, "syntax", "JPEG-LS"),
+    ),
+    Settled(
         _GDCM,
         "does not shift numbers whose high bit is not Bits Stored - 1",
         "PS3.5 8.1.1",

@@ -100,7 +100,7 @@ def _table(described: tuple[float, ...], data: Any, lowest: float, *, little: bo
 def _expanded(dataset: Dataset, *, little: bool) -> Dataset:
     """The palette with its segments written out (PS3.3 C.7.9.2), as little endian."""
     from pydicom import Dataset
-    from pydicom.pixels import apply_color_lut
+    from pydicom.pixels.processing import apply_color_lut
 
     part, out = Dataset(), Dataset()
     part.set_original_encoding(is_implicit_vr=False, is_little_endian=little)
