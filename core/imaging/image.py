@@ -36,7 +36,9 @@ class Curve:
     def grey(self, shares: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """The greys, 0 to 1, of ``shares`` of the way from the low end (0) to the high end (1)."""
         if not self.levels:
-            return (1 / (1 + np.exp(np.clip(2 - 4 * shares, -80, 80)))).astype(np.float32)
+            steps: npt.NDArray[np.float32] = np.exp(np.clip(2 - 4 * shares, -80, 80), dtype=np.float32)
+            greys: npt.NDArray[np.float32] = np.reciprocal(1 + steps)
+            return greys
         table: npt.NDArray[np.float32] = np.frombuffer(self.levels, np.float32)
         return table.take(np.rint(np.clip(shares, 0, 1) * np.float32(len(table) - 1)).astype(np.int32))
 

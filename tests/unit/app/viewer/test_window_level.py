@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,11 @@ def test_a_curve_of_the_file_is_shown_as_the_curve_it_is(curved):
     shown = window.table(65536)[curved.levels[0]].tolist()
     # Values from -10 on in steps of 2 lie at the entries 0, 1, 2 and 3 of the table; more have the last.
     assert shown == [[0, 26, 230], [102, 102, 102]]
+    assert window_text(curved, window) == "VOI LUT"
+    assert (
+        window_text(curved, replace(window_on_values(curved, -10, -6), curve=Curve()))
+        == "SIGMOID  W 4.000  L -8.000"
+    )
     assert window.table(65536, inverted=True)[curved.levels[0]].tolist() == [[255, 229, 25], [153, 153, 153]]
 
 

@@ -66,6 +66,20 @@ def test_a_number_is_read_from_any_text_or_is_said_to_be_none(vr, written, found
     assert all("Pixel Spacing" in remark and found.written in remark for remark in map(str, remarks))
 
 
+@pytest.mark.parametrize(
+    ("keyword", "written"),
+    [
+        ("PixelSpacing", b"0\\0"),
+        ("PixelSpacing", b"0.5"),
+        ("RescaleSlope", b"0"),
+        ("ImagePositionPatient", b"1\\2"),
+        ("ImageOrientationPatient", b"1\\0\\0"),
+    ],
+)
+def test_a_number_that_cannot_be_is_said(keyword, written):
+    assert "is not possible" in str(number_remarks(with_raw(keyword, "DS", written))[0])
+
+
 def test_an_absent_number_is_not_an_unreadable_one():
     assert Numbers().is_usable
     assert not Numbers((), "-1024H").is_usable
