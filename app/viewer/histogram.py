@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from semblance.app.shell import theme as looks
@@ -20,6 +20,8 @@ INSET = 6
 GRAB_RADIUS = 9
 
 _KEY_STEPS = 100
+#: Points of a drawn curve.
+_POINTS = 65
 _LOW, _HIGH, _BOTH = "low", "high", "both"
 _INSIDE, _OUTSIDE = "#85858D", "#3D3D43"
 
@@ -201,12 +203,20 @@ class HistogramStrip(QWidget):
             gap = 1 if right - left > 2 else 0
             painter.fillRect(left, self.height() - height, right - left - gap, height, colour(shade))
 
+    def _line(self, low: float, high: float, bottom: float) -> QPolygonF:
+        """The greys from black at the bottom to white at the top, a straight line or the window's curve."""
+        assert self._window is not None
+        shares = np.linspace(0, 1, 2 if self._window.curve is None else _POINTS, dtype=np.float32)
+        greys = shares if self._window.curve is None else self._window.curve.grey(shares)
+        points = zip(low + shares * (high - low), (1 - greys) * bottom, strict=True)
+        return QPolygonF([QPointF(float(x), float(y)) for x, y in points])
+
     def _paint_window(self, painter: QPainter, low: float, high: float) -> None:
         shade = colour(theme().region)
         bottom = float(self.height())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         painter.setPen(QPen(colour(theme().region, 0.7), 1))
-        painter.drawLine(QPointF(low, bottom), QPointF(high, 0))
+        painter.drawPolyline(self._line(low, high, bottom))
         painter.setPen(QPen(shade, 1.5))
         for x in (low, high):
             painter.drawLine(QLineF(x, 0, x, bottom))

@@ -98,11 +98,14 @@ def dragged(window: Window, image: DisplayImage, right: float, down: float) -> W
 
 
 def window_text(image: DisplayImage, window: Window) -> str:
-    """Width and level in the image's own values, like ``W 198  L 104``."""
+    """Width and level in the image's own values, like ``W 198  L 104``; DICOM's name of a curve before them."""
+    if window.curve is not None and window.curve.levels:
+        return "VOI LUT"
+    name = "" if window.curve is None else "SIGMOID  "
     width, level = window.width * image.slope, image.value(window.level)
     if image.slope != 1 and image.unit != "HU":
-        return f"W {_format_value(width)}  L {_format_value(level)}"
-    return f"W {width:.0f}  L {level:.0f}"
+        return f"{name}W {_format_value(width)}  L {_format_value(level)}"
+    return f"{name}W {width:.0f}  L {level:.0f}"
 
 
 def _format_value(value: float) -> str:

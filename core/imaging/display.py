@@ -163,6 +163,15 @@ def grey_table(
     return 255 - table if inverted else table
 
 
+def first_greys(image: DisplayImage) -> npt.NDArray[np.uint8]:
+    """(h, w) grey or (h, w, 3) colour of the finest level through the first window, as a viewer begins with it."""
+    level = image.levels[0]
+    if image.is_colour:
+        return level
+    size = np.iinfo(level.dtype).max + 1
+    return grey_table(size, *image.auto, image.curve, inverted=image.inverse).take(level)
+
+
 def _with_dark_padding(
     pixels: npt.NDArray[Any], padded: npt.NDArray[np.bool_] | None, inverse: bool
 ) -> npt.NDArray[Any]:

@@ -78,8 +78,8 @@ def foreign_format(head: bytes) -> str:
     return tr_lazy("an unknown kind of file")
 
 
-def check_whole(file: BinaryIO, name: str) -> None:
-    """Check that a slice's file is complete, without decoding it.
+def check_whole(file: BinaryIO, name: str) -> tuple[str, ...]:
+    """Check that a slice's file is complete, without decoding it; remarks about how it is written.
 
     Raises:
         BadInput: it is empty, or a DICOM file whose pixels are missing or cut off.
@@ -93,7 +93,8 @@ def check_whole(file: BinaryIO, name: str) -> None:
     if sniff(head) == DICOM:
         from semblance.core.imaging.dicom.images import check_dicom
 
-        check_dicom(file, name)
+        return check_dicom(file, name)
+    return ()
 
 
 def has_image_name(name: str) -> bool:

@@ -14,8 +14,8 @@ from semblance.core.imaging.region import Region
 #: ITU-R BT.709 luma, the weights scikit-image's ``rgb2gray`` uses.
 LUMA = np.array([0.2125, 0.7154, 0.0721], dtype=np.float32)
 
-#: Between black and white of a window of width 1, which is a step.
-_STEP = 1e-3
+#: From black to white of a window of width 1, which is a step, as a share of its centre.
+_STEP = 1e-9
 #: Windows are at least so wide: of damaged floats the ends can be nearer than single precision divides.
 LEAST_WIDTH = 1e-30
 
@@ -36,10 +36,11 @@ class Curve:
     def grey(self, shares: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """The greys, 0 to 1, of ``shares`` of the way from the low end (0) to the high end (1)."""
         if not self.levels:
-            sigmoid: npt.NDArray[np.float32] = 1 / (1 + np.exp(np.clip(2 - 4 * shares, -80, 80)))
-            return sigmoid
-        table = np.frombuffer(self.levels, np.float32)
-        return table[np.rint(np.clip(shares, 0, 1) * np.float32(len(table) - 1)).astype(np.int32)]
+            steps: npt.NDArray[np.float32] = np.exp(np.clip(2 - 4 * shares, -80, 80), dtype=np.float32)
+            greys: npt.NDArray[np.float32] = np.reciprocal(1 + steps)
+            return greys
+        table: npt.NDArray[np.float32] = np.frombuffer(self.levels, np.float32)
+        return table.take(np.rint(np.clip(shares, 0, 1) * np.float32(len(table) - 1)).astype(np.int32))
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def linear_window(centre: float, width: float, name: str = "") -> ValueWindow | 
     if width < 1:
         return None
     low = centre - 0.5 - (width - 1) / 2
-    return ValueWindow(low, max(low + width - 1, low + _STEP), name, stated=(centre, width))
+    return ValueWindow(
+        low, max(low + width - 1, low + _STEP * max(1.0, abs(low))), name, stated=(centre, width)
+    )
 
 
 def window_greys(

@@ -279,7 +279,8 @@ def _decoded(data: bytes, opened: DicomFile, layout: PixelLayout) -> tuple[npt.N
         "samples_per_pixel": layout.samples,
         "photometric_interpretation": layout.photometric,
         "bits_allocated": layout.allocated,
-        "bits_stored": layout.stored,
+        # At fewer bits than 8 in a byte gdcm ends the process; unused bits are removed below.
+        "bits_stored": 8 if layout.allocated == 8 and opened.syntax in JPEG_LOSSLESS else layout.stored,
         "pixel_representation": int(layout.signed),
         "planar_configuration": int(layout.planar),
         "pixel_keyword": "PixelData",

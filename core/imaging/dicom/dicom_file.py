@@ -103,6 +103,9 @@ def looks_like_dicom(head: bytes) -> bool:
         return True
     if len(head) < 12:
         return False
+    if head[:2] in (b"\0\2", b"\0\10") and head[4:6] in _SHORT_VRS | _LONG_VRS:
+        # Explicit and big endian.
+        head = head[1::-1] + head[3:1:-1] + head[4:6] + head[7:5:-1] + head[8:]
     group, element = int.from_bytes(head[:2], "little"), int.from_bytes(head[2:4], "little")
     if (group, head[:2]) not in ((2, b"\2\0"), (8, b"\10\0")) or element > 0x0100:
         return False
@@ -334,7 +337,7 @@ def _is_deflated(file: BinaryIO) -> bool:
         return False
     is_declared = str(_read_file_meta_info(file).get("TransferSyntaxUID", "")) == DEFLATED
     # A data set that begins with a readable element is not deflated, whatever is declared.
-    return is_declared and file.read(6)[4:6] not in _SHORT_VRS | _LONG_VRS
+    return is_declared and not looks_like_dicom(file.read(_PREAMBLE))
 
 
 def _inflate(file: BinaryIO, name: str) -> tuple[BinaryIO, int]:

@@ -166,10 +166,13 @@ class DicomImages:
         pixels = to_image_type(stored, self.name)
         if layout.stored <= 8 and pixels.dtype == np.uint16:
             pixels = pixels.astype(np.uint8)
-        ends = grey_range(values, pixels, layout, text(dataset, "Modality"))
+        modality = text(dataset, "Modality")
+        ends = grey_range(values, pixels, layout, modality)
+        is_hu = modality == "CT" and values.unit == "HU"
+        curve = values.windows[0].curve if values.windows and not is_hu else None
         pixels, values, (black, white) = with_positive_slope(pixels, values, ends)
         part = text(dataset, "BodyPartExamined")[:32]
-        return Image(pixels, white, black=black, values=values, body_part=part, **about)
+        return Image(pixels, white, black=black, values=values, body_part=part, curve=curve, **about)
 
 
 class DicomStack(Stack):
@@ -247,8 +250,8 @@ def _location(dataset: Dataset, planes: list[SlicePlane]) -> StackLocation | Non
     return StackLocation(text(dataset, "FrameOfReferenceUID"), first.cosines, first.height, step > 0)
 
 
-def check_dicom(file: BinaryIO, name: str) -> None:
-    """Check an object's pixels without decoding them.
+def check_dicom(file: BinaryIO, name: str) -> tuple[str, ...]:
+    """Check an object's pixels without decoding them; the remarks about its first frame.
 
     Raises:
         BadInput: no pixels, or they are cut off.
@@ -258,6 +261,7 @@ def check_dicom(file: BinaryIO, name: str) -> None:
     if opened.syntax not in PLAIN:
         with errors_as_bad_input(name):
             check_fragments(opened)
+    return (*opened.remarks, *number_remarks(opened.dataset))
 
 
 def notes_of(dataset: Dataset) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pydicom import Dataset
 
 _MOST = 65536
-_SEGMENTED = "Segmented"
 _COLOURS = ("Red", "Green", "Blue")
 
 
@@ -54,7 +53,9 @@ def lut_of(item: Dataset, lowest: float, *, little: bool) -> LookupTable | None:
 def palette_of(dataset: Dataset, lowest: float, *, little: bool) -> tuple[LookupTable, ...] | None:
     """The tables of red, green and blue (PS3.3 C.7.6.3.1.5, C.7.6.3.1.6, C.7.9.2); ``None`` where one is missing or cut
     off."""
-    if any(value(dataset, f"{_SEGMENTED}{colour}PaletteColorLookupTableData") for colour in _COLOURS):
+    described = numbers(dataset, "RedPaletteColorLookupTableDescriptor")
+    segments = (value(dataset, f"Segmented{colour}PaletteColorLookupTableData") for colour in _COLOURS)
+    if len(described) == 3 and all(segments):
         dataset, little = _expanded(dataset, little=little), True
     tables = []
     for colour in _COLOURS:
@@ -99,7 +100,7 @@ def _table(described: tuple[float, ...], data: Any, lowest: float, *, little: bo
 def _expanded(dataset: Dataset, *, little: bool) -> Dataset:
     """The palette with its segments written out (PS3.3 C.7.9.2), as little endian."""
     from pydicom import Dataset
-    from pydicom.pixels import apply_color_lut
+    from pydicom.pixels.processing import apply_color_lut
 
     part, out = Dataset(), Dataset()
     part.set_original_encoding(is_implicit_vr=False, is_little_endian=little)

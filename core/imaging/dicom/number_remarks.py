@@ -23,6 +23,13 @@ KEYWORDS = (
     *("Rows", "Columns", "SamplesPerPixel", "NumberOfFrames", "BitsAllocated", "BitsStored", "HighBit"),
     *("PixelRepresentation", "PlanarConfiguration"),
 )
+#: Numbers that are above 0, and how many an element must have.
+_POSITIVE = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing")
+_COUNTS = dict.fromkeys(_POSITIVE, 2) | {
+    "ImagePositionPatient": 3,
+    "ImageOrientationPatient": 6,
+    "LUTDescriptor": 3,
+}
 _SCALES = ("RescaleSlope", "RescaleIntercept", "DoseGridScaling")
 _GROUPS = (
     "PixelValueTransformationSequence",
@@ -41,17 +48,27 @@ def number_remarks(dataset: Dataset, frame: int = 0) -> tuple[str, ...]:
             _sentence(keyword, found)
             for part in _parts(dataset, frame)
             for keyword in KEYWORDS
-            if (found := read_numbers(part, keyword)).written
+            if (found := read_numbers(part, keyword)).written or _is_impossible(keyword, found.values)
         )
     )
+
+
+def _is_impossible(keyword: str, values: tuple[float, ...]) -> bool:
+    if not values:
+        return False
+    is_wrong_count = len(values) != _COUNTS.get(keyword, len(values))
+    is_zero = (keyword in _POSITIVE and min(values) <= 0) or (keyword == "RescaleSlope" and values[0] == 0)
+    return is_wrong_count or is_zero
 
 
 def _sentence(keyword: str, found: Numbers) -> str:
     from pydicom.datadict import dictionary_description
 
-    name, written = dictionary_description(tag_of(keyword)), found.written[:_SHOWN]
+    name, read = dictionary_description(tag_of(keyword)), "\\".join(f"{number:g}" for number in found.values)
+    written = "".join(one if one.isprintable() else " " for one in (found.written or read)[:_SHOWN])
+    if _is_impossible(keyword, found.values):
+        return tr_lazy("{name} '{written}' is not possible and is left out.", name=name, written=written)
     if found.values:
-        read = "\\".join(f"{number:g}" for number in found.values)
         return tr_lazy(
             "{name} is written as '{written}', not as DICOM writes numbers. It is read as {read}.",
             name=name,

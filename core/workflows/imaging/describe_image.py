@@ -15,11 +15,11 @@ import numpy.typing as npt
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.files import write_file
 from semblance.core.imaging import ImageAddress, ImageReader
-from semblance.core.imaging.display import DisplayImage, display_image, grey_table
+from semblance.core.imaging.display import display_image, first_greys
 from semblance.core.imaging.image import Image, ValueWindow
 from semblance.core.imaging.raster import page_count
 from semblance.core.imaging.volume import Spacing
-from semblance.core.language import tr_lazy
+from semblance.core.language import tr_lazy, tr_lazy_n
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def describe_image(
                 f"The point {x},{y} lies outside the {image.width} x {image.height} pixels.",
                 "x and y count from 0.",
             )
-    greys = shown.levels[0] if shown.is_colour else _first_greys(shown)
+    greys = first_greys(shown)
     if out is not None:
         write_file(out, _png(greys))
     return {
@@ -115,12 +115,10 @@ def _no_such(address: ImageAddress, frame: int | None, n: int) -> BadInput:
             tr_lazy("'{address}' has no frame {frame}: it has {n}.", address=address, frame=frame, n=n),
             "Frames count from 1.",
         )
-    return BadInput(tr_lazy("'{address}' has only {n} slices.", address=address, n=n), "Slices count from 1.")
-
-
-def _first_greys(shown: DisplayImage) -> Any:
-    size = 256 if shown.levels[0].itemsize == 1 else 65536
-    return grey_table(size, *shown.auto, shown.curve, inverted=shown.inverse).take(shown.levels[0])
+    return BadInput(
+        tr_lazy_n("'{address}' has only {n} slice.", "'{address}' has only {n} slices.", n, address=address),
+        "Slices count from 1.",
+    )
 
 
 def _png(pixels: npt.NDArray[np.uint8]) -> bytes:

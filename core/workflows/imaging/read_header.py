@@ -28,8 +28,8 @@ class HeaderTable:
 def read_header(
     library: Path | None, what: int | ImageAddress, place: int | None = None, *, reporter: Reporter = SILENT
 ) -> HeaderTable:
-    """The header of an image, or of slice ``place`` of a volume: every element of DICOM; format, size, bit depth and
-    dimensions of other files.
+    """The header of an image, or of slice ``place`` of a volume: every element of DICOM, after notes on what the file
+    contradicts or what cannot be read; format, size, bit depth and dimensions of other files.
 
     ``library``, ``what`` as for :func:`semblance.core.workflows.imaging.view_images.view_slices`.
 
@@ -44,11 +44,14 @@ def read_header(
         with reader.dicom_file(address) as file:
             if file is not None:
                 from semblance.core.imaging.dicom.dicom_file import errors_as_bad_input, open_dicom
+                from semblance.core.imaging.dicom.number_remarks import number_remarks
 
-                dataset = open_dicom(file, str(address)).dataset
+                opened = open_dicom(file, str(address))
                 with errors_as_bad_input(str(address)):
-                    lines, left = header_lines(dataset)
-                return HeaderTable(name, lines, left, dicom=True)
+                    lines, left = header_lines(opened.dataset)
+                    remarks = (*opened.remarks, *number_remarks(opened.dataset, address.frame or 0))
+                noted = [HeaderLine(0, "", tr_lazy("Note"), "", remark) for remark in remarks]
+                return HeaderTable(name, [*noted, *lines], left, dicom=True)
         return HeaderTable(name, _plain_lines(reader, address))
 
 

@@ -36,7 +36,8 @@ INCOMPLETE_STAMP = -1
 class ReadResult:
     """The result of reading one file, a part of an array's rows or a volume.
 
-    ``failed``: (path or row, reason). ``slices``: the other files of a volume.
+    ``failed``: (path or row, reason). ``slices``: the other files of a volume. ``remarks``: sentences about how a file
+    is written, and the file.
     """
 
     file: FileRecord
@@ -44,6 +45,7 @@ class ReadResult:
     cases: list[CaseRecord] = field(default_factory=list)
     images: dict[str, bytes] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
+    remarks: list[tuple[str, str]] = field(default_factory=list)
 
 
 class FileReader:
@@ -55,6 +57,7 @@ class FileReader:
         self._entries = {entry.path: entry for entry in source.entries()}
         self._identities: dict[str, str] = {}
         self._checked: dict[str, str | BadInput] = {}
+        self._remarks: dict[str, tuple[str, ...]] = {}
         #: The volume read last and its hash: cases of one volume follow each other.
         self._last_volume: tuple[ImageAddress | None, str] = (None, "")
 
@@ -129,6 +132,8 @@ class FileReader:
                         out.failed.append((part, str(error)))
                 else:
                     usable.append((part, frame))
+                    if part not in handled or part == path:
+                        out.remarks += [(remark, part) for remark in self._remarks.get(part, ())]
                     if part not in handled:
                         record = FileRecord(part, self.size(part), self.stamp(part), digest, "ok")
                         out.slices.append(record)
@@ -170,7 +175,7 @@ class FileReader:
         if path not in self._checked:
             try:
                 with self._source.stream(path) as file:
-                    check_whole(file, self._source.label(path))
+                    self._remarks[path] = check_whole(file, self._source.label(path))
                     file.seek(0)
                     self._checked[path] = content_hash_of_stream(file)
             except BadInput as error:
@@ -209,6 +214,7 @@ class FileReader:
                 image = images.image(images.order[shown_slice(len(images), case.region)])
                 content = content_of_part(digest, case.region)
                 out.images[content] = thumbnail(image)
+                out.remarks += [(remark, path) for remark in image.remarks]
                 record = self._record(case, image.width, image.height, content)
                 out.cases.append(replace(record, depth=depth))
         return out

@@ -167,6 +167,8 @@ class _ImportRun:
         self.left_out: set[str] = set()
         #: Case -> what is unusual about its slices.
         self.geometry: dict[str, str] = {}
+        #: Sentences about how files are written, and the files.
+        self.remarks: dict[str, set[str]] = {}
         self.failed: set[str] = set()
         self.rejected: list[FileRecord] = []
         self.total = len(source.entries())
@@ -239,6 +241,16 @@ class _ImportRun:
                 )
             )
         self._note_geometry()
+        self.result.notes += [
+            tr_lazy_n(
+                "{path}: {remark}",
+                "{n} files, such as {path}: {remark}",
+                len(paths),
+                path=self.source.label(min(paths)),
+                remark=remark,
+            )
+            for remark, paths in self.remarks.items()
+        ]
         self._find_label_conflicts()
         return self.result
 
@@ -503,6 +515,8 @@ class _ImportRun:
             for outcome in outcomes:
                 self.reporter.check_cancelled()
                 files += [outcome.file, *outcome.slices]
+                for remark, path in outcome.remarks:
+                    self.remarks.setdefault(remark, set()).add(path)
                 records += outcome.cases
                 images.update(outcome.images)
                 for path, reason in outcome.failed:

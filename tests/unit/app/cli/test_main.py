@@ -21,7 +21,7 @@ COMMANDS = {
     "audit-log", "backup", "card", "check-data", "compare-encoders", "deidentify", "demo", "doctor", "evaluate",
     "experiment", "export-metric", "extractors", "features", "import", "import-metric", "info", "kinds", "learners",
     "prevalence", "feature-set", "findings", "history", "import-labels", "label", "metric", "protocols", "redo",
-    "relink", "remove", "report", "restore", "search", "serve", "train", "undo",
+    "relink", "remove", "report", "restore", "search", "serve", "show", "train", "undo",
 }  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,12 @@ from semblance.app.viewer.window_level import (
     auto_window,
     dragged,
     preset_window,
+    same_values,
+    window_on_values,
     window_text,
 )
 from semblance.core.imaging.display import display_image
-from semblance.core.imaging.image import Image, ValueScale
+from semblance.core.imaging.image import Curve, Image, ValueScale, ValueWindow
 
 
 @pytest.fixture
@@ -76,3 +80,32 @@ def test_texts_of_whole_and_of_small_numbers(grey):
     assert window_text(grey, Window(5, 203)) == "W 198  L 104"
     fractions = display_image(Image(np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8), 1.0))
     assert window_text(fractions, Window(0, 65535)) == "W 1.000  L 0.500"
+
+
+@pytest.fixture
+def curved():
+    """An image whose file shows it through a table that bends and falls at its end."""
+    levels = np.array([0, 0.1, 0.9, 0.4], np.float32).tobytes()
+    values = ValueScale(2.0, -10.0, windows=(ValueWindow(-10.0, -4.0, "bent", Curve(levels)),))
+    return display_image(Image(np.arange(6, dtype=np.int16).reshape(2, 3), 1.0, values=values))
+
+
+def test_a_curve_of_the_file_is_shown_as_the_curve_it_is(curved):
+    window = auto_window(curved)
+    shown = window.table(65536)[curved.levels[0]].tolist()
+    # Values from -10 on in steps of 2 lie at the entries 0, 1, 2 and 3 of the table; more have the last.
+    assert shown == [[0, 26, 230], [102, 102, 102]]
+    assert window_text(curved, window) == "VOI LUT"
+    assert (
+        window_text(curved, replace(window_on_values(curved, -10, -6), curve=Curve()))
+        == "SIGMOID  W 4.000  L -8.000"
+    )
+    assert window.table(65536, inverted=True)[curved.levels[0]].tolist() == [[255, 229, 25], [153, 153, 153]]
+
+
+def test_a_drag_leaves_the_curve_and_the_same_values_bring_it_back(curved):
+    window = auto_window(curved)
+    assert dragged(window, curved, 20, 0).curve is None
+    assert window_on_values(curved, -10, -4) == window
+    assert window_on_values(curved, -10, -3).curve is None
+    assert same_values(window, curved, curved).curve is window.curve
