@@ -37,8 +37,7 @@ from semblance.core.imaging.dicom.value_scale import (
 )
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
-from semblance.core.imaging.stacks import checked_slice
-from semblance.core.imaging.volume import Spacing, Stack, StackLocation
+from semblance.core.imaging.volume import Spacing, Stack, StackLocation, checked_slice
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_PIXELS
 
