@@ -40,7 +40,8 @@ class Curve:
             greys: npt.NDArray[np.float32] = np.reciprocal(1 + steps)
             return greys
         table: npt.NDArray[np.float32] = np.frombuffer(self.levels, np.float32)
-        return table.take(np.rint(np.clip(shares, 0, 1) * np.float32(len(table) - 1)).astype(np.int32))
+        entries: npt.NDArray[np.int32] = np.rint(np.clip(shares, 0, 1) * (len(table) - 1)).astype(np.int32)
+        return table[entries]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.image_address import ImageAddress
 from semblance.core.imaging.raster import unit_range
-from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume
+from semblance.core.imaging.volume import ArrayStack, Spacing, Stack, Volume, checked_slice
 from semblance.core.language import tr_lazy
 
 #: The array in the file of a volume with the mm along slices, rows and columns.
@@ -62,21 +62,6 @@ class FileStack(Stack):
     def positions(self) -> npt.NDArray[np.float64] | None:
         """As the headers of the slices have them."""
         return self.find_positions()
-
-
-def checked_slice(stack: Stack, index: int) -> int:
-    """
-    Raises:
-        BadInput: ``stack`` has no slice ``index``.
-    """
-    if not 0 <= index < len(stack):
-        raise BadInput(
-            tr_lazy(
-                "'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=index, n=len(stack)
-            ),
-            "Choose another.",
-        )
-    return index
 
 
 def is_volume_shape(shape: tuple[int, ...]) -> bool:

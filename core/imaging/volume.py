@@ -174,6 +174,21 @@ class Stack(abc.ABC):
         return Volume(out, values, self.spacing_mm, self.name, (first, top, left), white, black)
 
 
+def checked_slice(stack: Stack, index: int) -> int:
+    """
+    Raises:
+        BadInput: ``stack`` has no slice ``index``.
+    """
+    if not 0 <= index < len(stack):
+        raise BadInput(
+            tr_lazy(
+                "'{stack}' has no slice {place}: it has {n}.", stack=stack.name, place=index, n=len(stack)
+            ),
+            "Choose another.",
+        )
+    return index
+
+
 class ArrayStack(Stack):
     """A volume already in memory."""
 

@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.attributes import value
+from semblance.core.imaging.dicom.codestreams import jpeg_2000_facts, jpeg_facts
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, DicomFile, errors_as_bad_input
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout
 from semblance.core.imaging.dicom.transfer_syntaxes import (
     DECODERS,
     DEFLATED_FRAMES,
-    JPEG_2000,
-    JPEG_BASELINE,
     JPEG_EXTENDED,
     JPEG_LOSSLESS,
     JPEG_LS,
@@ -26,9 +25,6 @@ from semblance.core.imaging.dicom.uncompressed_frames import frame_array, withou
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_FILE_BYTES
 
-#: Start-of-frame markers of JPEG and JPEG-LS, those that carry the size.
-_SIZED = frozenset({*range(0xC0, 0xD0), 0xF7} - {0xC4, 0xC8, 0xCC})
-_MARKERS_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 _NOTES = frozenset({*range(0xE0, 0xF0), 0xFE})
 _SCAN = b"\xff\xda"
 _LOSSLESS = b"\xc3"
@@ -37,24 +33,6 @@ _NEEDED_MARKERS = frozenset((_LOSSLESS, b"\xc4", b"\xdd", b"\xdb"))
 _END_OF_IMAGE = b"\xff\xd9"
 #: Bytes at the end of a frame in which its end marker is searched, because writers add padding.
 _TAIL = 64
-#: Bytes in which the size of the first frame is searched, behind the table of offsets.
-_SEARCHED = 1 << 20
-_RLE_HEADER, _RLE_SEGMENTS = 64, 15
-_SYNTAX_OF_MARKER = {
-    0xC0: JPEG_BASELINE,
-    0xC1: JPEG_EXTENDED,
-    0xC3: "1.2.840.10008.1.2.4.57",
-    0xF7: "1.2.840.10008.1.2.4.80",
-}
-#: Syntaxes that one decoder reads, so that the declared one is kept.
-_FAMILIES = (
-    frozenset((JPEG_BASELINE, JPEG_EXTENDED)),
-    JPEG_LOSSLESS,
-    JPEG_LS,
-    frozenset(syntax for syntax in DECODERS if "pylibjpeg" in DECODERS[syntax][:1]),
-    frozenset((RLE,)),
-)
-_JP2 = b"\x00\x00\x00\x0cjP  "
 
 
 def check_codestream(
@@ -70,7 +48,7 @@ def check_codestream(
     if syntax in JPEG_LS and _END_OF_IMAGE not in data[-_TAIL:]:
         # CharLS takes seconds for a truncated frame.
         raise BadInput(tr_lazy("The compressed pixels of '{name}' end early.", name=name), COPY_AGAIN)
-    found = _jpeg2000(data) or _jpeg(data)
+    found = jpeg_2000_facts(data) or jpeg_facts(data)
     if found is None:
         raise BadInput(
             tr_lazy("The compressed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
@@ -132,66 +110,6 @@ def strip_lossless_jpeg(data: bytes, name: str) -> bytes:
             tr_lazy("The compressed pixels of '{name}' are damaged at their start.", name=name), COPY_AGAIN
         )
     return b"".join((*stripped, data[place:]))
-
-
-def _jpeg(data: bytes) -> tuple[int, int, int, int] | None:
-    """(columns, rows, samples, bits) of a JPEG or JPEG-LS frame."""
-    place = _frame_header(data)
-    if place is None:
-        return None
-    rows = int.from_bytes(data[place + 5 : place + 7], "big")
-    return int.from_bytes(data[place + 7 : place + 9], "big"), rows, data[place + 9], data[place + 4]
-
-
-def prove_compression(opened: DicomFile) -> None:
-    """Take the compression that the first frame is packed by, where the file declares another."""
-    opened.file.seek(opened.offset)
-    head = opened.file.read(_SEARCHED)
-    # Behind the first item, the table of offsets, lies that of the first frame.
-    start = 16 + int.from_bytes(head[4:8], "little")
-    found = _syntax_of(head[start:])
-    if head[:4] == _ITEM and found and not any({found, opened.syntax} <= family for family in _FAMILIES):
-        opened.use_proved_syntax(found)
-
-
-def _syntax_of(data: bytes) -> str:
-    """The transfer syntax of a compressed frame, "" where it is unknown."""
-    if _jpeg2000(data) is not None:
-        return JPEG_2000
-    if len(data) > _RLE_HEADER and 1 <= int.from_bytes(data[:4], "little") <= _RLE_SEGMENTS:
-        return RLE if int.from_bytes(data[4:8], "little") == _RLE_HEADER else ""
-    place = _frame_header(data)
-    return "" if place is None else _SYNTAX_OF_MARKER.get(data[place + 1], "")
-
-
-def _frame_header(data: bytes) -> int | None:
-    """Where the marker lies that carries the size of a JPEG or JPEG-LS frame."""
-    if data[:2] != b"\xff\xd8":
-        return None
-    place = 2
-    while place + 9 <= len(data):
-        if data[place] != 0xFF:
-            return None
-        marker = data[place + 1]
-        if marker == 0xFF:
-            place += 1
-        elif marker in _MARKERS_WITHOUT_LENGTH:
-            place += 2
-        elif marker in _SIZED:
-            return place
-        else:
-            place += 2 + int.from_bytes(data[place + 2 : place + 4], "big")
-    return None
-
-
-def _jpeg2000(data: bytes) -> tuple[int, int, int, int] | None:
-    """(columns, rows, samples, bits) of a JPEG 2000 codestream, plain or in a JP2 file."""
-    start = data.find(b"\xff\x4f\xff\x51", 0, 4096) if data.startswith(_JP2) else 0
-    if start < 0 or data[start : start + 4] != b"\xff\x4f\xff\x51" or len(data) < start + 43:
-        return None
-    sides = [int.from_bytes(data[start + at : start + at + 4], "big") for at in (8, 12, 16, 20)]
-    samples = int.from_bytes(data[start + 40 : start + 42], "big")
-    return sides[0] - sides[2], sides[1] - sides[3], samples, (data[start + 42] & 0x7F) + 1
 
 
 #: pydicom's name for pylibjpeg-libjpeg, which a user may have added for 12-bit JPEG.

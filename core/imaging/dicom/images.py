@@ -27,6 +27,7 @@ from semblance.core.imaging.dicom.geometry import (
     slice_plane,
     spacing_of,
 )
+from semblance.core.imaging.dicom.lookup_tables import LookupTable
 from semblance.core.imaging.dicom.number_remarks import number_remarks
 from semblance.core.imaging.dicom.pixel_layout import PixelLayout, layout_of
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN
@@ -41,8 +42,7 @@ from semblance.core.imaging.dicom.value_scale import (
 from semblance.core.imaging.dicom.volumes import slice_order
 from semblance.core.imaging.image import Image
 from semblance.core.imaging.memory import one_large_image_at_a_time
-from semblance.core.imaging.stacks import checked_slice
-from semblance.core.imaging.volume import Spacing, Stack, StackLocation
+from semblance.core.imaging.volume import Spacing, Stack, StackLocation, checked_slice
 from semblance.core.language import tr_lazy
 from semblance.core.limits import MAX_PIXELS
 
@@ -160,8 +160,8 @@ class DicomImages:
         values = values_of(dataset, layout, frame, little=little)
         mapping = modality_lut_of(dataset, layout, little=little)
         if mapping is not None:
-            stored = mapping[0].mapped(stored)
-            values = replace(values, slope=1.0, intercept=0.0, unit=mapping[1], padding=None)
+            stored, padding = _mapped(stored, mapping[0], values.padding)
+            values = replace(values, slope=1.0, intercept=0.0, unit=mapping[1], padding=padding)
             layout = replace(layout, stored=16, signed=False)
         pixels = to_image_type(stored, self.name)
         if layout.stored <= 8 and pixels.dtype == np.uint16:
@@ -220,6 +220,17 @@ class DicomStack(Stack):
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _mapped(
+    stored: npt.NDArray[Any], table: LookupTable, padding: tuple[float, float] | None
+) -> tuple[npt.NDArray[Any], tuple[float, float] | None]:
+    """The outputs of a modality LUT, and -1 where the stored numbers are padding, which has no value."""
+    outputs = table.mapped(stored)
+    padded = None if padding is None else (stored >= padding[0]) & (stored <= padding[1])
+    if padded is None or not padded.any():
+        return outputs, None
+    return np.where(padded, np.int32(-1), outputs.astype(np.int32)), (-1.0, -1.0)
 
 
 def series_facts(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.dicom.attributes import integer, text, value
+from semblance.core.imaging.dicom.codestreams import prove_compression
 from semblance.core.imaging.dicom.dicom_file import COPY_AGAIN, UNDEFINED, DicomFile
 from semblance.core.imaging.dicom.transfer_syntaxes import PLAIN, check_syntax
 from semblance.core.language import tr_lazy
@@ -58,8 +59,6 @@ def layout_of(opened: DicomFile, max_pixels: int = MAX_PIXELS) -> PixelLayout:
     if not opened.pixels:
         raise BadInput(tr_lazy("'{name}' is a DICOM object without pixels.", name=name), "Choose an image.")
     if opened.length == UNDEFINED:
-        from semblance.core.imaging.dicom.compressed_frames import prove_compression
-
         prove_compression(opened)
     check_syntax(opened.syntax, name)
     rows, columns = integer(dataset, "Rows"), integer(dataset, "Columns")

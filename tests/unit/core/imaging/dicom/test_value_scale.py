@@ -224,6 +224,15 @@ def test_tables_are_read_in_every_form(entry, more, stored, outputs):
     assert mapped(entry, stored, **more) == outputs
 
 
+def test_padding_stays_padding_under_a_modality_table():
+    entry = lut([4, 0, 8], np.array([9, 40, 80, 90], "<u2").tobytes(), ModalityLUTType="US")
+    stored = np.array([[0, 1], [2, 3]], np.uint16)
+    found = first_image(image(stored, PixelPaddingValue=3, ModalityLUTSequence=[entry]))
+    assert found.padding_mask().tolist() == [[False, False], [False, True]]
+    assert found.physical_values().tolist()[0] == [9, 40]
+    assert found.grey().tolist() == [[0, pytest.approx(31 / 71)], [1, 0]]
+
+
 def test_the_modality_table_of_an_angiogram_is_not_applied():
     """PS3.3 C.8.7.1.1.2."""
     dataset = Dataset()
