@@ -6,6 +6,7 @@ direction, anatomy, and biological system, each a path from coarse to fine; ``*`
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.column_names import PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import column_named, read_csv
+from semblance.core.library.importers.csv_text import DELIMITERS, column_named, read_csv
+from semblance.core.library.importers.encodings import decoded_start, encoding_of
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.source import Entry, Source
@@ -117,7 +119,7 @@ def _holds_codes(source: Source, entry: Entry) -> bool:
         head = source.head(entry.path)
     except BadInput:
         return False
-    return CODE.search(head.decode("ascii", "replace")) is not None
+    return CODE.search(decoded_start(head)) is not None
 
 
 def _images_by_name(images: list[str]) -> dict[str, str | None]:
@@ -135,7 +137,7 @@ def _read_table(
 ) -> Iterator[RejectedFile]:
     """Fill ``rows`` from one table and report its damage."""
     try:
-        rows_read = list(_parse_rows(source.read(entry.path), entry.path))
+        rows_read = list(_parse_rows(source, entry.path))
     except BadInput as error:
         yield RejectedFile(entry.path, str(error), failed=True)
         return
@@ -158,25 +160,27 @@ def _read_table(
             rows[path] = row
 
 
-def _parse_rows(data: bytes, name: str) -> Iterator[_CodeRow | RejectedFile]:
+def _parse_rows(source: Source, name: str) -> Iterator[_CodeRow | RejectedFile]:
     """
     Raises:
         BadInput: no table, or no column of codes.
     """
-    first = data.partition(b"\n")[0]
-    if CODE.search(first.decode("utf-8", "replace")):
-        marks = [mark for mark in (b",", b";", b"\t") if mark in first]
-        separator = marks[0] if marks else b" "
-        columns = first.strip().count(separator) + 1
-        if separator == b" ":
-            data = data.replace(b" ", b",")
-            separator = b","
+    data = source.read(name)
+    encoding, note = encoding_of(io.BytesIO(data), name, source.encoding, _LARGEST)
+    if note:
+        source.notes.append(note)
+    written = data.decode(encoding)
+    first = written.lstrip().partition("\n")[0].strip()
+    shift = 0
+    if CODE.search(first):
+        separator = next((mark for mark in DELIMITERS if mark in first), " ")
+        columns = first.count(separator) + 1
+        if separator == " ":
+            written, separator = written.replace(" ", ","), ","
         names = ["image", "code", *(f"column_{number}" for number in range(3, columns + 1))]
         # The header takes no line of its own, so that line numbers stay those of the file.
-        data, shift = separator.join(text.encode() for text in names) + b"\n" + data, 1
-    else:
-        shift = 0
-    text = read_csv(data, name)
+        written, shift = separator.join(names) + "\n" + written, 1
+    text = read_csv(written.encode(), name)
     code = column_named(text.header, *_NAMED_CODE)
     if code is None:
         matching = [i for i in range(len(text.header)) if text.rows and CODE.fullmatch(text.rows[0][i])]

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
 from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Source
 
@@ -58,7 +58,7 @@ def read_label_tables(source: Source, images: list[str]) -> LabelTable:
         if entry.path and is_label_table(entry.path):
             listing.files.add(entry.path)
             try:
-                text = read_csv(source.read(entry.path), entry.path)
+                text = read_list(source, entry.path)
                 _add_lines(text, entry.path, images, listing)
             except BadInput as error:
                 listing.rejected.append(RejectedFile(entry.path, str(error), failed=True))

@@ -11,7 +11,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.column_names import PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_csv
+from semblance.core.library.importers.csv_text import CsvText, column_named, header_of, read_list
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.referenced_scans import Scan, ScanIndex, find_scans, unused_files
@@ -90,7 +90,7 @@ class PolypsImporter(Importer):
         for entry in tables:
             name = source.label(entry.path)
             try:
-                lines = _CandidateTable(read_csv(source.read(entry.path), name), entry.path, name, scans)
+                lines = _CandidateTable(read_list(source, entry.path), entry.path, name, scans)
             except BadInput as error:
                 if source.kind == "file":
                     raise

@@ -46,7 +46,8 @@ class Source(abc.ABC):
     that cannot be opened, password) and ``ignored`` (path, reason: hidden files, leavings of file managers).
     An importer reports how the entries and ``ignored`` were used; its caller reports ``refused`` as failed.
     ``closed_zips``: why a zip among the entries cannot be opened (path -> reason).
-    ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept.
+    ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept. ``encoding``: that of the
+    lists in it, ``None`` as it is recognised. ``notes``: sentences about what was read and a person should know.
     """
 
     kind: Kind
@@ -54,6 +55,8 @@ class Source(abc.ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.pseudonyms: Pseudonyms | None = None
+        self.encoding: str | None = None
+        self.notes: list[str] = []
         self.refused: list[tuple[str, str]] = []
         self.ignored: list[tuple[str, str]] = []
         self.closed_zips: dict[str, str] = {}

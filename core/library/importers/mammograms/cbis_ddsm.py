@@ -14,7 +14,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
 from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.mammograms.collection import (
     Collection,
@@ -133,7 +133,7 @@ def _is_table(entry: Entry) -> bool:
 def _read_table(source: Source, path: str, rows: list[_AbnormalityRow]) -> Iterator[RejectedFile]:
     """Add the rows of one table to ``rows`` and report its damage."""
     try:
-        read, rejected = _rows(read_csv(source.read(path), path), path)
+        read, rejected = _rows(read_list(source, path), path)
     except BadInput as error:
         yield RejectedFile(path, str(error), failed=True)
         return
