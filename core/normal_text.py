@@ -6,7 +6,23 @@ import unicodedata
 
 #: What programs and people write where a value is missing.
 _MISSING = frozenset(
-    ("", "nan", "na", "n/a", "n.a.", "#n/a", "<na>", "nat", "null", "unknown", "missing", "?", "??", "-", "--")
+    (
+        "",
+        "nan",
+        "na",
+        "n/a",
+        "n.a.",
+        "#n/a",
+        "<na>",
+        "nat",
+        "null",
+        "unknown",
+        "missing",
+        "?",
+        "??",
+        "-",
+        "--",
+    )
 )
 #: What may also be a finding: "+" and "-", "Na" as sodium aside.
 _ALSO_FINDINGS = frozenset(("-",))
@@ -15,6 +31,13 @@ _ALSO_FINDINGS = frozenset(("-",))
 def composed(text: str) -> str:
     """``text`` with its letters composed (NFC, Unicode UAX #15): macOS writes "ä" as "a" and two dots."""
     return unicodedata.normalize("NFC", text)
+
+
+def spellings(text: str) -> tuple[str, ...]:
+    """``text``, and the same with its letters composed and decomposed where that differs."""
+    if text.isascii():
+        return (text,)
+    return tuple(dict.fromkeys((text, composed(text), unicodedata.normalize("NFD", text))))
 
 
 def normal_text(text: str) -> str:

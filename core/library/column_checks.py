@@ -59,7 +59,11 @@ class WholeNumbers:
         """Take in the ``values`` (n,) of more rows."""
         if not self.are_whole:
             return
-        if not np.isfinite(values).all() or (values % 1).any() or np.abs(values).max(initial=0) > _LARGEST_WHOLE:
+        if (
+            not np.isfinite(values).all()
+            or (values % 1).any()
+            or np.abs(values).max(initial=0) > _LARGEST_WHOLE
+        ):
             self.are_whole, self.rows = False, None
             return
         if self.rows is None:
@@ -107,7 +111,9 @@ def _hash_sum(values: npt.NDArray[np.int64]) -> int:
     return int((z ^ (z >> np.uint64(31))).sum(dtype=np.uint64))
 
 
-def index_reason(name: str, numbers: WholeNumbers, sampled: Sequence[float], *, is_named: bool = False) -> str:
+def index_reason(
+    name: str, numbers: WholeNumbers, sampled: Sequence[float], *, is_named: bool = False
+) -> str:
     """Why a column of numbers called ``name`` measures nothing of a row, or "".
 
     ``sampled``: its values in some rows. ``is_named``: the file itself says that it is an index.
@@ -186,7 +192,9 @@ def own_findings(y: Sequence[str]) -> tuple[list[str], npt.NDArray[np.bool_]]:
 
 def ordered_codes(values: Numbers) -> npt.NDArray[np.intp]:
     """(n,) the place of each value among the different ones; missing is below all."""
-    codes: npt.NDArray[np.intp] = np.unique(np.where(np.isnan(values), -np.inf, values), return_inverse=True)[1]
+    codes: npt.NDArray[np.intp] = np.unique(np.where(np.isnan(values), -np.inf, values), return_inverse=True)[
+        1
+    ]
     return codes
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
-from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.language import tr_lazy_n
 from semblance.core.normal_text import is_missing_finding, normal_text
 
 #: "1.0" is the finding "1" that a program wrote as a number. "1.10" and "1.000" may be something else.
@@ -32,12 +32,13 @@ class FindingNames:
     ``exact``: findings that are written differently stay different, and every text is one.
     """
 
-    def __init__(self, known: Iterable[str] = (), *, exact: bool = False) -> None:
+    def __init__(self, known: Collection[str] = (), *, exact: bool = False) -> None:
         self._exact = exact
         self._by_key: dict[str, str] = {}
         self._names: dict[str, str | None] = {}
         self._merged: dict[str, dict[str, None]] = {}
         self._missing: dict[str, int] = {}
+        self._known = frozenset(known)
         for name in known:
             self._by_key.setdefault(finding_key(name), name)
 
@@ -56,6 +57,8 @@ class FindingNames:
         text = normal_text(written)
         if self._exact:
             return text or None
+        if text in self._known:
+            return text
         if is_missing_finding(text):
             return None
         name = self._by_key.setdefault(finding_key(text), text)

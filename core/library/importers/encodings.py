@@ -195,9 +195,7 @@ def _first_damaged_line(file: BinaryIO, name: str, codec: str, max_bytes: int) -
 
 
 def _no_text(name: str) -> BadInput:
-    return BadInput(
-        tr_lazy("'{name}' is not a text table: it contains binary data.", name=name), SAVE_AS_CSV
-    )
+    return BadInput(tr_lazy("'{name}' is not a text table: it contains binary data.", name=name), SAVE_AS_CSV)
 
 
 def _is_western(file: BinaryIO) -> bool:

@@ -21,6 +21,7 @@ from semblance.core.library.importers.encodings import decoded_start, encoding_o
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.normal_text import composed
 from semblance.core.tasks import Reporter
 
 CODE = re.compile(r"[0-9a-z*]{4}-[0-9a-z*]{3}-[0-9a-z*]{3}-[0-9a-z*]{3}", re.IGNORECASE)
@@ -126,8 +127,8 @@ def _images_by_name(images: list[str]) -> dict[str, str | None]:
     """Path, name and name without ending -> image; ``None`` where several have it."""
     found: dict[str, str | None] = {}
     for path in images:
-        parts = PurePosixPath(path)
-        for key in {path.casefold(), parts.name.casefold(), parts.stem.casefold()}:
+        parts = PurePosixPath(composed(path))
+        for key in {str(parts).casefold(), parts.name.casefold(), parts.stem.casefold()}:
             found[key] = None if key in found else path
     return found
 

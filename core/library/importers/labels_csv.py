@@ -19,6 +19,7 @@ from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE
 from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
 from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Source
+from semblance.core.normal_text import composed
 
 NAME = "labels.csv"
 
@@ -125,18 +126,21 @@ class _ImageFinder:
     only one has it (also without the ending)."""
 
     def __init__(self, images: list[str], listing: str) -> None:
+        # Names on a disk and in a list may be composed differently.
+        listing = composed(listing)
         self._folder = listing[: len(listing) - len(PurePosixPath(listing).name)]
-        self._paths = set(images)
+        self._paths: dict[str, str] = {}
         self._by_folded_name: dict[str, str | None] = {}
         for path in images:
-            parts = PurePosixPath(path)
-            for key in {path, str(parts.with_suffix("")), parts.name, parts.stem}:
+            self._paths.setdefault(composed(path), path)
+            parts = PurePosixPath(composed(path))
+            for key in {str(parts), str(parts.with_suffix("")), parts.name, parts.stem}:
                 folded = key.casefold()
                 self._by_folded_name[folded] = None if folded in self._by_folded_name else path
 
     def find_exact(self, text: str) -> str | None:
         written = text.replace("\\", "/").removeprefix("./")
-        return next((path for path in (self._folder + written, written) if path in self._paths), None)
+        return self._paths.get(self._folder + written) or self._paths.get(written)
 
     def find(self, text: str) -> str | None:
         exact = self.find_exact(text)

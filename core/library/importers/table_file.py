@@ -445,9 +445,7 @@ class TableFile(abc.ABC):
 
     def _is_measured(self, last: int) -> bool:
         survey = self._surveys[last]
-        numbers = {
-            number_in(cell, self._decimal) for cell in self._last_cells if not is_missing(cell)
-        }
+        numbers = {number_in(cell, self._decimal) for cell in self._last_cells if not is_missing(cell)}
         if None in numbers or not survey.filled:
             return False
         values = [value for value in numbers if value is not None]
@@ -524,7 +522,9 @@ class TableFile(abc.ABC):
             column, self._surveys[place].whole, numbers.tolist(), is_named=column in self._index_columns
         )
         if not reason and len(set(numbers.tolist())) <= _FINDINGS:
-            findings = ["" if is_missing_finding(one) else finding_key(one) for one in self._sampled_findings()]
+            findings = [
+                "" if is_missing_finding(one) else finding_key(one) for one in self._sampled_findings()
+            ]
             if is_finding_in_other_words(numbers.tolist(), findings):
                 reason = tr_lazy("it is the finding in other words")
         return reason
@@ -543,7 +543,9 @@ class TableFile(abc.ABC):
             found = equal or [place for place in numeric if fnmatch.fnmatchcase(self.header[place], pattern)]
             if not found:
                 raise BadInput(
-                    tr_lazy("'{name}' has no column of numbers '{column}'.", name=self.name, column=name.strip()),
+                    tr_lazy(
+                        "'{name}' has no column of numbers '{column}'.", name=self.name, column=name.strip()
+                    ),
                     tr_lazy(
                         "Its columns of numbers: {columns}.",
                         columns=", ".join(self.header[place] for place in numeric[:_LISTED]),

@@ -154,13 +154,13 @@ class _ImportRun:
         self.known = library.catalogue.files(self.record)
         #: The labels of the cases that the source had before; those of rows are compared as they are written.
         self.labels = library.catalogue.labels(self.record) if self.known and not importer.finds_rows else {}
-        self.finding_names = FindingNames(library.catalogue.findings(), exact=importer.exact_findings)
+        self.finding_names = FindingNames(library.catalogue.finding_counts(), exact=importer.exact_findings)
         self.given_labels = given_labels(library)
         self.removed_case_ids = removed_case_ids(library)
         #: Content -> the case that shows it.
         self.contents = library.catalogue.image_contents()
         self.images = ImageReader()
-        self.reader = FileReader(source, self.record.name, self.images)
+        self.reader = FileReader(source, self.record.name, self.images, self.labels)
         self.visited_paths: set[str] = set()
         #: The cases that the source has; rows of tables only where it was imported before.
         self.case_ids: set[str] = set()

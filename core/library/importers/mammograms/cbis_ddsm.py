@@ -24,6 +24,7 @@ from semblance.core.library.importers.mammograms.collection import (
 )
 from semblance.core.library.importers.masks import read_mask
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.normal_text import composed
 from semblance.core.tasks import Reporter
 
 FINDING = {
@@ -244,7 +245,7 @@ class _ImageFinder:
         self._by_path: dict[str, list[str]] = {}
         self._by_folder: dict[str, list[str]] = {}
         for path in images:
-            parts = PurePosixPath(path).with_suffix("").parts
+            parts = PurePosixPath(composed(path)).with_suffix("").parts
             for start in range(len(parts)):
                 self._by_path.setdefault("/".join(parts[start:]), []).append(path)
             for folder in set(parts[:-1]):
@@ -267,5 +268,5 @@ class _ImageFinder:
     def others_in_folder(self, path: str) -> list[str]:
         """The other images in the folder of ``path``."""
         folder = PurePosixPath(path).parent
-        inside = self._by_folder.get(folder.name, [])
+        inside = self._by_folder.get(composed(folder.name), [])
         return [other for other in inside if PurePosixPath(other).parent == folder and other != path]
