@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semblance.app.cli.options import Json, LibraryPath, case_ids, names_in
+from semblance.app.cli.options import Json, LibraryPath, Settings, case_ids, names_in
 from semblance.app.cli.output import echo, print_document
 from semblance.core.errors import BadArguments
 
@@ -77,19 +77,27 @@ def import_labels(
             metavar="FILE", help="A CSV file with a column case_id or file, and finding, patient or both."
         ),
     ],
+    settings: Settings = None,
     dry_run: _DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Set the findings and patients of cases from a CSV file. Empty cells leave them as they are."""
+    """Set the findings and patients of cases from a CSV file. Empty cells leave them as they are.
+
+    Settings: encoding=windows-1252 (or another), findings=exact.
+    """
     from semblance.core.workflows.library.import_labels import import_labels as read
 
-    print_document(read(library, file, dry_run=dry_run).to_json(), as_json, _show_labels)
+    print_document(
+        read(library, file, settings=settings or (), dry_run=dry_run).to_json(), as_json, _show_labels
+    )
 
 
 def _show_labels(document: Mapping[str, Any]) -> None:
     _show_edits({"edits": [document]})
     states = ("changed", "same", "unmatched", "ambiguous", "contradictory", "unreadable")
     echo(", ".join(f"{document[state]} {state}" for state in states))
+    for note in document["notes"]:
+        echo(note)
     for line in document["lines"]:
         if line["reason"]:
             echo(f"  line {line['line']}: {line['name']}: {line['reason']}")

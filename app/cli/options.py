@@ -9,6 +9,7 @@ import typer
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.library.address import library_path
+from semblance.core.normal_text import composed
 
 if TYPE_CHECKING:
     from semblance.core.imaging.region import Region
@@ -58,7 +59,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")]
 
 def names_in(text: str | None) -> tuple[str, ...]:
     """The names in a list with commas."""
-    return tuple(one for part in (text or "").split(",") if (one := part.strip()))
+    return tuple(one for part in composed(text or "").split(",") if (one := part.strip()))
 
 
 def case_ids(text: str | None) -> tuple[str, ...]:

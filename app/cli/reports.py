@@ -11,6 +11,7 @@ from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, parse_re
 from semblance.app.cli.output import echo, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.core.errors import BadArguments, SemblanceError
+from semblance.core.normal_text import composed
 
 commands = typer.Typer()
 
@@ -103,7 +104,9 @@ def report(
     metric = metric or current_metric(library)
     with ConsoleReporter() as reporter:
         if cases is None:
-            search = Search(metric, Query(case, image, part), without_patient=without_patient)
+            search = Search(
+                metric, Query(composed(case) if case else case, image, part), without_patient=without_patient
+            )
             files = write_report_files(library, search, out, options, reporter=reporter)
             document = {"report": str(out), "files": [str(file) for file in files]}
             print_document(document, as_json, _show_files)

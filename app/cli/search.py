@@ -11,6 +11,7 @@ from semblance.app.cli.options import CurrentMetric, Json, LibraryPath, case_ids
 from semblance.app.cli.output import echo_lines, print_document
 from semblance.app.cli.reporter import ConsoleReporter
 from semblance.app.cli.show_results import show_cases
+from semblance.core.normal_text import composed
 
 commands = typer.Typer()
 
@@ -99,7 +100,7 @@ def search(
     from semblance.core.workflows.searches.explain_distance import result_with_reasons
     from semblance.core.workflows.searches.rank_cases import nearest_cases
 
-    query = Query(case, image, parse_region(region))
+    query = Query(composed(case) if case else case, image, parse_region(region))
     check_one_query(query)
     with ConsoleReporter() as reporter:
         left_out = tuple(without or ())

@@ -19,7 +19,7 @@ from semblance.app.widgets.read_only_table import make_read_only
 from semblance.app.widgets.wrapped_label import WrappedLabel
 from semblance.core.errors import SemblanceError
 from semblance.core.language import tr, tr_n, visible
-from semblance.core.library.importers.csv_text import ENCODINGS
+from semblance.core.library.importers.encodings import ENCODINGS
 from semblance.core.library.importers.read_table import TablePreview
 
 _AUTO = tr("automatic")

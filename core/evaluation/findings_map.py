@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
+from semblance.core.normal_text import normal_text
 
 DROPPED = "-"
 _HINT = tr_lazy("Write it like 1,2=low;4,5=high;3=- (merge 1 and 2, merge 4 and 5, leave 3 out).")
@@ -22,7 +23,7 @@ def parse_findings_map(text: str) -> dict[str, str]:
         if not rule.strip():
             continue
         olds, equals, new = rule.rpartition("=")
-        names = [old.strip() for old in olds.split(",")]
+        names = [normal_text(old) for old in olds.split(",")]
         if not equals or not new.strip() or not all(names):
             raise BadArguments(
                 tr_lazy("'{rule}' does not say which findings become which.", rule=rule.strip()), _HINT
@@ -32,7 +33,7 @@ def parse_findings_map(text: str) -> dict[str, str]:
                 raise BadArguments(
                     tr_lazy("The finding '{name}' is named twice in '{value}'.", name=name, value=text), _HINT
                 )
-            renamed[name] = new.strip()
+            renamed[name] = normal_text(new)
     if not renamed:
         raise BadArguments("The map of findings is empty.", _HINT)
     return renamed

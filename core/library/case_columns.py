@@ -19,6 +19,7 @@ from semblance.core.library.finding_letters import finding_letters
 from semblance.core.library.finding_styles import by_severity
 from semblance.core.library.natural_key import natural_key
 from semblance.core.library.packed_texts import Texts, natural_order
+from semblance.core.normal_text import composed
 
 Indices = npt.NDArray[np.intp]
 Rows = npt.NDArray[np.int64]
@@ -188,7 +189,7 @@ class CaseColumns:
         if findings is not None:
             selected &= self._with_findings(findings)
         for word in words(text):
-            named = {code for code, name in enumerate(self.findings) if word in name.casefold()}
+            named = {code for code, name in enumerate(self.findings) if word in composed(name.casefold())}
             found = (
                 self.folded_ids.containing(word)
                 | self._with_patients(self.folded_patients.containing(word))
@@ -284,7 +285,7 @@ def no_cases() -> CaseColumns:
 
 def words(text: str) -> list[str]:
     """The words of a filter text, in lower case."""
-    return text.casefold().split()
+    return composed(text.casefold()).split()
 
 
 def _sorted_naturally(names: Collection[str]) -> list[str]:

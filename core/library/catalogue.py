@@ -44,6 +44,7 @@ from semblance.core.library.records import (
 )
 from semblance.core.library.schema import HAS_IMAGE, cases, files, json_text, lesion_groups, slices, sources
 from semblance.core.library.slice_tables import slices_of_source, write_slices
+from semblance.core.normal_text import spellings
 
 #: A catalogue that was written to so many seconds ago may change again without another time stamp.
 _SETTLED_S = 2.0
@@ -534,12 +535,19 @@ class Catalogue:
         )
 
     def rows_of(self, case_ids: Sequence[str]) -> dict[str, int]:
-        """Case id -> row, of those of ``case_ids`` that the library has."""
-        return {
+        """Case id -> row, of those of ``case_ids`` that the library has, its letters composed or not."""
+        asked = [form for case_id in case_ids for form in spellings(case_id)]
+        stored = {
             found.case_id: found.id
-            for part in in_batches(case_ids)
+            for part in in_batches(asked)
             for found in self.read(sa.select(cases.c.case_id, cases.c.id).where(cases.c.case_id.in_(part)))
         }
+        if len(asked) == len(case_ids):
+            return stored
+        written = {
+            case_id: next((one for one in spellings(case_id) if one in stored), None) for case_id in case_ids
+        }
+        return {case_id: stored[form] for case_id, form in written.items() if form is not None}
 
     def patients_of(self, case_ids: Sequence[str]) -> dict[str, str | None]:
         """The patient of each case that there is, by its id."""

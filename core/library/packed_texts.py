@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.library.natural_key import DIGITS, natural_key
+from semblance.core.normal_text import composed
 
 #: Behind each text, so that no word without white space runs from one text into the next.
 _END = "\n"
@@ -69,9 +70,9 @@ class Texts(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def casefolded(self) -> Texts:
-        """The texts without regard to case; the same object if they have no capitals."""
+        """The texts without regard to case, their letters composed; the same object if they have no capitals."""
         if not self.data.isascii():
-            return Texts.of(text.casefold() for text in self)
+            return Texts.of(composed(text.casefold()) for text in self)
         lower = self.data.lower()
         return self if lower == self.data else Texts(lower, self.ends)
 

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.column_checks import is_index_name
 from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
     CsvFile,
@@ -20,13 +21,13 @@ from semblance.core.library.importers.csv_text import (
     checked_header,
     delimiter_name,
     is_number,
-    option_hint,
     shown_line,
-    unnamed_column,
 )
+from semblance.core.library.importers.encodings import option_hint
 from semblance.core.library.importers.table_file import (
     Block,
     ColumnSurvey,
+    RowSample,
     TableFile,
     TableFormat,
 )
@@ -63,6 +64,7 @@ class CsvTable(TableFile):
             raise self._refusal_of_one_column()
         self._surveys = [ColumnSurvey() for _ in first]
         self._last_cells: set[str] = set()
+        self._sample = RowSample(len(first))
         self.n_rows, self._finding_recurs = 0, False
         self._survey()
         self._has_header = self._decide_header()
@@ -72,9 +74,7 @@ class CsvTable(TableFile):
         self.header = (
             checked_header(first, name) if self._has_header else [f"column{i + 1}" for i in range(len(first))]
         )
-        for index, column in enumerate(self.header):
-            if not column and self._surveys[index].filled:
-                raise unnamed_column(index, name)
+        self._check_unnamed()
         self._decimal = self._decide_decimal()
         self._choose_columns()
 
@@ -107,6 +107,7 @@ class CsvTable(TableFile):
     def _add_to_surveys(self, columns: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
         for survey, cells in zip(self._surveys, columns, strict=True):
             survey.add(cells, lines)
+        self._sample.add(columns)
         last = columns[self._last_named]
         self._finding_recurs = self._finding_recurs or self._csv.first.cells[self._last_named] in last
         self._add_last_cells(last)
@@ -118,7 +119,11 @@ class CsvTable(TableFile):
         cells = self._csv.first.cells
         if self._form.header is False:
             return len(cells) - 1
-        return next(i for i in reversed(range(len(cells))) if cells[i].casefold() not in others or i == 0)
+        return next(
+            i
+            for i in reversed(range(len(cells)))
+            if not (cells[i].casefold() in others or is_index_name(cells[i])) or i == 0
+        )
 
     def _decide_header(self) -> bool:
         """Whether the first row names the columns.
@@ -212,15 +217,17 @@ class CsvTable(TableFile):
     @property
     def notes(self) -> list[str]:
         """What was recognised that a person would not expect."""
-        if self._has_header:
-            return []
-        return [
-            tr_lazy(
-                "Read as a table without a header row: its columns are named {first} to {last}.",
-                first=self.header[0],
-                last=self.header[-1],
+        found = [self._csv.note] if self._csv.note else []
+        if not self._has_header:
+            found.append(
+                tr_lazy(
+                    "'{name}' was read as a table without a header row: its columns are named {first} to {last}.",
+                    name=self.name,
+                    first=self.header[0],
+                    last=self.header[-1],
+                )
             )
-        ]
+        return [*found, *super().notes]
 
     def first_rows(self, n_rows: int) -> tuple[tuple[str, ...], ...]:
         """The cells of the first rows that have as many as there are columns."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import csv
 import io
@@ -10,15 +9,24 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
-from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit, size_text
+from semblance.core.library.column_checks import counts_rows
+from semblance.core.library.importers.encodings import (
+    SAVE_AS_CSV,
+    decoded,
+    decoded_start,
+    encoding_of,
+    option_hint,
+)
+from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, memory_limit
+from semblance.core.normal_text import composed
 
-SAVE_AS_CSV = tr_lazy("Save it as CSV in UTF-8 (comma separated, one header row).")
-#: How the bytes of a table may be read; "utf-8" with or without a mark at its start.
-ENCODINGS = ("utf-8", "utf-16", "windows-1252")
+if TYPE_CHECKING:
+    from semblance.core.library.importers.source import Source
+
 #: What separates cells.
 DELIMITERS = (",", ";", "\t")
 
@@ -26,8 +34,6 @@ LONGEST_CELL = 1 << 20
 _MAX_COLUMNS = 100_000
 #: Damaged rows that are reported one by one. The others are counted.
 _REPORTED_ROWS = 1000
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_PIECE = 1 << 20
 #: Rows, and at most so many characters, that decide how a file is written.
 _SAMPLED_ROWS, _SAMPLED_CHARACTERS = 200, 1 << 18
 #: Two delimiters cannot be distinguished where their scores differ by less than the first of these, or where the better
@@ -89,7 +95,8 @@ class CsvText:
     """``rows`` have as many cells as ``header`` has names; cells are stripped of blanks around them.
 
     ``lines[i]`` is the line ``rows[i]`` starts on, ``numbers[i]`` its number counted from 1 without the
-    header, failed rows counted too, so that repairing one row never renumbers the others.
+    header, failed rows counted too, so that repairing one row never renumbers the others. ``note``: what a person
+    should check, or "".
     """
 
     header: list[str]
@@ -97,6 +104,7 @@ class CsvText:
     lines: list[int] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     failed: list[FailedRow] = field(default_factory=list)
+    note: str = ""
 
 
 class CsvFile:
@@ -114,15 +122,14 @@ class CsvFile:
         *,
         max_bytes: int = MAX_TABLE_BYTES,
     ) -> None:
-        """``encoding``: one of :data:`ENCODINGS`, without it UTF-8. ``max_bytes``: those of the largest file.
+        """``encoding``: one of :data:`ENCODINGS`, else as it is recognised. ``max_bytes``: those of the largest file.
 
         Raises:
             BadInput: too large, empty, not text in this encoding, a first row that cannot be read, or no ``delimiter``
                 is given and none can be recognised.
         """
         self._file, self.name = file, name
-        self._encoding = encoding or ENCODINGS[0]
-        _check_is_text(file, name, self._encoding, max_bytes)
+        self._encoding, self.note = encoding_of(file, name, encoding, max_bytes)
         csv.field_size_limit(LONGEST_CELL)
         stated = _STATED_DELIMITER.fullmatch(self._text().readline(_LONGEST_STATEMENT))
         self._begins_with_delimiter = stated is not None
@@ -145,7 +152,7 @@ class CsvFile:
         text, skipped = self._text(), int(self._begins_with_delimiter)
         if skipped:
             text.readline()
-        reader = csv.reader(text, delimiter=self.delimiter, strict=True)
+        reader = csv.reader(map(composed, text), delimiter=self.delimiter, strict=True)
         while True:
             start = reader.line_num + 1 + skipped
             try:
@@ -179,8 +186,7 @@ class CsvFile:
     def _text(self) -> io.TextIOWrapper:
         """The text from its start. The wrapper must not close the file with itself."""
         self._file.seek(0)
-        encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
-        return _Text(self._file, encoding=encoding, newline="")
+        return _Text(self._file, encoding=self._encoding, newline="")
 
 
 class _Text(io.TextIOWrapper):
@@ -191,14 +197,17 @@ class _Text(io.TextIOWrapper):
             self.detach()
 
 
-def read_csv(data: bytes, name: str) -> CsvText:
+def read_csv(data: bytes, name: str, encoding: str | None = None) -> CsvText:
     """The rows of a list that belongs to images, such as ``labels.csv``, separated by what fits best.
+
+    ``encoding`` as for :class:`CsvFile`.
 
     Raises:
         BadInput: empty, not UTF-8 text, no header, two columns of one name, or too many rows.
     """
-    opened = CsvFile(io.BytesIO(data), name)
+    opened = CsvFile(io.BytesIO(data), name, encoding=encoding)
     table, most = CsvText(checked_header(opened.first.cells, name)), memory_limit() // _BYTES_OF_ROW
+    table.note = opened.note
     failed = FailedRows()
     for number, row in opened.rows():
         if isinstance(row, FailedRow):
@@ -217,6 +226,31 @@ def read_csv(data: bytes, name: str) -> CsvText:
         table.numbers.append(number)
     table.failed = failed.all()
     return _without_empty_columns(table, name)
+
+
+def read_text(source: Source, path: str) -> str:
+    """The text of a list in ``source`` that is no CSV, as :func:`read_list` reads it.
+
+    Raises:
+        BadInput: empty, or no text.
+    """
+    text, note = decoded(source.read(path), source.label(path), source.encoding)
+    if note:
+        source.notes.append(note)
+    return text
+
+
+def read_list(source: Source, path: str) -> CsvText:
+    """The rows of a list in ``source``, in the encoding that was chosen for it or is recognised. What a person should
+    check goes to the notes of the source.
+
+    Raises:
+        BadInput: as :func:`read_csv`.
+    """
+    text = read_csv(source.read(path), source.label(path), source.encoding)
+    if text.note:
+        source.notes.append(text.note)
+    return text
 
 
 def recognised_delimiter(sample: str, name: str) -> str:
@@ -240,23 +274,6 @@ def recognised_delimiter(sample: str, name: str) -> str:
             option_hint("delimiter", delimiter_name(found)),
         )
     return found if best > 0 else ","
-
-
-def option_hint(option: str, value: str) -> str:
-    """How a doubt about a table is settled."""
-    return tr_lazy(
-        "Save it as CSV in UTF-8 with commas, decimal points and one header row, or import it with --set "
-        "{option}={value}.",
-        option=option,
-        value=value,
-    )
-
-
-def whole_lines(data: bytes, encoding: str | None) -> bytes:
-    """``data``, the start of a file, up to the end of its last line."""
-    end = data.rfind(b"\n") + 1
-    # A character of UTF-16 has two bytes.
-    return data[: end + end % 2] if encoding == "utf-16" else data[:end]
 
 
 def delimiter_name(delimiter: str) -> str:
@@ -298,22 +315,6 @@ def column_named(header: Sequence[str], *names: str) -> int | None:
     """Index of the first column called by one of ``names`` (earlier names win, case ignored)."""
     folded = [column.casefold() for column in header]
     return next((folded.index(name) for name in names if name in folded), None)
-
-
-def check_size(n_bytes: int, name: str, max_bytes: int) -> None:
-    """
-    Raises:
-        BadInput: a table is too large.
-    """
-    if n_bytes > max_bytes:
-        raise BadInput(
-            tr_lazy(
-                "The table '{name}' has more than {max_table_bytes}, the limit.",
-                name=name,
-                max_table_bytes=size_text(max_bytes),
-            ),
-            "Leave out columns or divide it into several files.",
-        )
 
 
 def check_number_of_columns(n: int, name: str) -> None:
@@ -359,7 +360,7 @@ def unnamed_column(index: int, name: str) -> BadInput:
 
 def header_of(head: bytes) -> list[str]:
     """The column names in the first bytes of a file; empty where they are no text. Nothing is checked."""
-    lines = head.decode("utf-8-sig", "ignore").splitlines()
+    lines = decoded_start(head).splitlines()
     first = next((line for line in lines if line.strip()), "")
     if "\0" in first:
         return []
@@ -367,56 +368,16 @@ def header_of(head: bytes) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([first], delimiter=mark), [])]
 
 
-def _check_is_text(file: BinaryIO, name: str, encoding: str, max_bytes: int) -> None:
-    """
-    Raises:
-        BadInput: too large, empty, or not text in this encoding.
-    """
-    decoder = codecs.getincrementaldecoder(encoding)()
-    file.seek(0)
-    size, lines, blank = 0, 1, True
-    while True:
-        piece = file.read(_PIECE)
-        if size == 0 and piece.startswith(_UTF16) and encoding != "utf-16":
-            raise BadInput(
-                tr_lazy("'{name}' is written in UTF-16.", name=name), option_hint("encoding", "utf-16")
-            )
-        size += len(piece)
-        check_size(size, name, max_bytes)
-        if b"\0" in piece and encoding != "utf-16":
-            raise BadInput(
-                tr_lazy("'{name}' is not a text table: it contains binary data.", name=name), SAVE_AS_CSV
-            )
-        try:
-            decoder.decode(piece, final=not piece)
-        except UnicodeError as error:
-            start = error.start if isinstance(error, UnicodeDecodeError) else 0
-            raise BadInput(
-                tr_lazy(
-                    "'{name}' is not written in {encoding}: line {line} contains other bytes.",
-                    name=name,
-                    encoding=encoding.upper(),
-                    line=lines + piece.count(b"\n", 0, start),
-                ),
-                option_hint("encoding", next(one for one in reversed(ENCODINGS) if one != encoding)),
-            ) from None
-        lines += piece.count(b"\n")
-        blank = blank and not piece.strip()
-        if not piece:
-            break
-    if blank:
-        raise BadInput(tr_lazy("'{name}' is empty.", name=name), "Copy it from its source again.")
-
-
 def _without_empty_columns(table: CsvText, name: str) -> CsvText:
-    """Leave out columns without a name that hold nothing (rows that all end in a comma).
+    """Leave out columns without a name that hold nothing (rows that all end in a comma) or count the rows (pandas).
 
     Raises:
-        BadInput: a column without a name that holds something.
+        BadInput: a column without a name that holds something else.
     """
     unnamed = [index for index, column in enumerate(table.header) if not column]
     for index in unnamed:
-        if any(row[index] for row in table.rows):
+        cells = [row[index] for row in table.rows]
+        if any(cells) and not counts_rows(cells):
             raise unnamed_column(index, name)
     if unnamed:
         named = [index for index, column in enumerate(table.header) if column]

@@ -15,10 +15,12 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.column_names import PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import column_named, read_csv
+from semblance.core.library.importers.csv_text import DELIMITERS, column_named, read_csv, read_text
+from semblance.core.library.importers.encodings import decoded_start
 from semblance.core.library.importers.image_files import ignored_files, rejection_of
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.normal_text import composed
 from semblance.core.tasks import Reporter
 
 CODE = re.compile(r"[0-9a-z*]{4}-[0-9a-z*]{3}-[0-9a-z*]{3}-[0-9a-z*]{3}", re.IGNORECASE)
@@ -117,25 +119,25 @@ def _holds_codes(source: Source, entry: Entry) -> bool:
         head = source.head(entry.path)
     except BadInput:
         return False
-    return CODE.search(head.decode("ascii", "replace")) is not None
+    return CODE.search(decoded_start(head)) is not None
 
 
-def _images_by_name(images: list[str]) -> dict[str, str | None]:
-    """Path, name and name without ending -> image; ``None`` where several have it."""
-    found: dict[str, str | None] = {}
+def _images_by_name(images: list[str]) -> dict[str, list[str]]:
+    """Path, name and name without ending -> the images that have it."""
+    found: dict[str, list[str]] = {}
     for path in images:
-        parts = PurePosixPath(path)
-        for key in {path.casefold(), parts.name.casefold(), parts.stem.casefold()}:
-            found[key] = None if key in found else path
+        parts = PurePosixPath(composed(path))
+        for key in {str(parts).casefold(), parts.name.casefold(), parts.stem.casefold()}:
+            found.setdefault(key, []).append(path)
     return found
 
 
 def _read_table(
-    source: Source, entry: Entry, by_name: dict[str, str | None], rows: dict[str, _CodeRow]
+    source: Source, entry: Entry, by_name: dict[str, list[str]], rows: dict[str, _CodeRow]
 ) -> Iterator[RejectedFile]:
     """Fill ``rows`` from one table and report its damage."""
     try:
-        rows_read = list(_parse_rows(source.read(entry.path), entry.path))
+        rows_read = list(_parse_rows(source, entry.path))
     except BadInput as error:
         yield RejectedFile(entry.path, str(error), failed=True)
         return
@@ -145,8 +147,12 @@ def _read_table(
             yield row
             continue
         name = row.image.replace("\\", "/").casefold()
-        path = by_name.get(name) or by_name.get(PurePosixPath(name).name)
-        if path is None:
+        paths = by_name.get(name) or by_name.get(PurePosixPath(name).name) or [""]
+        path = paths[0]
+        if len(paths) > 1:
+            reason = tr_lazy("It names '{image}', and several images are called so.", image=row.image)
+            yield RejectedFile(row.where, reason, failed=True)
+        elif not path:
             yield RejectedFile(
                 row.where, tr_lazy("It names '{image}', which does not exist.", image=row.image), failed=True
             )
@@ -158,25 +164,23 @@ def _read_table(
             rows[path] = row
 
 
-def _parse_rows(data: bytes, name: str) -> Iterator[_CodeRow | RejectedFile]:
+def _parse_rows(source: Source, name: str) -> Iterator[_CodeRow | RejectedFile]:
     """
     Raises:
         BadInput: no table, or no column of codes.
     """
-    first = data.partition(b"\n")[0]
-    if CODE.search(first.decode("utf-8", "replace")):
-        marks = [mark for mark in (b",", b";", b"\t") if mark in first]
-        separator = marks[0] if marks else b" "
-        columns = first.strip().count(separator) + 1
-        if separator == b" ":
-            data = data.replace(b" ", b",")
-            separator = b","
+    written = read_text(source, name)
+    first = written.lstrip().partition("\n")[0].strip()
+    shift = 0
+    if CODE.search(first):
+        separator = next((mark for mark in DELIMITERS if mark in first), " ")
+        columns = first.count(separator) + 1
+        if separator == " ":
+            written, separator = written.replace(" ", ","), ","
         names = ["image", "code", *(f"column_{number}" for number in range(3, columns + 1))]
         # The header takes no line of its own, so that line numbers stay those of the file.
-        data, shift = separator.join(text.encode() for text in names) + b"\n" + data, 1
-    else:
-        shift = 0
-    text = read_csv(data, name)
+        written, shift = separator.join(names) + "\n" + written, 1
+    text = read_csv(written.encode(), name)
     code = column_named(text.header, *_NAMED_CODE)
     if code is None:
         matching = [i for i in range(len(text.header)) if text.rows and CODE.fullmatch(text.rows[0][i])]

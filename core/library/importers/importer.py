@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import abc
+import copy
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from semblance.core.imaging.region import Region
+from semblance.core.library.importers.encodings import ENCODINGS
 from semblance.core.library.importers.source import Source
 from semblance.core.parameters import Parameter, Value
 from semblance.core.tasks import Reporter
+
+AUTO, EXACT = "auto", "exact"
+#: Settings of every kind.
+COMMON_PARAMETERS = (
+    Parameter(
+        "encoding",
+        AUTO,
+        "How the letters of a table or list are encoded.",
+        choices=(AUTO, *ENCODINGS),
+    ),
+    Parameter(
+        "findings",
+        AUTO,
+        "Findings that differ only in capitals, blanks or '.0' are one finding, unless they are taken exactly.",
+        choices=(AUTO, EXACT),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -116,11 +135,19 @@ class Importer(abc.ABC):
     #: Whether it finds :class:`FoundRows` instead of cases.
     finds_rows: ClassVar[bool] = False
     #: Settings of the command line.
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    parameters: ClassVar[tuple[Parameter, ...]] = COMMON_PARAMETERS
+    #: The encoding of lists beside the images, ``None`` as it is recognised.
+    encoding: str | None = None
+    #: Whether findings that are written differently stay different.
+    exact_findings: bool = False
 
-    def with_settings(self, values: Mapping[str, Value]) -> Importer:
+    def with_settings(self, values: Mapping[str, Value]) -> Self:
         """An importer of this kind with ``values`` of its :attr:`parameters`."""
-        return self
+        made = copy.copy(self)
+        encoding = str(values.get("encoding", AUTO))
+        made.encoding = None if encoding == AUTO else encoding
+        made.exact_findings = values.get("findings") == EXACT
+        return made
 
     @abc.abstractmethod
     def recognise(self, source: Source) -> Recognition | None:

@@ -16,11 +16,14 @@ from pathlib import PurePosixPath
 from semblance.core.errors import BadInput
 from semblance.core.language import tr_lazy
 from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
 from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Source
+from semblance.core.normal_text import composed
 
 NAME = "labels.csv"
+#: Images that a message names.
+_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def read_label_tables(source: Source, images: list[str]) -> LabelTable:
         if entry.path and is_label_table(entry.path):
             listing.files.add(entry.path)
             try:
-                text = read_csv(source.read(entry.path), entry.path)
+                text = read_list(source, entry.path)
                 _add_lines(text, entry.path, images, listing)
             except BadInput as error:
                 listing.rejected.append(RejectedFile(entry.path, str(error), failed=True))
@@ -92,8 +95,19 @@ def _add_lines(text: CsvText, path: str, images: list[str], listing: LabelTable)
     for row, number in zip(text.rows, text.lines, strict=True):
         found = finder.find(row[image])
         if found is None:
-            reason = tr_lazy(
-                "Line {number} names '{row}', which does not exist.", number=number, row=row[image]
+            several = finder.several(row[image])
+            reason = (
+                tr_lazy(
+                    "Line {number} names '{row}', and several images are called so: {images}. Write the path of the "
+                    "one that is meant.",
+                    number=number,
+                    row=row[image],
+                    images=", ".join(several[:_LISTED]),
+                )
+                if several
+                else tr_lazy(
+                    "Line {number} names '{row}', which does not exist.", number=number, row=row[image]
+                )
             )
             listing.rejected.append(RejectedFile(f"{path}:{number}", reason, failed=True))
             continue
@@ -125,27 +139,32 @@ class _ImageFinder:
     only one has it (also without the ending)."""
 
     def __init__(self, images: list[str], listing: str) -> None:
+        # Names on a disk and in a list may be composed differently.
+        listing = composed(listing)
         self._folder = listing[: len(listing) - len(PurePosixPath(listing).name)]
-        self._paths = set(images)
-        self._by_folded_name: dict[str, str | None] = {}
+        self._paths: dict[str, str] = {}
+        self._by_folded_name: dict[str, list[str]] = {}
         for path in images:
-            parts = PurePosixPath(path)
-            for key in {path, str(parts.with_suffix("")), parts.name, parts.stem}:
-                folded = key.casefold()
-                self._by_folded_name[folded] = None if folded in self._by_folded_name else path
+            self._paths.setdefault(composed(path), path)
+            parts = PurePosixPath(composed(path))
+            for key in {str(parts), str(parts.with_suffix("")), parts.name, parts.stem}:
+                self._by_folded_name.setdefault(key.casefold(), []).append(path)
 
     def find_exact(self, text: str) -> str | None:
         written = text.replace("\\", "/").removeprefix("./")
-        return next((path for path in (self._folder + written, written) if path in self._paths), None)
+        return self._paths.get(self._folder + written) or self._paths.get(written)
 
     def find(self, text: str) -> str | None:
         exact = self.find_exact(text)
         if exact is not None or not text:
             return exact
+        return next((found[0] for found in self._candidates(text) if len(found) == 1), None)
+
+    def several(self, text: str) -> list[str]:
+        """The images that ``text`` may mean where :meth:`find` finds none; empty where it means none at all."""
+        return next((found for found in self._candidates(text) if found), [])
+
+    def _candidates(self, text: str) -> Iterator[list[str]]:
         written = text.replace("\\", "/").removeprefix("./").casefold()
-        within = self._by_folded_name.get(self._folder.casefold() + written)
-        return (
-            within
-            or self._by_folded_name.get(written)
-            or self._by_folded_name.get(PurePosixPath(written).name)
-        )
+        for name in (self._folder.casefold() + written, written, PurePosixPath(written).name):
+            yield self._by_folded_name.get(name, [])

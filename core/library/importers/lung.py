@@ -14,7 +14,7 @@ from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.importers.column_names import PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
 from semblance.core.library.importers.image_files import ignored_files
 from semblance.core.library.importers.importer import FoundCase, Importer, Recognition, RejectedFile
 from semblance.core.library.importers.polyps import is_table_with, table_number
@@ -79,7 +79,7 @@ class LungImporter(Importer):
         used_keys: set[str] = set()
         for entry in tables:
             try:
-                lines = _RegionTable(read_csv(source.read(entry.path), entry.path), entry.path, scans)
+                lines = _RegionTable(read_list(source, entry.path), entry.path, scans)
             except BadInput as error:
                 yield RejectedFile(entry.path, str(error), failed=True)
                 continue

@@ -6,6 +6,7 @@ trusted for the sizes it states, and neither one cell nor all texts together may
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from itertools import islice
@@ -22,18 +23,19 @@ from semblance.core.library.importers.csv_text import (
     LONGEST_CELL,
     FailedRow,
     check_number_of_columns,
-    check_size,
     checked_header,
-    unnamed_column,
 )
+from semblance.core.library.importers.encodings import check_size
 from semblance.core.library.importers.table_file import (
     Block,
     Cells,
     ColumnSurvey,
+    RowSample,
     TableFile,
     TableFormat,
 )
 from semblance.core.limits import MAX_TABLE_BYTES, MEMORY_VARIABLE, expansion_limit, max_unpacked, size_text
+from semblance.core.normal_text import composed
 from semblance.core.parquet import import_parquet
 
 if TYPE_CHECKING:
@@ -99,15 +101,15 @@ class ParquetTable(TableFile):
             raise
         except Exception as error:
             raise self._damage_error(error) from error
-        self.header = checked_header([one.strip() for one in schema.names], name)
+        self.header = checked_header([composed(one.strip()) for one in schema.names], name)
+        self._index_columns = _named_index(schema)
         check_number_of_columns(len(self.header), name)
         self._types = [field.type for field in schema]
         self._surveys = [ColumnSurvey() for _ in self.header]
         self._last_cells, self._n_characters = set(), 0
+        self._sample = RowSample(len(self.header))
         self._survey(surveyed_rows)
-        for index, column in enumerate(self.header):
-            if not column and self._surveys[index].filled:
-                raise unnamed_column(index, name)
+        self._check_unnamed()
         self._choose_columns()
         nested = {
             column for column, kind in zip(self.header, self._types, strict=True) if not _is_usable(kind)
@@ -179,23 +181,29 @@ class ParquetTable(TableFile):
         for batch in self._batches():
             first = self.n_rows + 1
             lines = range(first, first + batch.num_rows)
+            sampled: list[Cells] = []
             for place, (survey, column) in enumerate(zip(self._surveys, batch.columns, strict=True)):
                 kind = self._types[place]
                 if not _is_usable(kind):
+                    sampled.append([""] * batch.num_rows)
                     continue
                 if _is_numeric(kind):
                     n_filled = int(np.isfinite(values := _values(column)).sum() + np.isinf(values).sum())
                     survey.filled, survey.numbers = survey.filled + n_filled, survey.numbers + n_filled
+                    survey.whole.add(values)
+                    sampled.append(values)
                     if place == last:
                         self._add_last_cells(self._texts(column))
                     continue
                 cells = self._texts(column)
+                sampled.append(cells)
                 self._n_characters += sum(map(len, cells))
                 if self._n_characters > expansion_limit(self._bytes):
                     raise self._too_large()
                 survey.add(cells, lines)
                 if place == last:
                     self._add_last_cells(cells)
+            self._sample.add(sampled)
             self.n_rows += batch.num_rows
             if most is not None and self.n_rows >= most:
                 break
@@ -209,7 +217,9 @@ class ParquetTable(TableFile):
         """The last column that has a name and names no case or patient."""
         others = ("", *CASE_COLUMNS, *PATIENT_COLUMNS)
         return next(
-            i for i in reversed(range(len(self.header))) if self.header[i].casefold() not in others or not i
+            i
+            for i in reversed(range(len(self.header)))
+            if not (self.header[i].casefold() in others or self._is_index(self.header[i])) or not i
         )
 
     def _blocks(self) -> Iterator[Block]:
@@ -255,8 +265,17 @@ class ParquetTable(TableFile):
         return cells
 
 
+def _named_index(schema: Any) -> frozenset[str]:
+    """The columns that pandas wrote as the index of its frame, by what it notes in the file."""
+    try:
+        noted = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return frozenset(composed(one.strip()) for one in noted["index_columns"] if isinstance(one, str))
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return frozenset()
+
+
 def _text(value: Any) -> str:
-    return str(value).strip()
+    return composed(str(value).strip())
 
 
 def _values(column: Any) -> npt.NDArray[np.float64]:

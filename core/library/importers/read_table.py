@@ -12,8 +12,10 @@ import numpy as np
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.zip_archive import open_regular_file
+from semblance.core.library.finding_names import FindingNames
 from semblance.core.library.importers.csv_table import CsvTable
-from semblance.core.library.importers.csv_text import DELIMITERS, CsvFile, CsvRow, whole_lines
+from semblance.core.library.importers.csv_text import DELIMITERS, CsvFile, CsvRow
+from semblance.core.library.importers.encodings import whole_lines
 from semblance.core.library.importers.parquet_table import ParquetTable, is_parquet
 from semblance.core.library.importers.table_file import Table, TableFile, TableFormat
 from semblance.core.limits import MAX_STREAMED_TABLE_BYTES, MAX_TABLE_BYTES
@@ -45,13 +47,13 @@ def read_table(where: Path | str | bytes, name: str = "", form: TableFormat | No
             finding, or no row that can be used.
     """
     if isinstance(where, bytes):
-        return _whole_table(open_table(io.BytesIO(where), name, form))
+        return _whole_table(open_table(io.BytesIO(where), name, form), form)
     name = name or str(where)
     with open_regular_file(Path(where), name) as file:
-        return _whole_table(open_table(file, name, form))
+        return _whole_table(open_table(file, name, form), form)
 
 
-def _whole_table(file: TableFile) -> Table:
+def _whole_table(file: TableFile, form: TableFormat | None) -> Table:
     X = np.empty((file.n_rows, len(file.columns)))
     table = Table(file.name, X, file.columns, file.finding_column, [], [], None, {}, [], file.left_out)
     start = 0
@@ -67,6 +69,9 @@ def _whole_table(file: TableFile) -> Table:
         for column, cells in rows.attributes.items():
             table.attributes.setdefault(column, []).extend(cells)
     table.X = X[:start]
+    names = FindingNames(exact=(form or TableFormat()).exact)
+    table.findings = [names.name(one) for one in table.findings]
+    table.notes = [*file.notes, *names.notes]
     return table
 
 
@@ -93,7 +98,7 @@ def preview_table(file: BinaryIO, name: str, form: TableFormat, n_rows: int) -> 
         return TablePreview(tuple(whole.header), whole.uses(), whole.first_rows(n_rows))
     data = file.read(_PREVIEW_BYTES)
     if len(data) == _PREVIEW_BYTES:
-        data = whole_lines(data, form.encoding) or data
+        data = whole_lines(data) or data
     sample = io.BytesIO(data)
     try:
         table = CsvTable(sample, name, form)

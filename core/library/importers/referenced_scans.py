@@ -26,6 +26,7 @@ from semblance.core.library.importers.dicom_series import (
 )
 from semblance.core.library.importers.importer import RejectedFile
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.normal_text import composed
 from semblance.core.tasks import Reporter
 
 _LABEL_ARRAYS = ("mask", "label", "segment", "seg_")
@@ -86,7 +87,7 @@ class ScanIndex:
     def add(self, scan: Scan) -> None:
         """Add a scan under all its names, whatever their case."""
         self.found.append(scan)
-        for name in dict.fromkeys(name.casefold() for name in scan.names):
+        for name in dict.fromkeys(composed(name).casefold() for name in scan.names):
             self._by_name.setdefault(name, []).append(scan)
 
     def find(self, *names: str) -> Scan | None:
@@ -96,7 +97,9 @@ class ScanIndex:
             BadInput: several are.
         """
         for name in names:
-            scans = self._by_name.get(name.strip().replace("\\", "/").removeprefix("./").casefold(), [])
+            scans = self._by_name.get(
+                composed(name.strip()).replace("\\", "/").removeprefix("./").casefold(), []
+            )
             if len(scans) > 1:
                 raise BadInput(
                     tr_lazy("{n} scans of the source have the name '{name}'", name=name, n=len(scans))

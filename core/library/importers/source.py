@@ -24,7 +24,7 @@ from semblance.core.language import tr_lazy
 Kind = Literal["folder", "zip", "file"]
 
 _FILE_MANAGERS = frozenset(("thumbs.db", "desktop.ini", "ehthumbs.db"))
-#: Entries of a zip in a folder that are checked for DICOM files.
+#: Entries of a zip in a folder that are checked first for DICOM files.
 _SAMPLED_ENTRIES = 8
 
 
@@ -48,6 +48,8 @@ class Source(abc.ABC):
     ``closed_zips``: why a zip among the entries cannot be opened (path -> reason).
     ``pseudonyms``: how patients are called in the library; ``None`` where their ids are kept. ``known_slices``: the
     slices of the case that the library has of this source under the key of a :class:`FoundCase`.
+    ``encoding``: that of the lists in it, ``None`` as it is recognised. ``notes``: sentences about what was read and a
+    person should know.
     """
 
     kind: Kind
@@ -56,6 +58,8 @@ class Source(abc.ABC):
         self.path = path
         self.pseudonyms: Pseudonyms | None = None
         self.known_slices: Callable[[str], Sequence[tuple[str, int | None]]] = lambda _key: ()
+        self.encoding: str | None = None
+        self.notes: list[str] = []
         self.refused: list[tuple[str, str]] = []
         self.ignored: list[tuple[str, str]] = []
         self.closed_zips: dict[str, str] = {}
@@ -231,7 +235,8 @@ class FolderSource(Source):
         try:
             names = list(archive.entries)
             step = max(1, len(names) // _SAMPLED_ENTRIES)
-            if not any(_is_dicom(archive, name) for name in names[::step]):
+            # A few from everywhere first, because most zips have DICOM files alone or none.
+            if not any(_is_dicom(archive, name) for name in (*names[::step], *names)):
                 if archive.refused and not names:
                     self.closed_zips[zip_entry.path] = archive.refused[0][1]
                 return []

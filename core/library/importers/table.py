@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
+from typing import Self
 
 from semblance.core.errors import BadInput
 from semblance.core.imaging.formats import has_image_name
@@ -35,9 +36,11 @@ class TableImporter(Importer):
     def __init__(self, form: TableFormat | None = None) -> None:
         self._form = form
 
-    def with_settings(self, values: Mapping[str, Value]) -> TableImporter:
+    def with_settings(self, values: Mapping[str, Value]) -> Self:
         """An importer of tables that are written like this."""
-        return TableImporter(TableFormat.of(values))
+        made = super().with_settings(values)
+        made._form = TableFormat.of(values)
+        return made
 
     def recognise(self, source: Source) -> Recognition | None:
         """Where at least half of the files are tables and none is an image."""
@@ -60,7 +63,11 @@ class TableImporter(Importer):
             reporter.check_cancelled()
             name = source.label(entry.path)
             if not is_table(source, entry):
-                yield RejectedFile(name, tr_lazy("Not a table."), failed=False)
+                yield RejectedFile(
+                    name,
+                    tr_lazy("Its name does not end in .csv, .tsv or .parquet, as that of a table does."),
+                    failed=False,
+                )
                 continue
             try:
                 with source.stream(entry.path) as file:
@@ -73,6 +80,7 @@ class TableImporter(Importer):
                         yield RejectedFile(name, reason, failed=True)
                         continue
                     first = first or table
+                    source.notes += [*table.notes, *table.telling_notes()]
                     yield from _cases_of_table(table, entry.path)
             except BadInput as error:
                 if source.kind == "file":
@@ -90,8 +98,6 @@ def _cases_of_table(table: TableFile, path: str) -> Iterator[FoundRows | Rejecte
         yield RejectedFile(
             f"{table.name}:{column}", tr_lazy("Left out: {reason}.", reason=reason), failed=False
         )
-    for note in table.notes:
-        yield RejectedFile(f"{table.name}:1", note, failed=False)
     for rows in table.rows():
         for failed in rows.failed:
             yield RejectedFile(

@@ -1,9 +1,10 @@
 """Tables of numbers: what their columns are used as, whatever file they are in.
 
-Empty cells and ``nan`` are missing values. A column most of whose cells are words is no feature but an
-attribute of the cases. In a column of numbers, a word, an infinity or a number beyond single precision makes its *row*
-fail, with line and reason. A column without any value is left out. A last column that is measured rather than named is
-not taken for the finding: the file is refused with a hint, since a score against it would look right and mean nothing.
+Empty cells, ``nan``, ``NA``, ``?`` and the like are missing values. A column most of whose cells are words is no
+feature but an attribute of the cases. A column that counts rows or is the finding in other words is no feature. In
+a column of numbers, a word, an infinity or a number beyond single precision makes its *row* fail, with line and
+reason. A column without any value is left out. A last column that is measured rather than named is not taken for
+the finding: the file is refused with a hint, since a score against it would look right and mean nothing.
 
 A table is read twice and some rows at a time, so that its size in memory does not depend on its length: first to find
 out what each column holds, then for the values.
@@ -12,6 +13,8 @@ out what each column holds, then for the values.
 from __future__ import annotations
 
 import abc
+import csv
+import fnmatch
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,47 +24,65 @@ import numpy as np
 import numpy.typing as npt
 
 from semblance.core.errors import BadInput
-from semblance.core.language import tr_lazy
+from semblance.core.language import join_texts, tr_lazy
+from semblance.core.library.column_checks import (
+    WholeNumbers,
+    index_reason,
+    is_finding_in_other_words,
+    is_index_name,
+    no_feature_notes,
+    telling_columns,
+    telling_notes,
+)
+from semblance.core.library.finding_names import finding_key
 from semblance.core.library.importers.column_names import CASE_COLUMNS, PATIENT_COLUMNS, TABLE_FINDING_COLUMNS
 from semblance.core.library.importers.csv_text import (
     DELIMITERS,
-    ENCODINGS,
     FailedRow,
     FailedRows,
     column_named,
     delimiter_name,
+    unnamed_column,
 )
+from semblance.core.library.importers.importer import AUTO, COMMON_PARAMETERS, EXACT
 from semblance.core.limits import MEMORY_VARIABLE, memory_limit
+from semblance.core.normal_text import composed, is_missing, is_missing_finding, normal_text
 from semblance.core.parameters import Parameter, Value
 
 LEAVE_EMPTY = tr_lazy("Leave a cell empty where its value is missing.")
 
-_AUTO = "auto"
 #: How a table is written, as settings of the command line.
 PARAMETERS = (
     Parameter(
         "delimiter",
-        _AUTO,
+        AUTO,
         "What separates the cells of a table.",
-        choices=(_AUTO, *map(delimiter_name, DELIMITERS)),
+        choices=(AUTO, *map(delimiter_name, DELIMITERS)),
     ),
-    Parameter("decimal", _AUTO, "The decimal sign of a table.", choices=(_AUTO, ".", ",")),
+    Parameter("decimal", AUTO, "The decimal sign of a table.", choices=(AUTO, ".", ",")),
     Parameter(
-        "header", _AUTO, "Whether the first row of a table names its columns.", choices=(_AUTO, "yes", "no")
+        "header", AUTO, "Whether the first row of a table names its columns.", choices=(AUTO, "yes", "no")
     ),
-    Parameter("encoding", _AUTO, "How the letters of a table are encoded.", choices=(_AUTO, *ENCODINGS)),
     Parameter("finding", "", "The column with the finding, else 'label' or the last one."),
     Parameter("patient", "", "The column with the patient, else 'patient_id', 'patient' or 'subject'."),
     Parameter("case", "", "The column with the id of the case, else 'case_id' or 'id'."),
+    Parameter(
+        "columns",
+        "",
+        "The columns of numbers to use, with commas between; * and ? stand for characters. Else all that measure "
+        "something.",
+    ),
+    *COMMON_PARAMETERS,
 )
 
 _LARGEST = float(np.finfo(np.float32).max)
-_MISSING = frozenset(("", "nan"))
 #: A last column of whole numbers is taken for findings up to this many different ones, or a fifth of
 #: the rows.
 _FINDINGS = 20
 #: Columns that a message names.
 _LISTED = 20
+#: Rows, and cells, by which a column is compared with the findings.
+_SAMPLED_ROWS, _FEWEST_SAMPLED, _SAMPLED_CELLS = 4000, 100, 1 << 21
 #: So many different cells of a last column are compared. More are measured.
 _MOST_DIFFERENT = 1_000_000
 #: Memory that the id of a row takes, which must differ from all others.
@@ -73,7 +94,8 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+")
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a table is written; ``None``: as it is recognised."""
+    """How a table is written; ``None``: as it is recognised. ``exact``: its findings are different if they are written
+    differently."""
 
     delimiter: str | None = None
     decimal: str | None = None
@@ -82,11 +104,13 @@ class TableFormat:
     finding: str | None = None
     patient: str | None = None
     case: str | None = None
+    columns: str | None = None
+    exact: bool = False
 
     @staticmethod
     def of(settings: Mapping[str, Value]) -> TableFormat:
         """The format that values of :data:`PARAMETERS` describe."""
-        chosen = {name: str(value) for name, value in settings.items() if value not in (_AUTO, "")}
+        chosen = {name: str(value) for name, value in settings.items() if value not in (AUTO, "")}
         delimiter, header = chosen.get("delimiter"), chosen.get("header")
         return TableFormat(
             "\t" if delimiter == "tab" else delimiter,
@@ -96,6 +120,8 @@ class TableFormat:
             chosen.get("finding"),
             chosen.get("patient"),
             chosen.get("case"),
+            chosen.get("columns"),
+            chosen.get("findings") == EXACT,
         )
 
 
@@ -119,7 +145,7 @@ class Table:
     the cell is empty. ``case_ids``: n, unique, from the column of :data:`CASE_COLUMNS` or "row1", "row2", ... as the
     rows lie in the file. ``patient_ids``: n names (``None`` where empty), or ``None`` without the column.
     ``attributes``: columns of words, n cells each. ``failed``: rows left out; ``left_out``: columns left
-    out, each with the reason.
+    out, each with the reason. ``notes``: what was recognised that a person would not expect.
     """
 
     name: str
@@ -132,13 +158,15 @@ class Table:
     attributes: dict[str, list[str]] = field(default_factory=dict)
     failed: list[FailedRow] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass
 class ColumnSurvey:
     """What a column holds: cells that are filled, numbers with a decimal point or without fraction, and numbers with a
     decimal comma; (line, cell) of the first of either kind, and whether all of a kind may be grouped thousands.
-    ``points`` counts numbers with a point as long as these may be grouped thousands."""
+    ``points`` counts numbers with a point as long as these may be grouped thousands. ``marks``: what stands for missing
+    values in it, and how often; ``whole``: whether its numbers are whole and differ."""
 
     filled: int = 0
     numbers: int = 0
@@ -148,11 +176,15 @@ class ColumnSurvey:
     first_point: tuple[int, str] | None = None
     commas_may_group: bool = True
     points_may_group: bool = True
+    marks: dict[str, int] = field(default_factory=dict)
+    whole: WholeNumbers = field(default_factory=WholeNumbers)
 
     def add(self, cells: Sequence[str], lines: Sequence[int]) -> None:
         """Count ``cells``, which begin on ``lines``."""
         if self.points_may_group:
             self._add_points(cells, lines)
+        if self.whole.are_whole:
+            self._add_whole(cells)
         text = "\n".join(cells)
         if _PLAIN_NUMBERS.fullmatch(text + "\n"):
             self.filled, self.numbers = self.filled + len(cells), self.numbers + len(cells)
@@ -163,18 +195,27 @@ class ColumnSurvey:
             except ValueError:
                 pass
             else:
-                n_filled = len(values) - int(np.isnan(values).sum())
-                self.filled, self.numbers = self.filled + n_filled, self.numbers + n_filled
-                return
+                if not np.isnan(values).any():
+                    self.filled, self.numbers = self.filled + len(values), self.numbers + len(values)
+                    return
         for cell in cells:
-            if cell.lower() not in _MISSING:
+            if not is_missing(cell):
                 self.filled += 1
                 self.numbers += number_in(cell) is not None
+            elif cell:
+                self.marks[cell] = self.marks.get(cell, 0) + 1
         for line, cell in zip(lines, cells, strict=True):
             if "," in cell and number_in(cell, ",") is not None:
                 self.commas += 1
                 self.first_comma = self.first_comma or (line, cell)
                 self.commas_may_group = self.commas_may_group and bool(_THOUSANDS.fullmatch(cell))
+
+    def _add_whole(self, cells: Sequence[str]) -> None:
+        try:
+            values = np.array([float(cell) for cell in cells])
+        except ValueError:
+            values = np.full(1, np.nan)
+        self.whole.add(values)
 
     def _add_points(self, cells: Sequence[str], lines: Sequence[int]) -> None:
         for line, cell in zip(lines, cells, strict=True):
@@ -193,6 +234,27 @@ class ColumnSurvey:
 
 #: The cells of a column: as they are written, or as values.
 Cells = Sequence[str] | npt.NDArray[np.float64]
+
+
+class RowSample:
+    """Some rows that lie evenly in a table, whose length is not known before."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._most = min(_SAMPLED_ROWS, max(_FEWEST_SAMPLED, _SAMPLED_CELLS // max(1, n_columns)))
+        self._seen, self._step = 0, 1
+        self.columns: list[list[str | float]] = [[] for _ in range(n_columns)]
+
+    def add(self, columns: Sequence[Cells]) -> None:
+        """Take in the ``columns`` of more rows, "" in place of cells that cannot be used."""
+        n = len(columns[0])
+        places = range(-self._seen % self._step, n, self._step)
+        self._seen += n
+        for kept, cells in zip(self.columns, columns, strict=True):
+            kept += [cells[place] for place in places]
+        while len(self.columns[0]) > self._most:
+            self._step *= 2
+            for kept in self.columns:
+                del kept[1::2]
 
 
 @dataclass
@@ -221,6 +283,9 @@ class TableFile(abc.ABC):
     #: Different cells of the last column.
     _last_cells: set[str]
     _decimal: str = "."
+    _sample: RowSample
+    #: Columns that the file itself names as its index.
+    _index_columns: frozenset[str] = frozenset()
 
     def _choose_columns(self) -> None:
         """Decide what each column is used as.
@@ -240,6 +305,19 @@ class TableFile(abc.ABC):
         self.finding_column = self.header[self._finding]
         self._roles()
 
+    def _check_unnamed(self) -> None:
+        """
+        Raises:
+            BadInput: a column without a name holds something else than numbers that count the rows.
+        """
+        for place, column in enumerate(self.header):
+            survey = self._surveys[place]
+            if not column and survey.filled:
+                if not (survey.whole.rows == survey.filled and survey.whole.are_consecutive):
+                    raise unnamed_column(place, self.name)
+                # As pandas calls it; it is left out by this name.
+                self.header[place] = f"Unnamed: {place}"
+
     @abc.abstractmethod
     def _blocks(self) -> Iterator[Block]:
         """All rows, some thousand at a time; only columns of features may be values."""
@@ -251,7 +329,37 @@ class TableFile(abc.ABC):
     @property
     def notes(self) -> list[str]:
         """What was recognised that a person would not expect."""
-        return []
+        found = no_feature_notes(self.name, self._no_features)
+        marks: dict[str, int] = {}
+        for place in self._features:
+            for mark, n in self._surveys[place].marks.items():
+                marks[mark] = marks.get(mark, 0) + n
+        if marks:
+            found.append(
+                tr_lazy(
+                    "'{name}': read as missing values: {marks}.",
+                    name=self.name,
+                    marks=", ".join(f"'{mark}' ({n})" for mark, n in list(marks.items())[:_LISTED]),
+                )
+            )
+        return found
+
+    def telling_notes(self) -> list[str]:
+        """A sentence about columns that alone tell the finding; none without one."""
+        X = np.array([self._sampled_numbers(place) for place in self._features]).T
+        findings = ["" if is_missing_finding(one) else one for one in self._sampled_findings()]
+        return telling_notes(self.columns, telling_columns(X, findings), self.name)
+
+    def _sampled_numbers(self, place: int) -> npt.NDArray[np.float64]:
+        cells = self._sample.columns[place]
+        numbers = [
+            one if isinstance(one, float) else math.nan if is_missing(one) else number_in(one, self._decimal)
+            for one in cells
+        ]
+        return np.array([math.nan if one is None or math.isinf(one) else one for one in numbers])
+
+    def _sampled_findings(self) -> list[str]:
+        return [normal_text(str(one)) for one in self._sample.columns[self._finding]]
 
     def describe(self, failed: FailedRow) -> str:
         """Which row cannot be used, and why."""
@@ -287,7 +395,9 @@ class TableFile(abc.ABC):
         candidates = [
             place
             for place, column in enumerate(self.header)
-            if column and place not in (self._case_column, self._patient_column)
+            if column
+            and place not in (self._case_column, self._patient_column)
+            and not self._is_index(column)
         ]
         last = candidates[-1] if candidates else None
         if last is not None and not self._is_measured(last):
@@ -313,6 +423,9 @@ class TableFile(abc.ABC):
             else tr_lazy("Name the column with the finding 'label', or move it to the end."),
         )
 
+    def _is_index(self, column: str) -> bool:
+        return column in self._index_columns or is_index_name(column)
+
     def _add_last_cells(self, cells: Iterable[str]) -> None:
         if len(self._last_cells) < _MOST_DIFFERENT:
             self._last_cells.update(cells)
@@ -328,9 +441,7 @@ class TableFile(abc.ABC):
 
     def _is_measured(self, last: int) -> bool:
         survey = self._surveys[last]
-        numbers = {
-            number_in(cell, self._decimal) for cell in self._last_cells if cell.lower() not in _MISSING
-        }
+        numbers = {number_in(cell, self._decimal) for cell in self._last_cells if not is_missing(cell)}
         if None in numbers or not survey.filled:
             return False
         values = [value for value in numbers if value is not None]
@@ -346,25 +457,46 @@ class TableFile(abc.ABC):
         """
         features, self._attributes = [], []
         self.left_out: list[tuple[str, str]] = []
+        self._no_features: list[tuple[str, str]] = []
         for place, (column, survey) in enumerate(zip(self.header, self._surveys, strict=True)):
             if not column or place in (self._case_column, self._patient_column, self._finding):
                 continue
             if survey.filled == 0:
                 self.left_out.append((column, tr_lazy("the column contains no value")))
-            elif survey.is_numeric(self._decimal):
-                features.append(place)
-            else:
+            elif not survey.is_numeric(self._decimal):
                 self._attributes.append(place)
+            elif reason := self._no_feature_reason(place):
+                self._no_features.append((column, reason))
+            else:
+                features.append(place)
+        if self._form.columns is not None:
+            features = self._chosen_features(features)
+        self.left_out += self._no_features
         self._features = features
         self.columns = tuple(self.header[place] for place in features)
         if not features:
             raise BadInput(
                 tr_lazy(
+                    "'{name}' has no column of numbers beside its finding '{finding_column}' and columns that are no "
+                    "features: {columns}.",
+                    name=self.name,
+                    finding_column=self.finding_column,
+                    columns=join_texts(
+                        [
+                            tr_lazy("'{column}' ({reason})", column=column, reason=reason)
+                            for column, reason in self._no_features[:_LISTED]
+                        ]
+                    ),
+                )
+                if self._no_features
+                else tr_lazy(
                     "'{name}' has no column of numbers beside its finding '{finding_column}'.",
                     name=self.name,
                     finding_column=self.finding_column,
                 ),
-                "Features of a table are numbers. Text can only be a finding or an attribute.",
+                tr_lazy("Add columns of measurements, or choose the columns to use with --set columns=.")
+                if self._no_features
+                else "Features of a table are numbers. Text can only be a finding or an attribute.",
             )
         if not self._surveys[self._finding].filled:
             raise BadInput(
@@ -375,6 +507,51 @@ class TableFile(abc.ABC):
                 ),
                 "Fill in the finding of each row.",
             )
+
+    def _no_feature_reason(self, place: int) -> str:
+        """Why a column of numbers measures nothing, or ""; one that was chosen as a feature always does."""
+        if self._form.columns is not None:
+            return ""
+        column = self.header[place]
+        numbers = self._sampled_numbers(place)
+        reason = index_reason(
+            column, self._surveys[place].whole, numbers.tolist(), is_named=column in self._index_columns
+        )
+        if not reason and len(set(numbers.tolist())) <= _FINDINGS:
+            findings = [
+                "" if is_missing_finding(one) else finding_key(one) for one in self._sampled_findings()
+            ]
+            if is_finding_in_other_words(numbers.tolist(), findings):
+                reason = tr_lazy("it is the finding in other words")
+        return reason
+
+    def _chosen_features(self, numeric: Sequence[int]) -> list[int]:
+        """The columns of the setting ``columns``; the other columns of numbers are left out.
+
+        Raises:
+            BadInput: a name that no column of numbers has.
+        """
+        chosen: set[int] = set()
+        for name in next(csv.reader([self._form.columns or ""])):
+            pattern = composed(name.strip())
+            equal = [place for place in numeric if self.header[place] == pattern]
+            pattern = pattern.replace("[", "[[]")
+            found = equal or [place for place in numeric if fnmatch.fnmatchcase(self.header[place], pattern)]
+            if not found:
+                raise BadInput(
+                    tr_lazy(
+                        "'{name}' has no column of numbers '{column}'.", name=self.name, column=name.strip()
+                    ),
+                    tr_lazy(
+                        "Its columns of numbers: {columns}.",
+                        columns=", ".join(self.header[place] for place in numeric[:_LISTED]),
+                    ),
+                )
+            chosen.update(found)
+        self.left_out += [
+            (self.header[place], tr_lazy("it was not chosen")) for place in numeric if place not in chosen
+        ]
+        return [place for place in numeric if place in chosen]
 
     def uses(self) -> tuple[str, ...]:
         """What each column is used as; see :class:`TablePreview`."""
@@ -423,7 +600,8 @@ class TableFile(abc.ABC):
         for index, number in enumerate(block.numbers):
             case_id = f"row{number}"
             if self._case_column is not None:
-                case_id = str(columns[self._case_column][index]) or case_id
+                written = str(columns[self._case_column][index])
+                case_id = case_id if is_missing(written) else written
                 if case_id in used_ids and self._ids_may_recur:
                     case_id = f"{case_id} row{number}"
                 elif case_id in used_ids:
@@ -448,7 +626,7 @@ class TableFile(abc.ABC):
             np.stack(values, axis=1)[usable],
             [cell or None for cell in kept(self._finding)],
             [case_ids[index] for index in usable],
-            None if patient is None else [cell or None for cell in kept(patient)],
+            None if patient is None else [None if is_missing(cell) else cell for cell in kept(patient)],
             {self.header[place]: kept(place) for place in self._attributes},
             [],
         )
@@ -474,7 +652,7 @@ def _numbers(cells: Cells, decimal: str) -> tuple[npt.NDArray[np.float64], list[
     except ValueError:
         parsed = False
     if not parsed:
-        read = [math.nan if cell.lower() in _MISSING else number_in(cell, decimal) for cell in cells]
+        read = [math.nan if is_missing(cell) else number_in(cell, decimal) for cell in cells]
         values = np.array([math.inf if value is None else value for value in read])
     return values, np.flatnonzero(np.abs(values) > _LARGEST).tolist()
 

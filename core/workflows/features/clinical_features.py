@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from semblance.core.evaluation.data_sources import sealed_rows
 from semblance.core.features.clinical import Clinical, ClinicalColumn, as_number, clinical_settings, is_known
 from semblance.core.features.fusion import Fusion, fused_sets
 from semblance.core.language import join_texts, tr_lazy
+from semblance.core.library.column_checks import MOST_CODES, TELLING, ordered_codes, own_findings, separation
 from semblance.core.library.records import CHUNK, FeatureSet
 from semblance.core.tasks import SILENT, Reporter
 
@@ -26,10 +27,7 @@ Columns = npt.NDArray[np.float64]
 Names = npt.NDArray[np.str_]
 
 #: A column with more different texts is an identifier or free text.
-MAX_CATEGORIES = 12
-#: Cases of a finding and other cases below which a column may separate them by chance; and the share of errors up to
-#: which it counts as separating them.
-_FEW, _ERRORS = 5, 0.02
+MAX_CATEGORIES = MOST_CODES
 #: Columns that identify cases, are files, findings or free texts, or say how a library was made; and words in names of
 #: such columns.
 _NEVER = frozenset(
@@ -279,41 +277,14 @@ def _identifies_patients(
 
 
 def _finding_given_away(keys: Names, values: Columns | None, findings: Names) -> str:
-    """A finding that the column separates from all others, "" if none; unknown counts as a value too.
-
-    By its texts or few different numbers, or by an interval of its numbers.
-    """
+    """A finding that the column separates from all others, "" if none; unknown counts as a value too."""
+    names, own = own_findings(findings.tolist())
     labelled = findings != ""
-    findings, keys = findings[labelled], keys[labelled]
-    codes = np.unique(keys, return_inverse=True)[1]
-    few = values is None or codes.max(initial=0) <= MAX_CATEGORIES
-    for finding in np.unique(findings).tolist():
-        own = findings == finding
-        least = min(own.sum(), (~own).sum())
-        if least < _FEW:
-            continue
-        signs = np.where(own, 1.0, -1.0)
-        gains = [_best_groups(codes, signs)] if few else []
-        if values is not None:
-            gains += [
-                _best_interval(values[labelled], signs),
-                _best_interval(values[labelled], -signs) + float(signs.sum()),
-            ]
-        # A gain is the number of cases of the finding that are found, less the others taken for it.
-        if own.sum() - max(gains) <= _ERRORS * least:
-            return str(finding)
-    return ""
-
-
-def _best_groups(codes: npt.NDArray[Any], signs: Columns) -> float:
-    """How many more cases of sign 1 than of sign -1 the best choice of groups has."""
-    return float(np.maximum(np.bincount(codes, signs), 0.0).sum())
-
-
-def _best_interval(values: Columns, signs: Columns) -> float:
-    """The same of the best interval of ``values``, with or without the unknown ones."""
-    unknown = np.isnan(values)
-    _, codes = np.unique(values[~unknown], return_inverse=True)
-    sums = np.concatenate([[0.0], np.cumsum(np.bincount(codes, signs[~unknown]))])
-    best = float((sums - np.minimum.accumulate(sums)).max())
-    return best + max(float(signs[unknown].sum()), 0.0)
+    if not names:
+        return ""
+    scores = separation(np.unique(keys[labelled], return_inverse=True)[1], own[labelled], are_ordered=False)
+    if values is not None:
+        few = len(set(keys[labelled].tolist())) <= MOST_CODES
+        by_order = separation(ordered_codes(values[labelled]), own[labelled])
+        scores = np.maximum(scores, by_order) if few else by_order
+    return names[int(scores.argmax())] if scores.max() > TELLING else ""

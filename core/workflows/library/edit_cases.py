@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from semblance.core.errors import BadArguments, BadInput, SemblanceError
+from semblance.core.errors import BadArguments, SemblanceError
 from semblance.core.language import tr_lazy, tr_lazy_n
+from semblance.core.library.finding_names import FindingNames
 from semblance.core.library.open_library import open_library
+from semblance.core.normal_text import normal_text
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_kinds import EditKind, describe_edit
 from semblance.core.workflows.library.edit_staleness import newly_outdated
@@ -186,6 +188,11 @@ def _set_label(
 
     transaction = EditTransaction(library, kind, summary, dry_run=dry_run)
     with transaction.edit() as running:
+        if finding := label.get("finding"):
+            # A finding that the library has keeps its spelling.
+            names = FindingNames(running.library.catalogue.finding_counts())
+            label = {"finding": names.name(finding) or finding}
+            running.summary |= label
         find_cases(running.library, case_ids)
         if seen is not None:
             _check_unchanged(running, dict(zip(case_ids, seen, strict=True)), label)
@@ -274,38 +281,26 @@ def find_cases(library: Library, case_ids: Sequence[str]) -> dict[str, int]:
         BadArguments: no case.
         BadInput: no such case.
     """
-    import sqlalchemy as sa
-
-    from semblance.core.library.database import in_batches
-    from semblance.core.library.schema import cases
-
     if not case_ids:
         raise BadArguments("No case is named.", "Name at least one.")
-    found: dict[str, int] = {}
-    for part in in_batches(list(case_ids)):
-        query = sa.select(cases.c.case_id, cases.c.id).where(cases.c.case_id.in_(part))
-        found |= {r.case_id: r.id for r in library.catalogue.read(query)}
-    missing = [case_id for case_id in case_ids if case_id not in found]
-    if missing:
-        raise BadInput(
-            tr_lazy(
-                "There is no case '{case_id}' in {parent}.", case_id=missing[0], parent=library.path.name
-            ),
-            "`semblance info LIB --json` lists the case ids.",
-        )
+    found = library.catalogue.rows_of(case_ids)
+    for case_id in case_ids:
+        if case_id not in found:
+            raise library.catalogue.no_such_case(case_id)
     return found
 
 
 def checked_label(text: str, what: str) -> str:
-    """``text`` without spaces around it, as the name of ``what`` ("A finding").
+    """``text`` in the form that labels have (:func:`normal_text`), as the name of ``what`` ("A finding").
 
     Raises:
         BadArguments: nothing is left, it is too long, or it holds a line break or a control character.
     """
-    text = text.strip()
+    has_lines = any(one.isspace() and not one.isprintable() and one != "\xa0" for one in text.strip())
+    text = normal_text(text)
     if not text:
         raise BadArguments(tr_lazy("{what} needs a name.", what=what))
-    if len(text) > LONGEST_LABEL or not text.isprintable():
+    if has_lines or len(text) > LONGEST_LABEL or not text.isprintable():
         raise BadArguments(
             tr_lazy("{what} cannot be called {name}.", what=what, name=ascii(text[:40])),
             tr_lazy(

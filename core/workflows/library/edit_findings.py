@@ -10,6 +10,7 @@ from typing import Any
 from semblance.core.errors import BadArguments
 from semblance.core.language import tr_lazy
 from semblance.core.library.finding_letters import finding_letters
+from semblance.core.library.finding_names import finding_key
 from semblance.core.library.finding_styles import (
     FINDINGS_KEY,
     PALETTE,
@@ -90,7 +91,7 @@ def rename_finding(
     with transaction.edit() as running:
         styles = _styles(running)
         place = _place(styles, old)
-        _refuse_known(styles, new)
+        _refuse_known([style for style in styles if style.name != old], new)
         styles[place] = FindingStyle(new, styles[place].colour)
         _store(running, styles)
         running.changed = _give(running, [old], new)
@@ -208,9 +209,10 @@ def _place(styles: Sequence[FindingStyle], name: str) -> int:
 
 
 def _refuse_known(styles: Sequence[FindingStyle], name: str) -> None:
-    if name in [style.name for style in styles]:
+    known = next((style.name for style in styles if finding_key(style.name) == finding_key(name)), None)
+    if known is not None:
         raise BadArguments(
-            tr_lazy("There is a finding '{name}' already.", name=name), "Choose another name, or merge them."
+            tr_lazy("There is a finding '{name}' already.", name=known), "Choose another name, or merge them."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -27,6 +27,7 @@ from semblance.core.library.content_hashes import (
 from semblance.core.library.importers.importer import FoundCase
 from semblance.core.library.importers.source import Source, printable
 from semblance.core.library.records import CaseRecord, FileRecord, Slice
+from semblance.core.normal_text import composed
 
 #: Stamp of a file whose cases are not all written yet. It equals no real stamp, so the file is read again.
 INCOMPLETE_STAMP = -1
@@ -51,10 +52,14 @@ class ReadResult:
 class FileReader:
     """Reads files of one source. May be used from several threads, each file in one thread at a time."""
 
-    def __init__(self, source: Source, prefix: str, images: ImageReader) -> None:
-        """``prefix`` and the key of a case make its id."""
+    def __init__(
+        self, source: Source, prefix: str, images: ImageReader, known_ids: Container[str] = ()
+    ) -> None:
+        """``prefix`` and the key of a case make its id. ``known_ids``: ids that the library has and that are kept, even
+        if their letters are not composed."""
         self._source, self._prefix, self._images = source, prefix, images
         self._entries = {entry.path: entry for entry in source.entries()}
+        self._known_ids, self._owners = known_ids, dict[str, str]()
         self._identities: dict[str, str] = {}
         self._checked: dict[str, str | BadInput] = {}
         self._remarks: dict[str, tuple[str, ...]] = {}
@@ -63,7 +68,12 @@ class FileReader:
 
     def case_id(self, key: str) -> str:
         """The id of the found case of this key: the source's name and the key."""
-        return f"{self._prefix}/{key}"
+        written = f"{self._prefix}/{key}"
+        if written.isascii() or written in self._known_ids:
+            return written
+        normal = composed(written)
+        # Two names on a disk may differ in this only.
+        return normal if self._owners.setdefault(normal, written) == written else written
 
     def size(self, path: str) -> int:
         """Bytes of a file of the source; 0 for anything else."""

@@ -16,10 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from semblance.core.errors import BadArguments, BadInput
 from semblance.core.language import tr_lazy
+from semblance.core.library.finding_names import FindingNames
 from semblance.core.library.importers.column_names import FINDING_COLUMNS, IMAGE_COLUMNS, PATIENT_COLUMNS
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
+from semblance.core.library.importers.importer import AUTO, COMMON_PARAMETERS, EXACT
 from semblance.core.library.importers.registry import get_importer
 from semblance.core.library.importers.source import Source
+from semblance.core.normal_text import composed, is_missing
+from semblance.core.parameters import parse_settings
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.library.edit_cases import EditResult, EditTransaction, checked_label
 from semblance.core.workflows.library.edit_kinds import EditKind
@@ -71,10 +75,11 @@ class LabelLine:
 
 @dataclass(frozen=True)
 class LabelImport:
-    """The lines of a file of labels, and the edit it is, or would be."""
+    """The lines of a file of labels, and the edit it is, or would be; ``notes``: what a person should check."""
 
     lines: tuple[LabelLine, ...]
     edit: EditResult
+    notes: tuple[str, ...] = ()
 
     @property
     def counts(self) -> Mapping[LineState, int]:
@@ -85,34 +90,44 @@ class LabelImport:
     def to_json(self) -> dict[str, Any]:
         """The result as ``semblance import-labels --json`` prints it."""
         counts = {state.value: n for state, n in self.counts.items()}
-        return {**self.edit.to_json(), **counts, "lines": [line.to_json() for line in self.lines]}
+        lines = [line.to_json() for line in self.lines]
+        return {**self.edit.to_json(), **counts, "lines": lines, "notes": list(map(str, self.notes))}
 
 
 def import_labels(
-    library: Path, file: Path, *, dry_run: bool = False, reporter: Reporter = SILENT
+    library: Path,
+    file: Path,
+    *,
+    settings: Sequence[str] = (),
+    dry_run: bool = False,
+    reporter: Reporter = SILENT,
 ) -> LabelImport:
     """Give the cases named by the lines of ``file`` the findings and patients in these lines.
 
-    ``dry_run`` changes nothing and returns what would change. Patients of de-identified DICOM files get the codes
-    of this library.
+    ``dry_run`` changes nothing and returns what would change. ``settings`` are ``key=value`` texts of the encoding and
+    of exact findings, as for an import. A text that stands for a missing value changes nothing. Patients of
+    de-identified DICOM files get the codes of this library.
 
     Raises:
+        BadArguments: unknown settings.
         BadInput: no such file, no table, or one without a column of names and one of labels.
         SemblanceError: the library cannot be written to.
     """
     from semblance.core.library.schema import cases
 
-    text, columns = _read(file)
+    form = parse_settings("a file of labels", COMMON_PARAMETERS, list(settings))
+    encoding, exact = form.get("encoding", AUTO), form.get("findings") == EXACT
+    text, columns, notes = _read(file, None if encoding == AUTO else str(encoding))
     transaction = EditTransaction(library, EditKind.LABELS_FILE, {"file": file.name, "n": 0}, dry_run=dry_run)
     with transaction.edit() as running:
-        lines = tuple(_lines(running.library, text, columns))
+        lines = tuple(_lines(running.library, text, columns, exact))
         changed = {
             line.case_id: {"finding": line.finding[1], "patient": line.patient[1]}
             for line in lines
             if line.state == LineState.CHANGED
         }
         running.changed = running.summary["n"] = running.recorder.update(cases, changed)
-    return LabelImport(lines, transaction.result)
+    return LabelImport(lines, transaction.result, notes)
 
 
 def preview_labels(library: Path, file: Path, *, reporter: Reporter = SILENT) -> LabelImport:
@@ -142,13 +157,14 @@ class _Columns:
     patient: int | None
 
 
-def _read(file: Path) -> tuple[CsvText, _Columns]:
+def _read(file: Path, encoding: str | None) -> tuple[CsvText, _Columns, tuple[str, ...]]:
     with Source.open(file) as source:
+        source.encoding = encoding
         if source.kind != "file":
             raise BadInput(
                 tr_lazy("{file} is not a table of labels.", file=file.name), "Choose a CSV file with labels."
             )
-        text = read_csv(source.read(""), file.name)
+        text = read_list(source, "")
     name = column_named(text.header, *_CASE_COLUMNS, *IMAGE_COLUMNS)
     finding, patient = (
         column_named(text.header, *FINDING_COLUMNS),
@@ -164,11 +180,11 @@ def _read(file: Path) -> tuple[CsvText, _Columns]:
             tr_lazy("No column of '{file}' holds findings or patients.", file=file.name),
             tr_lazy("Name it '{finding}' or '{patient}'.", finding="finding", patient="patient"),
         )
-    return text, _Columns(name, finding, patient)
+    return text, _Columns(name, finding, patient), tuple(source.notes)
 
 
-def _lines(library: Library, text: CsvText, columns: _Columns) -> Iterator[LabelLine]:
-    finder = _CaseFinder(library)
+def _lines(library: Library, text: CsvText, columns: _Columns, exact: bool) -> Iterator[LabelLine]:
+    finder = _CaseFinder(library, exact=exact)
     matched: list[LabelLine] = []
     for row, number in zip(text.rows, text.lines, strict=True):
         matched.append(_line(finder, row, number, columns))
@@ -203,9 +219,10 @@ def _line(finder: _CaseFinder, row: Sequence[str], number: int, columns: _Column
     case = finder.cases[found[0]]
     finding, patient = case.finding, case.patient
     try:
-        if columns.finding is not None and row[columns.finding]:
-            finding = checked_label(row[columns.finding], tr_lazy("A finding"))
-        if columns.patient is not None and row[columns.patient]:
+        written = None if columns.finding is None else finder.findings.name(row[columns.finding])
+        if written is not None:
+            finding = checked_label(written, tr_lazy("A finding"))
+        if columns.patient is not None and not is_missing(row[columns.patient]):
             patient = finder.patient(case, checked_label(row[columns.patient], tr_lazy("A patient")))
     except BadArguments as error:
         return LabelLine(number, name, LineState.UNREADABLE, reason=error.message)
@@ -223,7 +240,7 @@ def _line(finder: _CaseFinder, row: Sequence[str], number: int, columns: _Column
 class _CaseFinder:
     """Finds the cases that a line may mean. An exact match has priority over names without their folder."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, *, exact: bool = False) -> None:
         import sqlalchemy as sa
 
         from semblance.core.library.pseudonyms import known_pseudonyms
@@ -242,21 +259,27 @@ class _CaseFinder:
             .join(sources, sources.c.id == files.c.source)
         )
         self.cases = {r.case_id: r for r in library.catalogue.read(query)}
+        #: A finding that the library has keeps its spelling.
+        self.findings = FindingNames(library.catalogue.finding_counts(), exact=exact)
         #: Exists if a de-identified source was imported.
         self._pseudonyms = known_pseudonyms(library.catalogue)
         self._patients = {r.patient for r in self.cases.values()}
         #: Kinds of names, the most certain first: name -> the cases that have it.
         self._levels: list[dict[str, list[str]]] = [{}, {}, {}, {}]
         for case_id, r in self.cases.items():
-            path = PurePosixPath(r.path)
-            names = PurePosixPath(case_id)
+            path = PurePosixPath(composed(r.path))
+            names = PurePosixPath(composed(case_id))
             for level, keys in enumerate(
                 (
-                    {case_id},
-                    {r.path},
+                    {composed(case_id)},
+                    {composed(r.path)},
                     {
                         one.casefold()
-                        for one in (case_id, r.path, str(path.with_suffix("")) if path.name else "")
+                        for one in (
+                            composed(case_id),
+                            composed(r.path),
+                            str(path.with_suffix("")) if path.name else "",
+                        )
                     },
                     {one.casefold() for one in (path.name, path.stem, names.name, names.stem)},
                 )

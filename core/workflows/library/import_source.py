@@ -15,6 +15,7 @@ from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.language import tr_lazy, tr_lazy_n
 from semblance.core.library.content_hashes import contents_of_rows
 from semblance.core.library.edit_log import given_labels, removed_case_ids
+from semblance.core.library.finding_names import FindingNames
 from semblance.core.library.importers.importer import (
     FoundCase,
     FoundRows,
@@ -30,6 +31,7 @@ from semblance.core.library.records import NOT_THERE, CaseRecord, FileRecord, So
 from semblance.core.library.same_patient import shared_uids
 from semblance.core.library.slice_tables import slices_of_source
 from semblance.core.library.table_rows import TableRowRecords, put_rows
+from semblance.core.normal_text import composed, is_missing
 from semblance.core.tasks import SILENT, Reporter
 from semblance.core.workflows.features.clinical_features import forget_changed_columns
 from semblance.core.workflows.features.detect_same_lesions import count_lesions, detect_same_lesions
@@ -131,6 +133,7 @@ def import_source(
     with Source.open(source) as opened:
         importer = recognise(opened)[0][0] if kind == "auto" else get_importer(kind)
         importer = with_settings(importer, settings)
+        opened.encoding = importer.encoding
         with (
             open_library(library, writable=True) if must_exist else open_or_create_library(library) as target
         ):
@@ -153,12 +156,13 @@ class _ImportRun:
         #: The labels of the cases that the source had before; those of rows are compared as they are written.
         self.labels = library.catalogue.labels(self.record) if self.known and not importer.finds_rows else {}
         source.known_slices = self._slices_of
+        self.finding_names = FindingNames(library.catalogue.finding_counts(), exact=importer.exact_findings)
         self.given_labels = given_labels(library)
         self.removed_case_ids = removed_case_ids(library)
         #: Content -> the case that shows it.
         self.contents = library.catalogue.image_contents()
         self.images = ImageReader()
-        self.reader = FileReader(source, self.record.name, self.images)
+        self.reader = FileReader(source, self.record.name, self.images, self.labels)
         self.visited_paths: set[str] = set()
         #: The cases that the source has; rows of tables only where it was imported before.
         self.case_ids: set[str] = set()
@@ -222,7 +226,7 @@ class _ImportRun:
         summary = self.library.summary()
         self.result.cases, self.result.patients = summary["cases"], summary["patients"]
         self.result.findings = summary["findings"]
-        self.result.notes = self.privacy.notes()
+        self.result.notes = [*self.privacy.notes(), *self.source.notes, *self.finding_names.notes]
         if self.result.added and self.result.lesions["groups"]:
             self.result.notes.append(
                 tr_lazy_n(
@@ -356,6 +360,7 @@ class _ImportRun:
                 if isinstance(item, RejectedFile):
                     self._reject(item)
                     continue
+                item = self._with_normal_texts(item)
                 if isinstance(item, FoundRows):
                     if rows is not None:
                         yield rows, rows.path if rows.path == path else None
@@ -377,6 +382,16 @@ class _ImportRun:
             yield batch, None
         if rows is not None:
             yield rows, None
+
+    def _with_normal_texts(self, item: FoundCase | FoundRows) -> FoundCase | FoundRows:
+        """With one name for each finding, and texts in one form, so that they are found and equal however they are
+        written."""
+        if isinstance(item, FoundRows):
+            return replace(item, findings=[self.finding_names.name(one) for one in item.findings])
+        patient = None if item.patient is None or is_missing(item.patient) else composed(item.patient)
+        attributes = {composed(name): composed(text) for name, text in item.attributes.items()}
+        finding = self.finding_names.name(item.finding)
+        return replace(item, finding=finding, patient=patient, attributes=attributes)
 
     def _import_rows(self, rows: FoundRows, unfinished: str | None) -> None:
         """Write rows of a table, of which more may follow, in one transaction."""

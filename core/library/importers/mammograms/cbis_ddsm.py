@@ -14,7 +14,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.image_reader import ImageReader
 from semblance.core.imaging.region import Region, region_of_mask
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.csv_text import CsvText, column_named, read_csv
+from semblance.core.library.importers.csv_text import CsvText, column_named, read_list
 from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.mammograms.collection import (
     Collection,
@@ -22,8 +22,9 @@ from semblance.core.library.importers.mammograms.collection import (
     is_mammogram_file,
     rejection_of_mammogram,
 )
-from semblance.core.library.importers.masks import read_mask
+from semblance.core.library.importers.masks import NoMask, WrongSize, read_mask
 from semblance.core.library.importers.source import Entry, Source
+from semblance.core.normal_text import composed
 from semblance.core.tasks import Reporter
 
 FINDING = {
@@ -133,7 +134,7 @@ def _is_table(entry: Entry) -> bool:
 def _read_table(source: Source, path: str, rows: list[_AbnormalityRow]) -> Iterator[RejectedFile]:
     """Add the rows of one table to ``rows`` and report its damage."""
     try:
-        read, rejected = _rows(read_csv(source.read(path), path), path)
+        read, rejected = _rows(read_list(source, path), path)
     except BadInput as error:
         yield RejectedFile(path, str(error), failed=True)
         return
@@ -210,24 +211,31 @@ def _region(
     except BadInput:
         # The import reads the image itself and reports its failure.
         size = None
-    problem = ""
+    problems: dict[str, BadInput] = {}
     region = None
     for mask in candidates:
         if region is None:
             try:
                 marked = read_mask(source, mask, reader, size)
                 region = region_of_mask(marked)
+            except NoMask as error:
+                problems[mask], reason = error, tr_lazy("A detail of '{path}'.", path=path)
             except BadInput as error:
-                problem = problem or str(error)
+                problems[mask], reason = error, str(error)
             else:
                 reported[mask] = RejectedFile(mask, tr_lazy("The mask of '{path}'.", path=path), failed=False)
                 continue
-        reported.setdefault(
-            mask, RejectedFile(mask, tr_lazy("A detail of '{path}'.", path=path), failed=False)
-        )
+        else:
+            reason = tr_lazy("It lies beside the mask of '{path}' and was not needed.", path=path)
+        is_damaged = mask in problems and not isinstance(problems[mask], NoMask)
+        reported.setdefault(mask, RejectedFile(mask, reason, failed=is_damaged))
     if region is None:
-        reported[candidates[0]] = RejectedFile(
-            candidates[0], tr_lazy("No mask for '{path}': {problem}", path=path, problem=problem), failed=True
+        # The table may name the detail as the mask; what is black and white is the mask.
+        mask = next((one for one in candidates if isinstance(problems[one], WrongSize)), candidates[0])
+        reported[mask] = RejectedFile(
+            mask,
+            tr_lazy("No mask for '{path}': {problem}", path=path, problem=str(problems[mask])),
+            failed=True,
         )
     return region
 
@@ -244,7 +252,7 @@ class _ImageFinder:
         self._by_path: dict[str, list[str]] = {}
         self._by_folder: dict[str, list[str]] = {}
         for path in images:
-            parts = PurePosixPath(path).with_suffix("").parts
+            parts = PurePosixPath(composed(path)).with_suffix("").parts
             for start in range(len(parts)):
                 self._by_path.setdefault("/".join(parts[start:]), []).append(path)
             for folder in set(parts[:-1]):
@@ -267,5 +275,5 @@ class _ImageFinder:
     def others_in_folder(self, path: str) -> list[str]:
         """The other images in the folder of ``path``."""
         folder = PurePosixPath(path).parent
-        inside = self._by_folder.get(folder.name, [])
+        inside = self._by_folder.get(composed(folder.name), [])
         return [other for other in inside if PurePosixPath(other).parent == folder and other != path]

@@ -16,7 +16,7 @@ from semblance.core.errors import BadInput
 from semblance.core.imaging.outline import MAX_POINTS, Polygon
 from semblance.core.imaging.region import Region
 from semblance.core.language import tr_lazy, tr_lazy_n
-from semblance.core.library.importers.csv_text import column_named, read_csv
+from semblance.core.library.importers.csv_text import column_named, read_list
 from semblance.core.library.importers.importer import FoundCase, Recognition, RejectedFile
 from semblance.core.library.importers.mammograms.collection import (
     Collection,
@@ -143,7 +143,7 @@ def _cases(path: str, regions: list[tuple[str, Region]], facts: dict[str, str]) 
 
 def _read_table(source: Source, path: str, facts: dict[str, dict[str, str]]) -> Iterator[RejectedFile]:
     try:
-        text = read_csv(source.read(path), path)
+        text = read_list(source, path)
         image, birads = column_named(text.header, "file name"), column_named(text.header, "bi-rads", "birads")
         density = column_named(text.header, "acr")
         if image is None or birads is None:
