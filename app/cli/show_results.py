@@ -143,11 +143,12 @@ def show_cases(document: Mapping[str, Any]) -> None:
         contain = "" if recall is None else f", which contain {recall:.3f} of the 20 nearest on average"
         echo(f"compared: {candidates['number']} candidates of an index{contain}")
     hidden = document["hidden"]
-    echo(f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates")
     vote = document["vote"]
-    if vote["voters"]:
-        counted = ", ".join(f"{n} {f}" for f, n in vote["counts"].items()) or "none"
-        echo(f"of the {vote['voters']} nearest: {counted}")
+    counted = ", ".join(f"{n} {f}" for f, n in vote["counts"].items()) or "none"
+    echo(
+        f"hidden: {hidden['same_patient']} of the same patient, {hidden['near_duplicates']} near-duplicates"
+        + (f"; of the {vote['voters']} nearest: {counted}" if vote["voters"] else "")
+    )
     if vote["calibrated"]:
         low, high = vote["interval"]
         echo(

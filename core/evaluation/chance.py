@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from semblance.core.evaluation.evaluate_metric import MetricScores
     from semblance.core.evaluation.result import LearnerResult, SplitFacts
 
+#: How both sentences begin.
+_AT_CHANCE = "These features do not tell the findings apart"
 #: The k at which a metric is compared with chance.
 K = 10
 #: Means over queries and over findings, each with its chance: a rare finding can be told apart while the first is at
@@ -26,6 +28,11 @@ def chance_note(scores: MetricScores | None) -> str:
     if scores is None or scores.beats_chance is not False:
         return ""
     return _at_chance(scores.retrieval_accuracy.at(K)[0], scores.chance)
+
+
+def is_at_chance(text: str) -> bool:
+    """Whether ``text`` is the sentence that :func:`chance_note` gives."""
+    return text.startswith(_AT_CHANCE)
 
 
 def _at_chance(accuracy: float | None, chance: float | None) -> str:

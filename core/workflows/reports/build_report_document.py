@@ -455,20 +455,20 @@ def _tested(scored: _Scored | None) -> str:
         return tr_lazy("The metric was not tested on held-out cases.")
     scores = scored.scores
     results = [
-        _named(f"auc:{scored.finding}", spread_text(curve.auc, curve.auc_low, curve.auc_high))
+        _score(f"auc:{scored.finding}", spread_text(curve.auc, curve.auc_low, curve.auc_high))
         for curve in scored.roc()
         if curve.current
     ]
     mean, low, high = scored.current.accuracy(ACCURACY_K)
     if mean is not None:
         results.append(
-            _named(f"retrieval_accuracy@{ACCURACY_K}", beside_chance(mean, low, high, scores.chance))
+            _score(f"retrieval_accuracy@{ACCURACY_K}", beside_chance(mean, low, high, scores.chance))
         )
     if scores.macro is not None:
         macro = beside_chance(scores.macro.mean, scores.macro.low, scores.macro.high, scores.macro_chance)
-        results.append(_named(f"macro_retrieval_accuracy@{scores.macro.k}", macro))
+        results.append(_score(f"macro_retrieval_accuracy@{scores.macro.k}", macro))
     if scored.current.ece is not None:
-        results.append(_named("calibration_error", spread_text(scored.current.ece)))
+        results.append(_score("calibration_error", spread_text(scored.current.ece)))
     text = tr_lazy_n(
         "The metric was tested with {n} query ({measured_on}): {results}.",
         "The metric was tested with {n} queries ({measured_on}): {results}.",
@@ -492,7 +492,7 @@ def _tested(scored: _Scored | None) -> str:
     return join_texts(texts, " ")
 
 
-def _named(score: str, value: str) -> str:
+def _score(score: str, value: str) -> str:
     return tr_lazy("{name} {value}", name=search_score_title(score), value=value)
 
 

@@ -171,7 +171,7 @@ def test_the_strip_has_a_short_form_of_every_reason_and_says_it(qtbot):
     made = result({"benign": 6, "malignant": 4})
     for why, short in SHORT_REASONS.items():
         strip.show_ranking(replace(made, vote=replace(made.vote, why_not=why)), columns)
-        assert strip._note.text() == f"Counts only: {short}"
+        assert strip._note.text() == f"No estimate: {short}"
         assert str(why) in " ".join(strip._note.toolTip().split())
         assert not strip.badge.isVisible()
     strip.show_ranking(replace(made, no_close_match=True), columns)
@@ -264,7 +264,7 @@ def test_the_report_says_what_the_vote_is():
         )
         text = str(report.estimate_text())
         assert ("None of the nearest has a finding" in text) == (not counts)
-        assert ("Counts only. A reason." in text) == (bool(counts) and probability is None)
+        assert ("No estimate. A reason." in text) == (bool(counts) and probability is None)
         assert ("Estimate for benign: 0.70" in text) == (bool(counts) and probability is not None)
         match = str(report.match_text())
         assert ("No close match" in match) == far
