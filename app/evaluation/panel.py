@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 OVERVIEW, ACCURACY_TAB, ROC_TAB, CALIBRATION_TAB, TRAINING_TAB, MAP_TAB, TABLE = range(7)
 TABS = (
     tr("Overview"),
-    tr("Retrieval accuracy"),
+    tr("Search accuracy"),
     tr("ROC"),
     tr("Calibration"),
     tr("Training"),
@@ -60,7 +60,7 @@ TABS = (
 )
 #: What each tab shows: an attribute of the panel.
 PAGES = ("overview", "accuracy", "roc", "calibration", "curve", "map", "table")
-#: Largest k in the overview. The tab *Retrieval accuracy* shows all.
+#: Largest k in the overview. The tab *Search accuracy* shows all.
 OVERVIEW_K = 20
 
 

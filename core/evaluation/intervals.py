@@ -132,7 +132,9 @@ def over_findings(
     for start in range(0, draws, step):
         some = min(step, draws - start)
         times = rng.multinomial(shape[0], np.full(shape[0], 1.0 / shape[0]), size=some).astype(np.float64)
-        means[start : start + some] = _mean_present(_ratio(times @ totals, times @ counts))
+        means[start : start + some] = _mean_present(
+            _ratio(np.asarray(times @ totals), np.asarray(times @ counts))
+        )
     mean = _mean_present(_ratio(totals.sum(axis=0)[np.newaxis], counts.sum(axis=0)[np.newaxis]))
     low, high = _percentiles(means[:, np.newaxis])
     return float(mean[0]), float(low[0]), float(high[0])

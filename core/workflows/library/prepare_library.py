@@ -546,7 +546,7 @@ class LibraryPreparation:
             "held_out_cases": len(test),
             "held_out_units": len(np.unique(groups)),
             "by_patient": data.cases.by_patient,
-            "worse": worsened(*shares, rankings[0].gallery.names, title=title, seed=self.seed),
+            "worse": worsened(shares[0], shares[1], rankings[0].gallery.names, title=title, seed=self.seed),
         }
 
     def _settle(self, library: Library, name: str, message: str, details: Sequence[str] = ()) -> None:

@@ -224,7 +224,10 @@ def opening_text(opening: VaultOpening) -> str:
     result = opening.result
     accuracy, auc = result.get("accuracy") or (None, None, None), result.get("mean_auc")
     parts = [
-        tr_lazy("search accuracy @10 {value}", value=beside_chance(*accuracy, result.get("chance")) or "–"),
+        tr_lazy(
+            "search accuracy @10 {value}",
+            value=beside_chance(accuracy[0], accuracy[1], accuracy[2], result.get("chance")) or "–",
+        ),
         *([] if auc is None else [tr_lazy("mean AUC {auc:.2f}", auc=auc)]),
         tr_lazy(
             "{cases:,} sealed cases of {patients:,} patients or lesions",
