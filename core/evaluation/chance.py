@@ -46,6 +46,11 @@ def _at_chance(accuracy: float | None, chance: float | None) -> str:
     )
 
 
+def is_chance(score: str) -> bool:
+    """Whether ``score`` is a chance, which no learner is better in."""
+    return score.partition("@")[0] in {chance for _, chance in _SCORES}
+
+
 def names_beside_chance(names: Iterable[str], known: Container[str]) -> list[str]:
     """``names`` of scores, each accuracy @ :data:`K` followed by its chance where ``known`` has it."""
     chances = {f"{score}@{K}": f"{chance}@{K}" for score, chance in _SCORES}
